@@ -1,0 +1,164 @@
+//! A gRPC server with everything that each of Emend's services has around its own.
+
+mod health;
+mod trace;
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use http::{Request, Response};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tonic::body::Body;
+use tonic::server::NamedService;
+use tonic::service::Routes;
+use tonic::transport::server::TcpIncoming;
+use tonic_health::pb::health_server::HealthServer;
+use tonic_health::server::{HealthReporter, HealthService};
+use tower::Service;
+use tower_http::trace::TraceLayer;
+
+pub use health::{Health, HealthFlag};
+
+use crate::config::ServiceOptions;
+use crate::error::ServeError;
+use health::EndingWatches;
+use trace::{KnownServices, RecordLayer, span_maker};
+
+/// How often a silent connection is asked whether it is still there, and how long it may take to say so.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A gRPC server: the services added to it, health, reflection, one span a call, graceful end.
+pub struct Server {
+    name: &'static str,
+    options: ServiceOptions,
+    health: Health,
+    routes: Routes,
+    services: Vec<String>,
+    descriptors: Vec<Vec<u8>>,
+}
+
+impl Server {
+    /// A server without services. `name` is for the log.
+    pub fn new(name: &'static str, options: &ServiceOptions) -> Self {
+        Self {
+            name,
+            options: options.clone(),
+            health: Health::new(),
+            routes: Routes::default(),
+            services: Vec::new(),
+            descriptors: Vec::new(),
+        }
+    }
+
+    /// The server's health, to take flags from.
+    pub fn health(&self) -> Health {
+        self.health.clone()
+    }
+
+    /// Adds a generated server. Set its message size limits before.
+    #[must_use]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "it adds a service, there is nothing to sum"
+    )]
+    pub fn add<S>(mut self, service: S) -> Self
+    where
+        S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>
+            + NamedService
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+        S::Future: Send + 'static,
+    {
+        self.health.register(S::NAME);
+        self.services.push(S::NAME.to_owned());
+        self.routes = self.routes.add_service(service);
+        self
+    }
+
+    /// Adds an encoded `FileDescriptorSet` to what reflection tells.
+    #[must_use]
+    pub fn descriptors(mut self, encoded: &[u8]) -> Self {
+        self.descriptors.push(encoded.to_vec());
+        self
+    }
+
+    /// Serves until `shutdown` is cancelled, then drains: reports NOT_SERVING, stops accepting, lets running calls end.
+    ///
+    /// # Errors
+    /// [`ServeError::Drain`] when calls were still running after `--drain-timeout`, [`ServeError::Reflection`] for
+    /// descriptors that are none, [`ServeError::Transport`] when the server itself fails.
+    pub async fn serve(self, listener: TcpListener, shutdown: CancellationToken) -> Result<(), ServeError> {
+        let Self {
+            name,
+            options,
+            health,
+            mut routes,
+            services,
+            descriptors,
+        } = self;
+        let address = listener.local_addr().ok();
+
+        let reporter = HealthReporter::new();
+        let api = EndingWatches {
+            inner: HealthService::from_health_reporter(reporter.clone()),
+            shutdown: shutdown.clone(),
+        };
+        routes = routes.add_service(HealthServer::new(api));
+
+        let mut reflection = tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET);
+        for encoded in &descriptors {
+            reflection = reflection.register_encoded_file_descriptor_set(encoded);
+        }
+        routes = routes.add_service(reflection.build_v1().map_err(ServeError::Reflection)?);
+
+        let known = KnownServices::from(services);
+        let trace = TraceLayer::new_for_grpc()
+            .make_span_with(span_maker(known.clone()))
+            .on_request(())
+            .on_response(())
+            .on_eos(())
+            .on_failure(());
+        let router = tonic::transport::Server::builder()
+            .http2_keepalive_interval(Some(KEEPALIVE_INTERVAL))
+            .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
+            // More than admission lets in, or the transport would queue what admission has to refuse.
+            .max_concurrent_streams(
+                u32::try_from(options.max_in_flight.saturating_mul(4).max(1024)).unwrap_or(u32::MAX),
+            )
+            .max_connection_age(options.max_connection_age)
+            .layer(trace)
+            .layer(RecordLayer::new(known))
+            .add_routes(routes);
+
+        health.publish(&reporter).await;
+        tracing::info!(
+            service = name,
+            address = address.map(tracing::field::display),
+            "serving"
+        );
+        let drain = async {
+            shutdown.cancelled().await;
+            tracing::info!(service = name, "draining");
+            health.drain();
+            health.publish(&reporter).await;
+        };
+        let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+        let overdue = async {
+            shutdown.cancelled().await;
+            tokio::time::sleep(options.drain_timeout).await;
+        };
+        tokio::select! {
+            served = router.serve_with_incoming_shutdown(incoming, drain) => served.map_err(ServeError::Transport),
+            () = health.keep_published(&reporter) => Ok(()),
+            () = overdue => Err(ServeError::Drain { timeout: options.drain_timeout }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
