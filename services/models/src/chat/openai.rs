@@ -1,0 +1,219 @@
+//! `/v1/chat/completions` as OpenAI, vLLM, SGLang, Ollama and llama.cpp serve it.
+
+mod dialect;
+mod http;
+mod sse;
+mod stream;
+mod wire;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use futures::stream::BoxStream;
+use futures::{FutureExt, StreamExt};
+use tokio::time::Instant;
+use tracing::{Instrument, Span, field};
+
+use super::{ApiKey, Chat, ChatDelta, ChatError, ChatOptions, ChatReply, ChatRequest, FinishReason, Usage};
+use crate::semconv;
+use dialect::Dialect;
+
+impl ChatOptions {
+    /// The chat model that these options describe; `None` without `--llm-url`.
+    ///
+    /// Nothing is sent: whether the server answers shows at the first call.
+    ///
+    /// # Errors
+    /// [`ChatError::Options`] when the URL is none or the model is not named.
+    pub fn connect(&self) -> Result<Option<Arc<dyn Chat>>, ChatError> {
+        let Some(url) = &self.llm_url else { return Ok(None) };
+        Ok(Some(Arc::new(OpenAi::new(self, url)?)))
+    }
+}
+
+/// A client of one model on one server. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct OpenAi {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    http: reqwest::Client,
+    endpoint: reqwest::Url,
+    model: String,
+    key: Option<ApiKey>,
+    temperature: f32,
+    max_tokens: u32,
+    timeout: Duration,
+    record_content: bool,
+    dialect: Dialect,
+}
+
+impl OpenAi {
+    pub(super) fn new(options: &ChatOptions, url: &str) -> Result<Self, ChatError> {
+        let invalid = |option, reason| ChatError::Options { option, reason };
+        let endpoint = endpoint(url).map_err(|reason| invalid("--llm-url", reason))?;
+        let model = options.llm_model.clone().filter(|model| !model.trim().is_empty()).ok_or_else(|| {
+            invalid("--llm-model", format!("name the model that {} serves", endpoint.host_str().unwrap_or_default()))
+        })?;
+        // The first provider of the process stays; one that is there already is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut builder = reqwest::Client::builder().connect_timeout(Duration::from_secs(10)).user_agent("emend");
+        if matches!(endpoint.host_str(), Some("localhost" | "127.0.0.1" | "[::1]")) {
+            builder = builder.no_proxy();
+        }
+        let http = builder.build().map_err(|error| invalid("--llm-url", format!("no HTTP client: {error}")))?;
+        let fallback = || std::env::var("OPENAI_API_KEY").ok().filter(|key| !key.trim().is_empty()).map(ApiKey::from);
+        Ok(Self {
+            inner: Arc::new(Inner {
+                http,
+                endpoint,
+                model,
+                key: options.llm_api_key.clone().or_else(fallback),
+                temperature: options.llm_temperature,
+                max_tokens: options.llm_max_tokens,
+                timeout: options.llm_timeout,
+                record_content: options.llm_record_content,
+                dialect: Dialect::default(),
+            }),
+        })
+    }
+}
+
+impl Chat for OpenAi {
+    fn model(&self) -> &str {
+        &self.inner.model
+    }
+
+    fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatReply, ChatError>> {
+        let span = self.inner.span(&request);
+        async move {
+            let reply = self.inner.complete(&request).await;
+            match &reply {
+                Ok(reply) => {
+                    self.inner.record(&reply.model, reply.finish_reason, reply.usage);
+                    self.inner.record_answer(&reply.text);
+                }
+                Err(error) => record_error(error),
+            }
+            reply
+        }
+        .instrument(span)
+        .boxed()
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxStream<'static, Result<ChatDelta, ChatError>> {
+        let span = self.inner.span(&request);
+        stream::deltas(Arc::clone(&self.inner), request, span).boxed()
+    }
+}
+
+impl Inner {
+    /// When this call has to be over: the caller's deadline or the client's timeout, whichever is earlier.
+    fn deadline(&self, request: &ChatRequest) -> Instant {
+        let own = Instant::now() + self.timeout;
+        request.deadline.map_or(own, |deadline| deadline.min(own))
+    }
+
+    fn timeout(&self) -> ChatError {
+        ChatError::Timeout { model: self.model.clone() }
+    }
+
+    fn bad_reply(&self, reason: impl Into<String>) -> ChatError {
+        ChatError::BadReply { model: self.model.clone(), reason: self.redact(&reason.into()) }
+    }
+
+    /// The server's words without the API key, at most 500 characters.
+    fn redact(&self, words: &str) -> String {
+        let safe = match &self.key {
+            Some(key) if !key.reveal().is_empty() => words.replace(key.reveal(), "***"),
+            _ => words.to_owned(),
+        };
+        safe.chars().take(500).collect::<String>().trim().to_owned()
+    }
+
+    async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ChatError> {
+        let deadline = self.deadline(request);
+        let call = async {
+            let response = self.send(request, false, deadline).await?;
+            let body = self.body(response).await?;
+            wire::reply(&body, &self.model).map_err(|problem| match problem {
+                wire::Problem::Refusal(reason) => {
+                    ChatError::Refused { model: self.model.clone(), reason: self.redact(&reason) }
+                }
+                wire::Problem::Malformed(reason) => self.bad_reply(reason),
+            })
+        };
+        tokio::time::timeout_at(deadline, call).await.unwrap_or_else(|_| Err(self.timeout()))
+    }
+
+    fn span(&self, request: &ChatRequest) -> Span {
+        let span = tracing::info_span!(
+            "chat",
+            { semconv::OTEL_NAME } = format!("chat {}", self.model),
+            { semconv::OTEL_KIND } = "client",
+            { semconv::OTEL_STATUS_CODE } = field::Empty,
+            { semconv::GEN_AI_OPERATION_NAME } = "chat",
+            { semconv::GEN_AI_PROVIDER_NAME } = "openai",
+            { semconv::GEN_AI_REQUEST_MODEL } = self.model.as_str(),
+            { semconv::GEN_AI_REQUEST_TEMPERATURE } = f64::from(request.temperature.unwrap_or(self.temperature)),
+            { semconv::GEN_AI_REQUEST_MAX_TOKENS } = request.max_tokens.unwrap_or(self.max_tokens),
+            { semconv::GEN_AI_RESPONSE_MODEL } = field::Empty,
+            { semconv::GEN_AI_RESPONSE_FINISH_REASONS } = field::Empty,
+            { semconv::GEN_AI_USAGE_INPUT_TOKENS } = field::Empty,
+            { semconv::GEN_AI_USAGE_OUTPUT_TOKENS } = field::Empty,
+            { semconv::GEN_AI_INPUT_MESSAGES } = field::Empty,
+            { semconv::GEN_AI_OUTPUT_MESSAGES } = field::Empty,
+            { semconv::SERVER_ADDRESS } = self.endpoint.host_str().unwrap_or_default(),
+            { semconv::SERVER_PORT } = self.endpoint.port_or_known_default().unwrap_or_default(),
+            { semconv::ERROR_TYPE } = field::Empty,
+        );
+        if self.record_content
+            && let Ok(messages) = serde_json::to_string(&request.messages)
+        {
+            span.record(semconv::GEN_AI_INPUT_MESSAGES, messages);
+        }
+        span
+    }
+
+    /// Writes the outcome into the current span.
+    fn record(&self, model: &str, finish_reason: FinishReason, usage: Usage) {
+        let span = Span::current();
+        span.record(semconv::GEN_AI_RESPONSE_MODEL, model);
+        span.record(semconv::GEN_AI_RESPONSE_FINISH_REASONS, finish_reason.as_str());
+        span.record(semconv::GEN_AI_USAGE_INPUT_TOKENS, usage.input_tokens);
+        span.record(semconv::GEN_AI_USAGE_OUTPUT_TOKENS, usage.output_tokens);
+    }
+
+    fn record_answer(&self, text: &str) {
+        if self.record_content {
+            Span::current().record(semconv::GEN_AI_OUTPUT_MESSAGES, text);
+        }
+    }
+}
+
+fn record_error(error: &ChatError) {
+    let span = Span::current();
+    span.record(semconv::ERROR_TYPE, error.code());
+    span.record(semconv::OTEL_STATUS_CODE, "ERROR");
+}
+
+/// The address to post to: `/v1` is added unless the path names a version, and `/chat/completions` unless it is there.
+fn endpoint(base: &str) -> Result<reqwest::Url, String> {
+    let base = base.trim();
+    let mut url = reqwest::Url::parse(base).map_err(|error| format!("`{base}` is not a URL ({error}); write http://host:port/v1"))?;
+    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
+        return Err(format!("`{base}` is not an http or https URL"));
+    }
+    let path = url.path().trim_end_matches('/').to_owned();
+    let versioned = path.split('/').any(|part| part.starts_with('v') && part[1..].starts_with(|c: char| c.is_ascii_digit()));
+    let version = if versioned { "" } else { "/v1" };
+    if !path.ends_with("/chat/completions") {
+        url.set_path(&format!("{path}{version}/chat/completions"));
+    }
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! Posting a request: what is tried again, when, and what a status means.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::Duration;
+
+use reqwest::{Response, StatusCode};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::dialect::{Dialect, Feature};
+use super::{Inner, wire};
+use crate::chat::{ChatError, ChatRequest};
+
+/// Tries of one call that failed in passing, the first one included.
+const TRIES: u32 = 3;
+/// The longest reply that is read, in bytes.
+const MAX_BODY: usize = 8 << 20;
+
+impl Inner {
+    /// The server's answer with a 2xx status, its body still to be read.
+    pub(super) async fn send(&self, request: &ChatRequest, stream: bool, deadline: Instant) -> Result<Response, ChatError> {
+        let mut tries = 0;
+        let mut suspect: Option<(Feature, ChatError)> = None;
+        loop {
+            let has = |feature| self.dialect.has(feature) && suspect.as_ref().is_none_or(|(other, _)| *other != feature);
+            let defaults =
+                wire::Defaults { model: &self.model, temperature: self.temperature, max_tokens: self.max_tokens };
+            let body = wire::body(request, stream, &defaults, has);
+            let error = match self.post(&body).await {
+                Ok(response) if response.status().is_success() => {
+                    if let Some((feature, _)) = suspect {
+                        self.dialect.give_up(feature);
+                    }
+                    return Ok(response);
+                }
+                Ok(response) => self.refusal(response).await,
+                Err(error) => self.unreachable(error),
+            };
+            if let ChatError::Rejected { reason, .. } = &error {
+                let sent = |feature| wire::wants(request, stream, feature) && has(feature);
+                if let Some(feature) = Dialect::blamed(reason, sent) {
+                    self.dialect.give_up(feature);
+                    continue;
+                }
+                // Not every server says what it did not understand: only success without the schema is proof.
+                match suspect {
+                    None if sent(Feature::ResponseFormat) => suspect = Some((Feature::ResponseFormat, error)),
+                    Some((_, first)) => return Err(first),
+                    None => return Err(error),
+                }
+                continue;
+            }
+            tries += 1;
+            if !error.is_transient() || tries >= TRIES {
+                return Err(error);
+            }
+            let wait = error.retry_after().unwrap_or_else(|| back_off(tries));
+            if Instant::now() + wait >= deadline {
+                return Err(error);
+            }
+            tracing::debug!(error = %error, ?wait, "trying the chat model again");
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    async fn post(&self, body: &Value) -> Result<Response, reqwest::Error> {
+        let mut post = self.http.post(self.endpoint.clone()).json(body);
+        if let Some(key) = &self.key {
+            post = post.bearer_auth(key.reveal());
+        }
+        post.send().await
+    }
+
+    /// The whole body of `response`.
+    pub(super) async fn body(&self, mut response: Response) -> Result<Vec<u8>, ChatError> {
+        let mut body = Vec::new();
+        loop {
+            match response.chunk().await {
+                Ok(Some(chunk)) if body.len() + chunk.len() <= MAX_BODY => body.extend_from_slice(&chunk),
+                Ok(Some(_)) => return Err(self.bad_reply(format!("it is longer than {MAX_BODY} bytes"))),
+                Ok(None) => return Ok(body),
+                Err(error) => return Err(self.bad_reply(format!("it was cut: {}", chain(&error.without_url())))),
+            }
+        }
+    }
+
+    fn unreachable(&self, error: reqwest::Error) -> ChatError {
+        if error.is_timeout() && !error.is_connect() {
+            return self.timeout();
+        }
+        ChatError::Unavailable { model: self.model.clone(), reason: self.redact(&chain(&error.without_url())) }
+    }
+
+    /// What a status other than 2xx means.
+    async fn refusal(&self, response: Response) -> ChatError {
+        let status = response.status();
+        let retry_after = retry_after(&response);
+        let body = self.body(response).await.unwrap_or_default();
+        let words = match serde_json::from_slice::<Value>(&body) {
+            Ok(value) => wire::words(&value),
+            Err(_) => String::from_utf8_lossy(&body).into_owned(),
+        };
+        let words = if words.trim().is_empty() { status.to_string() } else { words };
+        let exhausted = String::from_utf8_lossy(&body).contains("insufficient_quota");
+        let (model, reason) = (self.model.clone(), self.redact(&words));
+        let code = status.as_u16();
+        match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => ChatError::Unauthorized { model, status: code, reason },
+            StatusCode::TOO_MANY_REQUESTS if !exhausted => ChatError::RateLimited { model, reason, retry_after },
+            StatusCode::REQUEST_TIMEOUT | StatusCode::CONFLICT => ChatError::Unavailable { model, reason },
+            // A server that is asked to come back later says when, as with 429.
+            _ if status.is_server_error() && retry_after.is_some() => ChatError::RateLimited { model, reason, retry_after },
+            _ if status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED => ChatError::Unavailable { model, reason },
+            _ => ChatError::Rejected { model, status: code, reason },
+        }
+    }
+}
+
+/// An error with its sources, for `reqwest` keeps the reason in the last of them.
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
+    let mut words = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        words = format!("{words}: {error}");
+        source = error.source();
+    }
+    words
+}
+
+/// `retry-after-ms`, or `retry-after` in seconds.
+fn retry_after(response: &Response) -> Option<Duration> {
+    let number = |name: &str| response.headers().get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
+    let seconds = number("retry-after-ms").map(|ms| ms / 1000.0).or_else(|| number("retry-after"))?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// About 0.25 s, 0.5 s, …, each within half and one and a half of it, so that clients do not come back together.
+fn back_off(tries: u32) -> Duration {
+    // A fresh hasher's keys are the process's own randomness; no generator is needed for a jitter.
+    let random = RandomState::new().build_hasher().finish();
+    let jitter = 0.5 + (random % 1024) as f64 / 1024.0;
+    Duration::from_millis(250 << (tries - 1).min(4)).mul_f64(jitter)
+}

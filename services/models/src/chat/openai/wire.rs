@@ -1,0 +1,233 @@
+//! The bodies of `/chat/completions`: what is sent, and what may come back.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::dialect::Feature;
+use crate::chat::{ChatReply, ChatRequest, FinishReason, Message, Role, TokenLogprobs, Usage};
+
+/// What a request falls back to.
+pub(super) struct Defaults<'a> {
+    pub(super) model: &'a str,
+    pub(super) temperature: f32,
+    pub(super) max_tokens: u32,
+}
+
+/// Whether a request would use `feature`, were the server to have it.
+pub(super) fn wants(request: &ChatRequest, stream: bool, feature: Feature) -> bool {
+    match feature {
+        Feature::ResponseFormat => request.response_schema.is_some(),
+        Feature::Logprobs => request.top_logprobs > 0,
+        Feature::StreamOptions => stream,
+        Feature::Temperature | Feature::MaxTokens => true,
+        Feature::Seed => request.seed.is_some(),
+    }
+}
+
+/// The body to post, with the features for which `has` is true.
+pub(super) fn body(request: &ChatRequest, stream: bool, defaults: &Defaults<'_>, has: impl Fn(Feature) -> bool) -> Value {
+    let mut body = Map::new();
+    let used = |feature| wants(request, stream, feature) && has(feature);
+    body.insert("model".to_owned(), json!(defaults.model));
+    body.insert("stream".to_owned(), json!(stream));
+    let limit = if has(Feature::MaxTokens) { "max_tokens" } else { "max_completion_tokens" };
+    body.insert(limit.to_owned(), json!(request.max_tokens.unwrap_or(defaults.max_tokens)));
+    if used(Feature::Temperature) {
+        body.insert("temperature".to_owned(), json!(request.temperature.unwrap_or(defaults.temperature)));
+    }
+    if used(Feature::StreamOptions) {
+        body.insert("stream_options".to_owned(), json!({ "include_usage": true }));
+    }
+    if used(Feature::Logprobs) {
+        body.insert("logprobs".to_owned(), json!(true));
+        body.insert("top_logprobs".to_owned(), json!(request.top_logprobs.min(20)));
+    }
+    if let Some(seed) = request.seed.filter(|_| used(Feature::Seed)) {
+        body.insert("seed".to_owned(), json!(seed));
+    }
+    let mut messages = request.messages.clone();
+    if let Some(schema) = &request.response_schema {
+        if used(Feature::ResponseFormat) {
+            let format = json!({ "name": schema.name, "strict": true, "schema": schema.schema });
+            body.insert("response_format".to_owned(), json!({ "type": "json_schema", "json_schema": format }));
+        } else {
+            say_schema(&mut messages, &schema.schema);
+        }
+    }
+    body.insert("messages".to_owned(), json!(messages));
+    Value::Object(body)
+}
+
+/// Asks in words for what `response_format` would have enforced.
+fn say_schema(messages: &mut Vec<Message>, schema: &Value) {
+    let words = format!("Reply with one JSON object and nothing else. It must be valid against this JSON schema: {schema}");
+    match messages.first_mut() {
+        Some(first) if first.role == Role::System => first.content = format!("{}\n\n{words}", first.content),
+        _ => messages.insert(0, Message::system(words)),
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct Completion {
+    model: Option<String>,
+    #[serde(default)]
+    choices: Vec<Choice>,
+    usage: Option<Tokens>,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    /// Whole replies have a message, pieces of a stream a delta.
+    #[serde(alias = "delta")]
+    message: Option<Said>,
+    finish_reason: Option<String>,
+    logprobs: Option<Logprobs>,
+}
+
+#[derive(Deserialize)]
+struct Said {
+    content: Option<Value>,
+    refusal: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Tokens {
+    #[serde(default)]
+    prompt_tokens: Option<u64>,
+    #[serde(default)]
+    completion_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Logprobs {
+    content: Option<Vec<Logprob>>,
+}
+
+#[derive(Deserialize)]
+struct Logprob {
+    token: String,
+    logprob: f64,
+    #[serde(default)]
+    top_logprobs: Vec<Alternative>,
+}
+
+#[derive(Deserialize)]
+struct Alternative {
+    token: String,
+    logprob: f64,
+}
+
+impl From<Tokens> for Usage {
+    fn from(tokens: Tokens) -> Self {
+        Self {
+            input_tokens: tokens.prompt_tokens.unwrap_or_default(),
+            output_tokens: tokens.completion_tokens.unwrap_or_default(),
+        }
+    }
+}
+
+/// Why a body is no reply.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Problem {
+    /// The model declined.
+    Refusal(String),
+    /// It is not what the protocol says.
+    Malformed(String),
+}
+
+/// What one piece of a stream says.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Piece {
+    pub(super) model: Option<String>,
+    pub(super) text: String,
+    pub(super) finish_reason: Option<FinishReason>,
+    pub(super) usage: Option<Usage>,
+}
+
+/// Reads a whole reply.
+pub(super) fn reply(body: &[u8], asked: &str) -> Result<ChatReply, Problem> {
+    let completion = completion(body)?;
+    let choice = completion.choices.into_iter().next().ok_or_else(|| Problem::Malformed("it has no choices".to_owned()))?;
+    let said = choice.message.ok_or_else(|| Problem::Malformed("its choice has no message".to_owned()))?;
+    let text = spoken(said)?;
+    let finish_reason = choice.finish_reason.as_deref().map_or(FinishReason::Other, reason);
+    if text.trim().is_empty() && finish_reason == FinishReason::ContentFilter {
+        return Err(Problem::Refusal("the content filter".to_owned()));
+    }
+    if text.trim().is_empty() {
+        let why = format!("it is empty and finished with `{}`", finish_reason.as_str());
+        return Err(Problem::Malformed(why));
+    }
+    let logprobs = choice.logprobs.and_then(|logprobs| logprobs.content).unwrap_or_default();
+    Ok(ChatReply {
+        text,
+        model: completion.model.filter(|model| !model.is_empty()).unwrap_or_else(|| asked.to_owned()),
+        usage: completion.usage.map(Usage::from).unwrap_or_default(),
+        finish_reason,
+        logprobs: logprobs.into_iter().map(place).collect(),
+    })
+}
+
+/// Reads one event of a stream.
+pub(super) fn piece(data: &[u8]) -> Result<Piece, Problem> {
+    let completion = completion(data)?;
+    let mut piece = Piece { model: completion.model, usage: completion.usage.map(Usage::from), ..Piece::default() };
+    // The event with the usage has no choices.
+    if let Some(choice) = completion.choices.into_iter().next() {
+        piece.finish_reason = choice.finish_reason.as_deref().map(reason);
+        if let Some(said) = choice.message {
+            piece.text = spoken(said)?;
+        }
+    }
+    Ok(piece)
+}
+
+fn completion(body: &[u8]) -> Result<Completion, Problem> {
+    let completion: Completion = serde_json::from_slice(body).map_err(|error| {
+        let opening: String = String::from_utf8_lossy(body).chars().take(80).collect();
+        Problem::Malformed(format!("it is not a chat completion ({error}): {opening}"))
+    })?;
+    match completion.error {
+        Some(error) if !error.is_null() => Err(Problem::Malformed(format!("the server reports {}", words(&error)))),
+        _ => Ok(completion),
+    }
+}
+
+/// The text of a message, whose content is a string, a list of parts, or absent.
+fn spoken(said: Said) -> Result<String, Problem> {
+    if let Some(refusal) = said.refusal.filter(|refusal| !refusal.is_empty()) {
+        return Err(Problem::Refusal(refusal));
+    }
+    Ok(match said.content {
+        Some(Value::String(text)) => text,
+        Some(Value::Array(parts)) => parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str)).collect(),
+        _ => String::new(),
+    })
+}
+
+fn reason(name: &str) -> FinishReason {
+    match name {
+        "stop" | "eos" | "end_turn" => FinishReason::Stop,
+        "length" => FinishReason::Length,
+        "content_filter" => FinishReason::ContentFilter,
+        _ => FinishReason::Other,
+    }
+}
+
+fn place(logprob: Logprob) -> TokenLogprobs {
+    TokenLogprobs {
+        token: logprob.token,
+        logprob: logprob.logprob,
+        top: logprob.top_logprobs.into_iter().map(|other| (other.token, other.logprob)).collect(),
+    }
+}
+
+/// The message of an error object, which servers nest differently.
+pub(super) fn words(error: &Value) -> String {
+    let found = [error.pointer("/error/message"), error.get("message"), error.get("error"), error.get("detail")];
+    match found.into_iter().flatten().next().unwrap_or(error) {
+        Value::String(message) => message.clone(),
+        other => other.to_string(),
+    }
+}

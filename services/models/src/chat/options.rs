@@ -1,0 +1,107 @@
+//! Which chat model to use, from flags and the environment.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::Args;
+
+/// Which chat model to use. Without `--llm-url` there is none, and services use what they have in process.
+#[derive(Args, Clone, Debug)]
+pub struct ChatOptions {
+    /// Base URL of an OpenAI-compatible server, with or without `/v1` (OpenAI, vLLM, SGLang, Ollama, llama.cpp).
+    #[arg(long, env = "EMEND_LLM_URL")]
+    pub llm_url: Option<String>,
+    /// The model's name on that server.
+    #[arg(long, env = "EMEND_LLM_MODEL")]
+    pub llm_model: Option<String>,
+    /// API key sent as a bearer token; OPENAI_API_KEY is read when this is absent.
+    #[arg(long, env = "EMEND_LLM_API_KEY", hide_env_values = true)]
+    pub llm_api_key: Option<ApiKey>,
+    /// Sampling temperature where a request names none, 0–2.
+    #[arg(long, env = "EMEND_LLM_TEMPERATURE", default_value_t = 0.0)]
+    pub llm_temperature: f32,
+    /// A reply's limit in tokens where a request names none.
+    #[arg(long, env = "EMEND_LLM_MAX_TOKENS", default_value_t = 1024)]
+    pub llm_max_tokens: u32,
+    /// Longest time for one call, its retries included; the caller's deadline holds besides.
+    #[arg(long, env = "EMEND_LLM_TIMEOUT", default_value = "60s", value_parser = duration)]
+    pub llm_timeout: Duration,
+    /// Record prompts and answers in spans. Off, because questions and passages may be confidential.
+    #[arg(long, env = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", default_value_t = false)]
+    pub llm_record_content: bool,
+}
+
+/// A secret that neither `Debug` nor `Display` shows.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ApiKey(String);
+
+impl ApiKey {
+    /// The secret itself, for the authorization header only.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ApiKey(***)")
+    }
+}
+
+impl From<String> for ApiKey {
+    fn from(secret: String) -> Self {
+        Self(secret)
+    }
+}
+
+impl FromStr for ApiKey {
+    type Err = Infallible;
+
+    fn from_str(secret: &str) -> Result<Self, Infallible> {
+        Ok(Self(secret.trim().to_owned()))
+    }
+}
+
+/// `60s`, `1500ms`, `2m`, or seconds as a bare number.
+fn duration(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: f64 = number.parse().map_err(|_| format!("`{text}` is not a duration; write 60s, 1500ms or 2m"))?;
+    let seconds = match unit.trim() {
+        "" | "s" | "sec" | "secs" => number,
+        "ms" => number / 1000.0,
+        "m" | "min" => number * 60.0,
+        unit => return Err(format!("unknown unit `{unit}` in `{text}`; known: ms, s, m")),
+    };
+    Duration::try_from_secs_f64(seconds).map_err(|error| format!("`{text}`: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        chat: ChatOptions,
+    }
+
+    #[test]
+    fn the_key_is_never_shown() {
+        let cli = Cli::parse_from(["x", "--llm-api-key", "sk-secret"]);
+        assert_eq!(cli.chat.llm_api_key.as_ref().map(ApiKey::reveal), Some("sk-secret"));
+        assert!(!format!("{:?}", cli.chat).contains("secret"));
+    }
+
+    #[test]
+    fn durations_have_units() {
+        for (text, millis) in [("60s", 60_000), ("1500ms", 1500), ("2m", 120_000), ("0.5", 500)] {
+            assert_eq!(duration(text), Ok(Duration::from_millis(millis)), "{text}");
+        }
+        assert!(duration("soon").is_err() && duration("3h").is_err_and(|e| e.contains("known")));
+    }
+}

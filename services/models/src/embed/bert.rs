@@ -1,0 +1,163 @@
+//! The BERT encoder with mean pooling, f32 on the CPU.
+//!
+//! Post-layer-norm layers with exact GELU (Devlin et al. 2018), the mean of the last layer's tokens, scaled to a norm of 1
+//! (Reimers and Gurevych 2019). The tokens of all texts of a call lie one after another in one matrix, so a layer is four
+//! large products whatever the lengths are; only the attention is made text by text. Nothing is padded.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use candle_core::{Device, IndexOp, Result, Tensor};
+
+use super::{
+    kernels::{AddBias, AddBiasGelu, AddNorm, LayerNorm, ScaledSoftmax},
+    normalize,
+};
+
+/// Rows of word embeddings, by token id.
+pub(super) trait WordTable: Send + Sync {
+    /// Number of rows.
+    fn rows(&self) -> usize;
+    /// Writes row `id` to `row`; `id` is below [`rows`](Self::rows).
+    fn read(&self, id: usize, row: &mut [f32]);
+}
+
+/// `x · weight + bias`.
+pub(super) struct Linear {
+    /// Inputs by outputs: the product reads it row by row.
+    pub(super) weight: Tensor,
+    pub(super) bias: Vec<f32>,
+}
+
+impl Linear {
+    /// From outputs by inputs, the order in which weights are stored.
+    pub(super) fn new(weight: Vec<f32>, bias: Vec<f32>) -> Result<Self> {
+        let outputs = bias.len().max(1);
+        let weight = Tensor::from_vec(weight.clone(), (outputs, weight.len() / outputs), &Device::Cpu)?;
+        Ok(Self { weight: weight.t()?.contiguous()?, bias })
+    }
+
+    fn product(&self, x: &Tensor) -> Result<Tensor> {
+        x.matmul(&self.weight)
+    }
+}
+
+/// One layer: attention and feed-forward, each followed by a layer norm over its sum with its input.
+pub(super) struct Layer {
+    /// Query, key and value in one product.
+    pub(super) qkv: Linear,
+    pub(super) attention_output: Linear,
+    pub(super) attention_norm: LayerNorm,
+    pub(super) feed_forward_in: Linear,
+    pub(super) feed_forward_out: Linear,
+    pub(super) output_norm: LayerNorm,
+}
+
+/// An encoder from token ids to one unit vector a text.
+pub(super) struct Bert {
+    pub(super) heads: usize,
+    pub(super) words: Box<dyn WordTable>,
+    /// Position by hidden; the type embedding, always of type 0, is added in.
+    pub(super) positions: Vec<f32>,
+    pub(super) embedding_norm: LayerNorm,
+    pub(super) layers: Vec<Layer>,
+}
+
+impl Bert {
+    /// The length of a vector.
+    pub(super) fn hidden(&self) -> usize {
+        self.embedding_norm.weight.len()
+    }
+
+    /// The longest text in token ids, marks included.
+    pub(super) fn max_positions(&self) -> usize {
+        self.positions.len() / self.hidden().max(1)
+    }
+
+    /// One vector for each text of `texts`, its token ids with their marks; `None` when `stop` was set on the way.
+    ///
+    /// # Errors
+    /// When a text is too long or has an id that the model does not know.
+    pub(super) fn encode(&self, texts: &[Vec<u32>], stop: &AtomicBool) -> Result<Option<Vec<Vec<f32>>>> {
+        let hidden = self.hidden();
+        let mut x = self.embed_tokens(texts)?;
+        for layer in &self.layers {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            x = self.layer(layer, x, texts)?;
+        }
+        let values = x.flatten_all()?.to_vec1::<f32>()?;
+        let mut rows = values.chunks_exact(hidden);
+        let mut vectors = Vec::with_capacity(texts.len());
+        for text in texts {
+            let mut vector = vec![0.0_f32; hidden];
+            for row in rows.by_ref().take(text.len()) {
+                for (total, value) in vector.iter_mut().zip(row) {
+                    *total += value;
+                }
+            }
+            // The mean and the sum point the same way.
+            normalize(&mut vector);
+            vectors.push(vector);
+        }
+        Ok(Some(vectors))
+    }
+
+    fn embed_tokens(&self, texts: &[Vec<u32>]) -> Result<Tensor> {
+        let hidden = self.hidden();
+        let tokens = texts.iter().map(Vec::len).sum::<usize>();
+        let mut values = vec![0.0_f32; tokens * hidden];
+        let mut rows = values.chunks_exact_mut(hidden);
+        for text in texts {
+            if text.len() > self.max_positions() {
+                candle_core::bail!("{} tokens where the model takes {}", text.len(), self.max_positions());
+            }
+            for ((id, position), row) in text.iter().zip(self.positions.chunks_exact(hidden)).zip(rows.by_ref()) {
+                let id = *id as usize;
+                if id >= self.words.rows() {
+                    candle_core::bail!("token id {id} where the model knows {}", self.words.rows());
+                }
+                self.words.read(id, row);
+                for (value, position) in row.iter_mut().zip(position) {
+                    *value += position;
+                }
+            }
+        }
+        self.embedding_norm.apply(&mut values);
+        Tensor::from_vec(values, (tokens, hidden), &Device::Cpu)
+    }
+
+    fn layer(&self, layer: &Layer, x: Tensor, texts: &[Vec<u32>]) -> Result<Tensor> {
+        let attended = layer.attention_output.product(&self.attention(layer, &x, texts)?)?;
+        attended.inplace_op2(&x, &AddNorm { bias: &layer.attention_output.bias, norm: &layer.attention_norm })?;
+        let inner = layer.feed_forward_in.product(&attended)?;
+        inner.inplace_op1(&AddBiasGelu(&layer.feed_forward_in.bias))?;
+        let output = layer.feed_forward_out.product(&inner)?;
+        output.inplace_op2(&attended, &AddNorm { bias: &layer.feed_forward_out.bias, norm: &layer.output_norm })?;
+        Ok(output)
+    }
+
+    fn attention(&self, layer: &Layer, x: &Tensor, texts: &[Vec<u32>]) -> Result<Tensor> {
+        let (tokens, hidden) = x.dims2()?;
+        let size = hidden / self.heads;
+        let qkv = layer.qkv.product(x)?;
+        qkv.inplace_op1(&AddBias(&layer.qkv.bias))?;
+        let qkv = qkv.reshape((tokens, 3, self.heads, size))?;
+        let scale = ScaledSoftmax(1.0 / (size as f32).sqrt());
+        let mut contexts = Vec::with_capacity(texts.len());
+        let mut start = 0;
+        for text in texts {
+            let end = start + text.len();
+            // Views with strides, heads first; the product takes them as they are.
+            let [q, k, v] = [0, 1, 2].map(|part| qkv.i((start..end, part)).and_then(|part| part.transpose(0, 1)));
+            let scores = q?.matmul(&k?.t()?)?;
+            scores.inplace_op1(&scale)?;
+            contexts.push(scores.matmul(&v?)?.transpose(0, 1)?.reshape((end - start, hidden))?);
+            start = end;
+        }
+        match contexts.as_slice() {
+            [one] => Ok(one.clone()),
+            several => Tensor::cat(several, 0),
+        }
+    }
+}

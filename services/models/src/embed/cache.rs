@@ -1,0 +1,291 @@
+//! Embeddings that were made before, and those that somebody is making right now.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use futures::future::{BoxFuture, FutureExt};
+use moka::sync::Cache;
+use sha2::{Digest, Sha256};
+use tokio::sync::watch;
+
+use super::{EmbedError, Embedder, Embedding, Input};
+
+/// The first 16 bytes of the SHA-256 of the kind and the text: the text itself is not kept.
+type Key = [u8; 16];
+type InFlight = Mutex<HashMap<Key, watch::Receiver<Option<Embedding>>>>;
+
+/// What an entry costs beyond its values: key, counters and links of the cache.
+const ENTRY_OVERHEAD: usize = 160;
+
+/// An embedder that embeds nothing twice.
+///
+/// What was embedded is remembered up to a number of bytes, and what another call is embedding at the moment is waited
+/// for. When that call is dropped, one of those that waited takes the text over.
+pub struct Cached {
+    inner: Arc<dyn Embedder>,
+    remembered: Cache<Key, Embedding>,
+    in_flight: InFlight,
+}
+
+impl Cached {
+    /// Remembers up to `mebibytes` MiB of what `inner` embeds; 0 remembers nothing.
+    #[must_use]
+    pub fn new(inner: Arc<dyn Embedder>, mebibytes: u32) -> Self {
+        let remembered = Cache::builder()
+            .max_capacity(u64::from(mebibytes) << 20)
+            .weigher(|_: &Key, embedding: &Embedding| {
+                u32::try_from(std::mem::size_of_val::<[f32]>(embedding) + ENTRY_OVERHEAD).unwrap_or(u32::MAX)
+            })
+            .build();
+        Self { inner, remembered, in_flight: InFlight::default() }
+    }
+
+    /// Sorts what `found` lacks into what this call embeds and what it waits for.
+    fn claim(&self, keys: &[Key], texts: &[String], found: &mut HashMap<Key, Embedding>) -> (Claims<'_>, Vec<String>, Waits) {
+        let mut claims = Claims { in_flight: &self.in_flight, senders: Vec::new() };
+        let (mut mine, mut waits) = (Vec::new(), Waits::new());
+        let mut in_flight = lock(&self.in_flight);
+        for (key, text) in keys.iter().zip(texts) {
+            if found.contains_key(key) || waits.contains_key(key) || claims.senders.iter().any(|(claimed, _)| claimed == key) {
+                continue;
+            }
+            if let Some(embedding) = self.remembered.get(key) {
+                found.insert(*key, embedding);
+            } else if let Some(receiver) = in_flight.get(key) {
+                waits.insert(*key, receiver.clone());
+            } else {
+                let (sender, receiver) = watch::channel(None);
+                in_flight.insert(*key, receiver);
+                claims.senders.push((*key, sender));
+                mine.push(text.clone());
+            }
+        }
+        drop(in_flight);
+        (claims, mine, waits)
+    }
+}
+
+type Waits = HashMap<Key, watch::Receiver<Option<Embedding>>>;
+
+/// The texts that one call embeds; gives them up when dropped, done or not.
+struct Claims<'a> {
+    in_flight: &'a InFlight,
+    senders: Vec<(Key, watch::Sender<Option<Embedding>>)>,
+}
+
+impl Drop for Claims<'_> {
+    fn drop(&mut self) {
+        let mut in_flight = lock(self.in_flight);
+        for (key, _) in &self.senders {
+            in_flight.remove(key);
+        }
+    }
+}
+
+fn lock(in_flight: &InFlight) -> MutexGuard<'_, HashMap<Key, watch::Receiver<Option<Embedding>>>> {
+    // Every change is a single insert or remove: a panic elsewhere leaves nothing half done.
+    in_flight.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn key(kind: Input, text: &str) -> Key {
+    let mut hash = Sha256::new();
+    hash.update([match kind {
+        Input::Query => b'q',
+        Input::Passage => b'p',
+    }]);
+    hash.update(text.as_bytes());
+    let mut key = Key::default();
+    for (to, from) in key.iter_mut().zip(hash.finalize()) {
+        *to = from;
+    }
+    key
+}
+
+impl Embedder for Cached {
+    fn id(&self) -> &str {
+        self.inner.id()
+    }
+
+    fn dimensions(&self) -> usize {
+        self.inner.dimensions()
+    }
+
+    fn max_tokens(&self) -> usize {
+        self.inner.max_tokens()
+    }
+
+    fn count_tokens(&self, text: &str) -> usize {
+        self.inner.count_tokens(text)
+    }
+
+    fn embed<'a>(&'a self, kind: Input, texts: Vec<String>) -> BoxFuture<'a, Result<Vec<Embedding>, EmbedError>> {
+        async move {
+            let keys: Vec<Key> = texts.iter().map(|text| key(kind, text)).collect();
+            let mut found = HashMap::with_capacity(keys.len());
+            loop {
+                let (mut claims, mine, waits) = self.claim(&keys, &texts, &mut found);
+                if mine.is_empty() && waits.is_empty() {
+                    break;
+                }
+                // Own texts first: two calls that wait for each other's texts would wait for ever otherwise.
+                if !mine.is_empty() {
+                    let asked = mine.len();
+                    let embeddings = self.inner.embed(kind, mine).await?;
+                    if embeddings.len() != asked {
+                        return Err(EmbedError::Model {
+                            model: self.inner.id().to_owned(),
+                            detail: format!("{} embeddings for {asked} texts", embeddings.len()),
+                        });
+                    }
+                    for ((key, sender), embedding) in claims.senders.iter_mut().zip(embeddings) {
+                        self.remembered.insert(*key, embedding.clone());
+                        sender.send_replace(Some(embedding.clone()));
+                        found.insert(*key, embedding);
+                    }
+                }
+                drop(claims);
+                for (key, mut receiver) in waits {
+                    // Closed without a value: the other call failed or left, and the next round takes its text over.
+                    if let Ok(value) = receiver.wait_for(Option::is_some).await
+                        && let Some(embedding) = value.clone()
+                    {
+                        found.insert(key, embedding);
+                    }
+                }
+            }
+            Ok(keys.iter().filter_map(|key| found.get(key).cloned()).collect())
+        }
+        .boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    /// Counts what it embeds; each call takes one permit of the gate for good.
+    struct Counting {
+        gate: Semaphore,
+        embedded: Mutex<Vec<String>>,
+    }
+
+    impl Counting {
+        fn new(permits: usize) -> Arc<Self> {
+            Arc::new(Self { gate: Semaphore::new(permits), embedded: Mutex::default() })
+        }
+
+        fn embedded(&self) -> Vec<String> {
+            self.embedded.lock().unwrap().clone()
+        }
+    }
+
+    impl Embedder for Counting {
+        fn id(&self) -> &str {
+            "counting"
+        }
+        fn dimensions(&self) -> usize {
+            2
+        }
+        fn max_tokens(&self) -> usize {
+            8
+        }
+        fn count_tokens(&self, text: &str) -> usize {
+            text.len()
+        }
+        fn embed<'a>(&'a self, _: Input, texts: Vec<String>) -> BoxFuture<'a, Result<Vec<Embedding>, EmbedError>> {
+            async move {
+                self.gate.acquire().await.unwrap().forget();
+                self.embedded.lock().unwrap().extend(texts.iter().cloned());
+                Ok(texts.iter().map(|text| Embedding::from([text.len() as f32, 1.0])).collect())
+            }
+            .boxed()
+        }
+    }
+
+    fn texts(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    #[tokio::test]
+    async fn a_text_is_embedded_once_and_the_order_is_kept() {
+        let inner = Counting::new(100);
+        let cached = Cached::new(inner.clone(), 1);
+        let first = cached.embed(Input::Passage, texts(&["aaa", "b", "aaa"])).await.unwrap();
+        let second = cached.embed(Input::Passage, texts(&["cc", "b", "aaa"])).await.unwrap();
+        let lengths = |embeddings: &[Embedding]| embeddings.iter().map(|e| e[0]).collect::<Vec<_>>();
+        assert_eq!((lengths(&first), lengths(&second)), (vec![3.0, 1.0, 3.0], vec![2.0, 1.0, 3.0]));
+        assert_eq!(inner.embedded(), ["aaa", "b", "cc"]);
+    }
+
+    #[tokio::test]
+    async fn a_query_is_not_taken_for_a_passage() {
+        let inner = Counting::new(100);
+        let cached = Cached::new(inner.clone(), 1);
+        cached.embed(Input::Passage, texts(&["same"])).await.unwrap();
+        cached.embed(Input::Query, texts(&["same"])).await.unwrap();
+        assert_eq!(inner.embedded(), ["same", "same"]);
+    }
+
+    #[tokio::test]
+    async fn memory_is_bounded_by_bytes() {
+        let inner = Counting::new(usize::MAX >> 4);
+        let cached = Cached::new(inner.clone(), 1);
+        let many: Vec<String> = (0..20_000).map(|n| format!("text {n}")).collect();
+        cached.embed(Input::Passage, many).await.unwrap();
+        cached.remembered.run_pending_tasks();
+        let size = cached.remembered.weighted_size();
+        assert!((1 << 19..=1 << 20).contains(&size), "{size}");
+        let nothing = Cached::new(inner.clone(), 0);
+        assert_eq!(nothing.embed(Input::Passage, texts(&["x", "x"])).await.unwrap().len(), 2);
+        nothing.remembered.run_pending_tasks();
+        assert_eq!(nothing.remembered.entry_count(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn calls_at_the_same_time_share_the_work() {
+        let inner = Counting::new(0);
+        let cached = Arc::new(Cached::new(inner.clone(), 1));
+        let one = tokio::spawn({
+            let cached = cached.clone();
+            async move { cached.embed(Input::Passage, texts(&["a", "shared"])).await.unwrap() }
+        });
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let other = tokio::spawn({
+            let cached = cached.clone();
+            async move { cached.embed(Input::Passage, texts(&["shared", "bb"])).await.unwrap() }
+        });
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        inner.gate.add_permits(10);
+        let (one, other) = (one.await.unwrap(), other.await.unwrap());
+        assert_eq!(one[1], other[0]);
+        assert_eq!(inner.embedded(), ["a", "shared", "bb"]);
+        assert!(lock(&cached.in_flight).is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_text_whose_caller_left_is_taken_over() {
+        let inner = Counting::new(0);
+        let cached = Arc::new(Cached::new(inner.clone(), 1));
+        let leaves = tokio::spawn({
+            let cached = cached.clone();
+            async move { cached.embed(Input::Passage, texts(&["wanted"])).await }
+        });
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let stays = tokio::spawn({
+            let cached = cached.clone();
+            async move { cached.embed(Input::Passage, texts(&["wanted"])).await }
+        });
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        leaves.abort();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        inner.gate.add_permits(1);
+        assert_eq!(stays.await.unwrap().unwrap()[0][0], 6.0);
+        assert_eq!(inner.embedded(), ["wanted"]);
+    }
+}

@@ -1,0 +1,206 @@
+//! An encoder in this process as an [`Embedder`]: tokens, batches, and the threads that it computes on.
+
+use std::{
+    num::NonZeroUsize,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use futures::future::{BoxFuture, FutureExt};
+use tokio::sync::{Semaphore, oneshot};
+
+use super::{EmbedError, Embedder, EmbedderChoice, EmbedderOptions, Embedding, Input, ModelError, bert::Bert, e5, minilm, tokenize::TextTokenizer};
+use crate::{
+    fetch::{self, FetchOptions},
+    progress::Progress,
+};
+
+/// Tokens that are encoded at once: enough for large products, few enough for somebody else's turn to come soon.
+const BATCH_TOKENS: usize = 512;
+/// Beyond this many bytes a text is not even split into tokens: no model takes that many.
+const MAX_BYTES: usize = 1 << 16;
+
+/// The ids that a model has before and after a text.
+#[derive(Clone, Copy)]
+pub(super) struct Marks {
+    pub(super) first: u32,
+    pub(super) last: u32,
+}
+
+/// A model and what belongs to it.
+pub(super) struct Encoder {
+    pub(super) id: &'static str,
+    pub(super) bert: Bert,
+    pub(super) tokenizer: TextTokenizer,
+    pub(super) marks: Marks,
+    /// What goes before a text of that kind.
+    pub(super) prefix: fn(Input) -> &'static str,
+    /// The longest text that the model takes, prefix and marks included.
+    pub(super) max_tokens: usize,
+}
+
+impl Encoder {
+    fn limit(&self) -> usize {
+        self.max_tokens.min(self.bert.max_positions())
+    }
+
+    /// The ids of `text` with prefix and marks, cut at the limit.
+    fn tokens(&self, kind: Input, text: &str) -> Result<Vec<u32>, EmbedError> {
+        let text = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
+        let text = format!("{}{text}", (self.prefix)(kind));
+        let mut ids = self.tokenizer.ids(&text).map_err(|detail| self.failed(detail))?;
+        ids.truncate(self.limit().saturating_sub(2));
+        ids.insert(0, self.marks.first);
+        ids.push(self.marks.last);
+        Ok(ids)
+    }
+
+    fn failed(&self, detail: impl ToString) -> EmbedError {
+        EmbedError::Model { model: self.id.to_owned(), detail: detail.to_string() }
+    }
+}
+
+/// The path of a file that every form of the model has.
+pub(super) fn required(files: &fetch::ModelFiles, name: &str) -> Result<PathBuf, ModelError> {
+    let detail = "it is not among the files of the model";
+    files.path(name).ok_or_else(|| ModelError::Corrupt { path: name.into(), detail: detail.to_owned() })
+}
+
+/// Embeds on threads of its own, one batch at a time.
+pub(super) struct LocalEmbedder {
+    encoder: Arc<Encoder>,
+    pool: rayon::ThreadPool,
+    /// A batch uses every thread of the pool. Two at a time would only wait for each other; waiting here is in order.
+    turn: Semaphore,
+    /// Tokens that the longest prefix takes.
+    prefix_tokens: usize,
+}
+
+/// Makes an encoder of the files of its model.
+type Read = fn(&fetch::ModelFiles) -> Result<Encoder, ModelError>;
+
+/// Fetches, reads and starts the model of `options`.
+pub(super) async fn load(options: &EmbedderOptions, progress: Progress) -> Result<Arc<dyn Embedder>, ModelError> {
+    let (model, read): (_, Read) = match options.embedder {
+        EmbedderChoice::MiniLm => (&fetch::MINILM, minilm::load),
+        _ => (&fetch::E5_SMALL, e5::load),
+    };
+    let start = |detail: String| ModelError::Start { embedder: options.embedder.to_string(), detail };
+    let where_to_look = FetchOptions::new(options.model_dir.clone()).map_err(Arc::new)?;
+    let files = fetch::ensure(model, &where_to_look, progress).await.map_err(Arc::new)?;
+    let encoder = tokio::task::spawn_blocking(move || read(&files)).await.map_err(|error| start(error.to_string()))??;
+    let embedder = LocalEmbedder::new(encoder, options.embedder_threads).map_err(|error| start(error.to_string()))?;
+    Ok(Arc::new(embedder))
+}
+
+impl LocalEmbedder {
+    fn new(encoder: Encoder, threads: Option<NonZeroUsize>) -> Result<Self, rayon::ThreadPoolBuildError> {
+        let threads = threads.map_or_else(usable_cores, NonZeroUsize::get);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|n| format!("embed-{n}")).build()?;
+        let prefix_tokens = [Input::Query, Input::Passage]
+            .map(|kind| encoder.tokenizer.ids((encoder.prefix)(kind)).map_or(0, |ids| ids.len()))
+            .into_iter()
+            .max()
+            .unwrap_or(0);
+        Ok(Self { encoder: Arc::new(encoder), pool, turn: Semaphore::new(1), prefix_tokens })
+    }
+
+    /// Runs `work` on the pool when it is this call's turn.
+    async fn compute<T: Send + 'static>(&self, work: impl FnOnce(&Encoder) -> Result<T, EmbedError> + Send + 'static) -> Result<T, EmbedError> {
+        let _turn = self.turn.acquire().await.map_err(|error| self.encoder.failed(error))?;
+        let (sender, receiver) = oneshot::channel();
+        let encoder = self.encoder.clone();
+        let span = tracing::Span::current();
+        self.pool.spawn(move || {
+            // A panic would end the process from here; as an error it ends one call.
+            let work = std::panic::AssertUnwindSafe(|| span.in_scope(|| work(&encoder)));
+            let result = std::panic::catch_unwind(work).unwrap_or_else(|_| Err(encoder.failed("it panicked")));
+            // Nobody waits any more when the caller left.
+            let _ = sender.send(result);
+        });
+        receiver.await.unwrap_or_else(|_| Err(self.encoder.failed("its thread ended without an answer")))
+    }
+}
+
+/// Hyper-threads share the unit that multiplies, so physical cores count; a container may have fewer.
+fn usable_cores() -> usize {
+    let allowed = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    num_cpus::get_physical().clamp(1, allowed)
+}
+
+/// Tells the work that its caller left.
+struct StopOnDrop(Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Embedder for LocalEmbedder {
+    fn id(&self) -> &str {
+        self.encoder.id
+    }
+
+    fn dimensions(&self) -> usize {
+        self.encoder.bert.hidden()
+    }
+
+    fn max_tokens(&self) -> usize {
+        self.encoder.limit().saturating_sub(2 + self.prefix_tokens)
+    }
+
+    fn count_tokens(&self, text: &str) -> usize {
+        // A failing tokenizer fails when the text is embedded; an estimate is good enough until then.
+        self.encoder.tokenizer.ids(text).map_or(text.len() / 4, |ids| ids.len())
+    }
+
+    fn embed<'a>(&'a self, kind: Input, texts: Vec<String>) -> BoxFuture<'a, Result<Vec<Embedding>, EmbedError>> {
+        async move {
+            let stop = Arc::new(AtomicBool::new(false));
+            let _stop_on_drop = StopOnDrop(stop.clone());
+            let mut texts = texts.into_iter().peekable();
+            let mut embeddings = Vec::with_capacity(texts.len());
+            while texts.peek().is_some() {
+                let batch = self.next_batch(&mut texts);
+                let stop = stop.clone();
+                let vectors = self
+                    .compute(move |encoder| {
+                        let mut tokens = Vec::with_capacity(batch.len());
+                        for text in &batch {
+                            if stop.load(Ordering::Relaxed) {
+                                return Ok(None);
+                            }
+                            tokens.push(encoder.tokens(kind, text)?);
+                        }
+                        encoder.bert.encode(&tokens, &stop).map_err(|error| encoder.failed(error))
+                    })
+                    .await?;
+                // `None` only after this future was dropped, when nothing comes back here.
+                embeddings.extend(vectors.into_iter().flatten().map(Embedding::from));
+            }
+            Ok(embeddings)
+        }
+        .boxed()
+    }
+}
+
+impl LocalEmbedder {
+    /// Takes texts until they are about [`BATCH_TOKENS`], at least one.
+    fn next_batch(&self, texts: &mut std::iter::Peekable<std::vec::IntoIter<String>>) -> Vec<String> {
+        let (mut batch, mut tokens) = (Vec::new(), 0);
+        while let Some(text) = texts.next_if(|text| batch.is_empty() || tokens + self.estimate(text) <= BATCH_TOKENS) {
+            tokens += self.estimate(&text);
+            batch.push(text);
+        }
+        batch
+    }
+
+    /// About the tokens of a text, without the work of finding them: rather too many.
+    fn estimate(&self, text: &str) -> usize {
+        (text.len() / 3 + 8).min(self.encoder.limit())
+    }
+}

@@ -1,0 +1,375 @@
+//! The evaluator that runs in this process: is a passage relevant, is a sentence grounded, is an answer useful?
+//!
+//! Logistic regressions over features of the words and of an embedder's cosines, fitted on labelled pairs. It knows no
+//! logic and no arithmetic: it sees that a date is missing, not that a date is wrong by a year.
+//! `examples/features.rs` shows what it sees, and how its coefficients are made.
+
+mod coefficients;
+mod error;
+mod features;
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+
+use crate::embed::{Embedder, Embedding, Input, cosine};
+use crate::text;
+pub use crate::verdict::Support;
+use coefficients::Task;
+pub use coefficients::{Coefficients, Thresholds};
+pub use error::EvaluateError;
+use features::{Cosines, Features, Group, Question, View};
+
+/// Sentences of one passage that are embedded; those beyond have fewer words of the question and no cosine of their own.
+const MAX_SENTENCES: usize = 48;
+/// What is said in the very words of the evidence is supported, whatever a model makes of it.
+const QUOTED: f64 = 0.99;
+
+/// Which coefficients to judge with.
+#[derive(Args, Clone, Debug, Default)]
+pub struct EvaluatorOptions {
+    /// A file of coefficients and thresholds in place of the built-in one of the embedder.
+    #[arg(long, env = "EMEND_EVALUATOR_COEFFICIENTS", value_name = "FILE")]
+    pub evaluator_coefficients: Option<PathBuf>,
+}
+
+/// Judges pairs of texts. Cheap to clone.
+#[derive(Clone)]
+pub struct Evaluator {
+    embedder: Arc<dyn Embedder>,
+    coefficients: Arc<Coefficients>,
+}
+
+/// How far evidence supports a sentence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Groundedness {
+    /// The probability that the evidence supports the sentence, 0–1.
+    pub probability: f64,
+    /// The probability as a degree, by the thresholds.
+    pub level: Support,
+    /// The place of the evidence that supports it best; none without evidence.
+    pub passage: Option<usize>,
+}
+
+/// How useful an answer is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Usefulness {
+    /// The probability that the answer addresses the question, 0–1; 0 for an answer that abstains.
+    pub probability: f64,
+    /// The probability in five steps, 1–5.
+    pub utility: u8,
+    /// Whether it reaches the threshold.
+    pub useful: bool,
+}
+
+/// How well a sentence of a passage answers a question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SentenceScore {
+    /// The passage's place.
+    pub passage: usize,
+    /// The sentence's bytes in the passage.
+    pub range: Range<usize>,
+    /// The probability that the sentence holds the answer, 0–1.
+    pub probability: f64,
+}
+
+/// What a judgement was made from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explanation {
+    /// The model's task: `relevance`, `answer`, `groundedness`, `fragment` or `usefulness`.
+    pub task: &'static str,
+    /// `alphabet`, `cjk` or `cross`.
+    pub group: &'static str,
+    /// The features by name; those of the embedder start with `cosine`.
+    pub features: Vec<(&'static str, f64)>,
+    /// The judgement, 0–1.
+    pub probability: f64,
+}
+
+/// A pair of texts to explain.
+#[derive(Clone, Copy, Debug)]
+pub enum Pair<'a> {
+    /// Is the passage relevant to the question?
+    Relevance {
+        /// What is asked.
+        question: &'a str,
+        /// What was found.
+        passage: &'a str,
+    },
+    /// Does each sentence of the passage answer the question?
+    Answer {
+        /// What is asked.
+        question: &'a str,
+        /// What was found.
+        passage: &'a str,
+    },
+    /// Does the evidence support the claim?
+    Groundedness {
+        /// What is asked; empty when unknown.
+        question: &'a str,
+        /// What is claimed.
+        claim: &'a str,
+        /// What is known.
+        evidence: &'a str,
+    },
+    /// Does the answer address the question?
+    Usefulness {
+        /// What is asked.
+        question: &'a str,
+        /// What was answered.
+        answer: &'a str,
+    },
+}
+
+impl Evaluator {
+    /// An evaluator with coefficients at hand.
+    pub fn new(embedder: Arc<dyn Embedder>, coefficients: Coefficients) -> Self {
+        Self { embedder, coefficients: Arc::new(coefficients) }
+    }
+
+    /// An evaluator with the options' file, or the built-in one for the embedder. An embedder without one is judged by
+    /// words alone.
+    ///
+    /// # Errors
+    /// [`EvaluateError::Read`] or [`EvaluateError::Coefficients`] when the file cannot be used.
+    pub fn load(embedder: Arc<dyn Embedder>, options: &EvaluatorOptions) -> Result<Self, EvaluateError> {
+        let coefficients = match &options.evaluator_coefficients {
+            Some(path) => Coefficients::read(path)?,
+            None => Coefficients::builtin(embedder.id())?,
+        };
+        tracing::debug!(embedder = embedder.id(), coefficients = coefficients.name(), "evaluator ready");
+        Ok(Self::new(embedder, coefficients))
+    }
+
+    /// Where its coefficients come from: an embedder's id, `lexical`, or a path.
+    pub fn name(&self) -> &str {
+        self.coefficients.name()
+    }
+
+    /// Where probabilities become decisions.
+    pub fn thresholds(&self) -> &Thresholds {
+        self.coefficients.thresholds()
+    }
+
+    /// For each passage, in order, the probability that it is relevant to the question, 0–1. An empty passage has 0.
+    ///
+    /// # Errors
+    /// [`EvaluateError::Embed`] when the texts could not be embedded.
+    pub async fn relevance(&self, question: &str, passages: &[&str]) -> Result<Vec<f64>, EvaluateError> {
+        let (asked, pairs) = self.pairs(Task::Relevance, Question::new(question), passages).await?;
+        let coefficients = Arc::clone(&self.coefficients);
+        compute(move || {
+            pairs
+                .iter()
+                .map(|pair| match pair.view.text.trim() {
+                    "" => 0.0,
+                    _ => coefficients.probability(
+                        Task::Relevance,
+                        pair.group,
+                        &features::relevance(&asked, &pair.view, pair.cosines.as_ref()),
+                    ),
+                })
+                .collect()
+        })
+        .await
+    }
+
+    /// Every sentence of the passages with the probability that it answers the question, best first. Headings and
+    /// questions are among them, low.
+    ///
+    /// # Errors
+    /// [`EvaluateError::Embed`] when the texts could not be embedded.
+    pub async fn best_sentences(&self, question: &str, passages: &[&str]) -> Result<Vec<SentenceScore>, EvaluateError> {
+        let (asked, pairs) = self.pairs(Task::Answer, Question::new(question), passages).await?;
+        let coefficients = Arc::clone(&self.coefficients);
+        compute(move || {
+            let mut scores: Vec<SentenceScore> = Vec::new();
+            for (passage, pair) in pairs.iter().enumerate().filter(|(_, pair)| !pair.view.text.trim().is_empty()) {
+                let sentences = features::answer_sentences(&asked, &pair.view, pair.cosines.as_ref());
+                scores.extend(sentences.iter().zip(&pair.view.sentences).map(|(features, range)| SentenceScore {
+                    passage,
+                    range: range.clone(),
+                    probability: coefficients.probability(Task::Answer, pair.group, features),
+                }));
+            }
+            scores.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+            scores
+        })
+        .await
+    }
+
+    /// How far the evidence supports a sentence of an answer to `question`, which may be empty. A sentence that the
+    /// evidence says word for word is supported; without evidence none is.
+    ///
+    /// # Errors
+    /// [`EvaluateError::Embed`] when the texts could not be embedded.
+    pub async fn groundedness(
+        &self,
+        question: &str,
+        sentence: &str,
+        evidence: &[&str],
+    ) -> Result<Groundedness, EvaluateError> {
+        let (claim, question) = (Question::new(sentence), asked(question));
+        let task = groundedness_task(claim.view(), question.as_ref());
+        let (claim, pairs) = self.pairs(task, claim, evidence).await?;
+        let coefficients = Arc::clone(&self.coefficients);
+        compute(move || {
+            let claim = claim.view();
+            let judge = |pair: &Pieces| {
+                let features = features::groundedness(claim, &pair.view, pair.cosines.as_ref(), question.as_ref());
+                let probability = coefficients.probability(task, pair.group, &features);
+                let quoted = task == Task::Groundedness && features::is_quoted(claim, &pair.view);
+                if quoted { probability.max(QUOTED) } else { probability }
+            };
+            let best = pairs.iter().map(judge).enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b));
+            let probability = best.map_or(0.0, |(_, probability)| probability);
+            let thresholds = coefficients.thresholds();
+            let level = if probability >= thresholds.fully {
+                Support::Full
+            } else if probability >= thresholds.partially {
+                Support::Partial
+            } else {
+                Support::No
+            };
+            Groundedness { probability, level, passage: best.map(|(place, _)| place) }
+        })
+        .await
+    }
+
+    /// How well an answer addresses the question, whether it is true or not.
+    ///
+    /// # Errors
+    /// [`EvaluateError::Embed`] when the texts could not be embedded.
+    pub async fn usefulness(&self, question: &str, answer: &str) -> Result<Usefulness, EvaluateError> {
+        if text::is_abstention(answer) {
+            return Ok(Usefulness { probability: 0.0, utility: 1, useful: false });
+        }
+        let explanation = self.usefulness_explained(question, answer).await?;
+        let probability = explanation.probability;
+        let utility = 1 + (probability * 5.0).floor().clamp(0.0, 4.0) as u8;
+        Ok(Usefulness { probability, utility, useful: probability >= self.thresholds().useful })
+    }
+
+    async fn usefulness_explained(&self, question: &str, answer: &str) -> Result<Explanation, EvaluateError> {
+        let (asked, pairs) = self.pairs(Task::Usefulness, Question::new(question), &[answer]).await?;
+        let coefficients = Arc::clone(&self.coefficients);
+        let explain = move || {
+            let pair = pairs.first()?;
+            let features = features::usefulness(&asked, &pair.view, pair.cosines.as_ref());
+            Some(explained(&coefficients, Task::Usefulness, pair.group, features))
+        };
+        compute(explain).await?.ok_or(EvaluateError::Stopped)
+    }
+
+    /// What a judgement is made from, for a person who wonders and for fitting: one explanation, or one a sentence for
+    /// [`Pair::Answer`].
+    ///
+    /// # Errors
+    /// [`EvaluateError::Embed`] when the texts could not be embedded.
+    pub async fn explain(&self, pair: Pair<'_>) -> Result<Vec<Explanation>, EvaluateError> {
+        let (task, first, second, question) = match pair {
+            Pair::Relevance { question, passage } => (Task::Relevance, question, passage, None),
+            Pair::Answer { question, passage } => (Task::Answer, question, passage, None),
+            Pair::Usefulness { question, answer } => (Task::Usefulness, question, answer, None),
+            Pair::Groundedness { question, claim, evidence } => (Task::Groundedness, claim, evidence, asked(question)),
+        };
+        let first = Question::new(first);
+        let task = if task == Task::Groundedness { groundedness_task(first.view(), question.as_ref()) } else { task };
+        let (first, mut pairs) = self.embedded(first, &[second]).await?;
+        let Some(pair) = pairs.pop() else { return Ok(Vec::new()) };
+        let coefficients = Arc::clone(&self.coefficients);
+        compute(move || {
+            let cosines = pair.cosines.as_ref();
+            let found = match task {
+                Task::Relevance => vec![features::relevance(&first, &pair.view, cosines)],
+                Task::Answer => features::answer_sentences(&first, &pair.view, cosines),
+                Task::Usefulness => vec![features::usefulness(&first, &pair.view, cosines)],
+                Task::Groundedness | Task::Fragment => {
+                    vec![features::groundedness(first.view(), &pair.view, cosines, question.as_ref())]
+                }
+            };
+            found.into_iter().map(|features| explained(&coefficients, task, pair.group, features)).collect()
+        })
+        .await
+    }
+
+    /// The first text against each of the others, embedded where the task's models want cosines.
+    async fn pairs(&self, task: Task, first: Question, others: &[&str]) -> Result<(Question, Vec<Pieces>), EvaluateError> {
+        let needed = others.iter().any(|other| self.coefficients.needs_cosines(task, Group::of(first.text(), other)));
+        if needed {
+            return self.embedded(first, others).await;
+        }
+        let pieces = others.iter().map(|other| Pieces::new(first.text(), other)).collect();
+        Ok((first, pieces))
+    }
+
+    async fn embedded(&self, first: Question, others: &[&str]) -> Result<(Question, Vec<Pieces>), EvaluateError> {
+        let mut pieces: Vec<Pieces> = others.iter().map(|other| Pieces::new(first.text(), other)).collect();
+        let mut texts = Vec::new();
+        for piece in &mut pieces {
+            piece.embedded = first.closest(&piece.view, MAX_SENTENCES);
+            texts.push(piece.view.text.clone());
+            if piece.view.sentences.len() > 1 {
+                texts.extend(piece.embedded.iter().map(|index| piece.view.sentence(*index).to_owned()));
+            }
+        }
+        if texts.is_empty() {
+            return Ok((first, pieces));
+        }
+        let query = self.embedder.embed(Input::Query, vec![first.text().to_owned()]).await?;
+        let Some(query) = query.into_iter().next() else { return Ok((first, pieces)) };
+        let embeddings = self.embedder.embed(Input::Passage, texts).await?;
+        let mut near = embeddings.iter().map(|embedding: &Embedding| f64::from(cosine(&query, embedding)));
+        for piece in &mut pieces {
+            let passage = near.next().unwrap_or_default();
+            let mut sentences = vec![passage; piece.view.sentences.len()];
+            if piece.view.sentences.len() > 1 {
+                for index in &piece.embedded {
+                    sentences[*index] = near.next().unwrap_or_default();
+                }
+            }
+            piece.cosines = Some(Cosines { passage, sentences });
+        }
+        Ok((first, pieces))
+    }
+}
+
+/// A text of a pair, taken apart.
+struct Pieces {
+    group: Group,
+    view: View,
+    /// The places of the sentences that are embedded.
+    embedded: Vec<usize>,
+    cosines: Option<Cosines>,
+}
+
+impl Pieces {
+    fn new(first: &str, text: &str) -> Self {
+        Self { group: Group::of(first, text), view: View::new(text), embedded: Vec::new(), cosines: None }
+    }
+}
+
+fn asked(question: &str) -> Option<Question> {
+    (!question.trim().is_empty()).then(|| Question::new(question))
+}
+
+/// An answer in a few words is judged by what was asked; without a question it is a sentence like another.
+fn groundedness_task(claim: &View, question: Option<&Question>) -> Task {
+    if question.is_some() && features::is_fragment(claim) { Task::Fragment } else { Task::Groundedness }
+}
+
+fn explained(coefficients: &Coefficients, task: Task, group: Group, features: Features) -> Explanation {
+    let probability = coefficients.probability(task, group, &features);
+    Explanation { task: task.name(), group: group.name(), features: features.into_pairs(), probability }
+}
+
+/// Runs arithmetic where it blocks nobody, inside of the caller's span.
+async fn compute<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, EvaluateError> {
+    let span = tracing::Span::current();
+    tokio::task::spawn_blocking(move || span.in_scope(work)).await.map_err(|_| EvaluateError::Stopped)
+}
+
+#[cfg(test)]
+mod tests;

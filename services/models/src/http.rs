@@ -1,0 +1,23 @@
+//! What every HTTP client of this crate shares.
+
+/// A client's builder, with TLS by rustls and its ring provider.
+pub(crate) fn builder() -> reqwest::ClientBuilder {
+    // An error means that the program has chosen a provider already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder().user_agent(concat!("emend/", env!("CARGO_PKG_VERSION")))
+}
+
+/// An error with everything that caused it: the outermost of an HTTP client says little.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let next = error.to_string();
+        if !text.ends_with(&next) {
+            text.push_str(": ");
+            text.push_str(&next);
+        }
+        source = error.source();
+    }
+    text
+}

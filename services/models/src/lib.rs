@@ -1,0 +1,15 @@
+//! Access to models: chat, embedders, evaluators, prompts, and where weights come from.
+
+pub mod chat;
+pub mod embed;
+pub mod evaluate;
+#[cfg(feature = "local")]
+pub mod fetch;
+#[cfg(any(feature = "local", feature = "openai"))]
+mod http;
+pub mod progress;
+pub mod prompt;
+#[cfg(feature = "openai")]
+mod semconv;
+pub mod text;
+pub mod verdict;

@@ -1,0 +1,19 @@
+//! Names of span attributes, as in OpenTelemetry's semantic conventions 1.42.
+
+pub(crate) const ERROR_TYPE: &str = "error.type";
+pub(crate) const GEN_AI_INPUT_MESSAGES: &str = "gen_ai.input.messages";
+pub(crate) const GEN_AI_OPERATION_NAME: &str = "gen_ai.operation.name";
+pub(crate) const GEN_AI_OUTPUT_MESSAGES: &str = "gen_ai.output.messages";
+pub(crate) const GEN_AI_PROVIDER_NAME: &str = "gen_ai.provider.name";
+pub(crate) const GEN_AI_REQUEST_MAX_TOKENS: &str = "gen_ai.request.max_tokens";
+pub(crate) const GEN_AI_REQUEST_MODEL: &str = "gen_ai.request.model";
+pub(crate) const GEN_AI_REQUEST_TEMPERATURE: &str = "gen_ai.request.temperature";
+pub(crate) const GEN_AI_RESPONSE_FINISH_REASONS: &str = "gen_ai.response.finish_reasons";
+pub(crate) const GEN_AI_RESPONSE_MODEL: &str = "gen_ai.response.model";
+pub(crate) const GEN_AI_USAGE_INPUT_TOKENS: &str = "gen_ai.usage.input_tokens";
+pub(crate) const GEN_AI_USAGE_OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
+pub(crate) const OTEL_KIND: &str = "otel.kind";
+pub(crate) const OTEL_NAME: &str = "otel.name";
+pub(crate) const OTEL_STATUS_CODE: &str = "otel.status_code";
+pub(crate) const SERVER_ADDRESS: &str = "server.address";
+pub(crate) const SERVER_PORT: &str = "server.port";

@@ -1,0 +1,15 @@
+//! Text in English, Korean, Japanese and Chinese, and in other languages as far as rules reach: language, sentences,
+//! words, numbers, names, and whether an answer abstains.
+
+mod abstention;
+mod language;
+mod script;
+mod sentences;
+mod stop;
+mod words;
+
+pub use abstention::is_abstention;
+pub use language::{Language, language};
+pub use script::Script;
+pub use sentences::sentences;
+pub use words::{content_words, names, numbers, rarity, words};

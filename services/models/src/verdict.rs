@@ -1,0 +1,269 @@
+//! The one reader of verdicts: what a model said, in whatever dress, as a value.
+//!
+//! Every function returns `None` when the text does not say. A caller reports such a grade as UNGRADED and never as
+//! a negative one: reading "no." as not "no" is how a web search never fires.
+
+mod likelihood;
+mod value;
+
+use std::ops::ControlFlow;
+
+pub use likelihood::{probability, support_score, utility_score};
+use value::{Judged, Value, normalise, spoken};
+
+/// Yes or no.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// The model agrees.
+    Yes,
+    /// The model does not.
+    No,
+}
+
+impl Verdict {
+    /// Whether it is yes.
+    pub fn is_yes(self) -> bool {
+        self == Self::Yes
+    }
+}
+
+/// How far the evidence supports a sentence (Self-RAG's ISSUP).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Support {
+    /// All of it.
+    Full,
+    /// Some of it.
+    Partial,
+    /// None of it, or the evidence says the opposite.
+    No,
+}
+
+/// Whether to retrieve before going on (Self-RAG's Retrieve).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Retrieval {
+    /// Look for documents.
+    Yes,
+    /// Nothing to look up.
+    No,
+    /// Go on with the documents at hand.
+    Continue,
+}
+
+/// Words that may open a longer reply.
+const YES: &[&str] = &[
+    "yes", "yep", "yeah", "true", "oui", "ja", "sí", "sim", "да", "예", "네", "넵", "응", "그렇습니다", "그렇다",
+    "맞습니다", "はい", "ええ", "そうです", "是", "是的", "对", "對", "对的", "對的",
+];
+const NO: &[&str] = &[
+    "no", "nope", "false", "non", "nein", "não", "нет", "아니오", "아니요", "아뇨", "아니", "아닙니다", "아니다",
+    "いいえ", "いえ", "違います", "否", "不", "不是", "不是的", "不对", "不對", "不正确", "不正確",
+];
+/// Words that say it only when nothing else is said.
+const YES_ALONE: &[&str] = &[
+    "y", "relevant", "supported", "grounded", "useful", "correct", "관련", "관련 있음", "관련있음", "참", "関連あり",
+    "相关", "相關", "有", "正确", "正確",
+];
+const NO_ALONE: &[&str] = &[
+    "n", "irrelevant", "not relevant", "unsupported", "not supported", "not grounded", "ungrounded", "useless",
+    "not useful", "incorrect", "무관", "관련 없음", "관련없음", "거짓", "関連なし", "不相关", "不相關", "无关", "無關",
+    "没有", "沒有", "无", "無",
+];
+/// What may follow an opening "no" without a comma. "No doubt it is" means yes.
+const AFTER_NO: &[&str] =
+    &["it", "the", "this", "that", "these", "they", "there", "i", "because", "document", "passage", "answer"];
+
+/// Yes or no, from a bare word, a sentence that opens or ends with one, `label: yes`, or a JSON object.
+pub fn parse(text: &str) -> Option<Verdict> {
+    let said = spoken(text);
+    if let Some(value) = value::json(&said) {
+        return from_value(&value);
+    }
+    let plain = normalise(&said);
+    if let Some(verdict) = alone(&plain) {
+        return Some(verdict);
+    }
+    if let Some(labelled) = value::labelled(&plain) {
+        return alone(&labelled).or_else(|| opening(&labelled));
+    }
+    if let Some(verdict) = opening(&plain) {
+        return Some(verdict);
+    }
+    if value::opens_with_any(&plain, YES) || value::opens_with_any(&plain, NO) {
+        return None;
+    }
+    let last = plain.lines().rev().map(str::trim).find(|line| !line.is_empty()).and_then(alone);
+    last.or_else(|| agreed(value::quoted(&said).iter().filter_map(|word| alone(&normalise(word)))))
+}
+
+fn from_value(value: &Value) -> Option<Verdict> {
+    match value.judged()? {
+        Value::Bool(true) => Some(Verdict::Yes),
+        Value::Bool(false) => Some(Verdict::No),
+        Value::Number(number) if number.as_f64() == Some(1.0) => Some(Verdict::Yes),
+        Value::Number(number) if number.as_f64() == Some(0.0) => Some(Verdict::No),
+        Value::String(word) => {
+            let plain = normalise(word);
+            alone(&plain).or_else(|| opening(&plain))
+        }
+        _ => None,
+    }
+}
+
+fn alone(plain: &str) -> Option<Verdict> {
+    let word = plain.trim_matches(|c: char| !c.is_alphanumeric());
+    let word = ["です", "でした", "입니다", "이다", "요"]
+        .iter()
+        .find_map(|ending| word.strip_suffix(ending).filter(|stem| lead(stem).is_some()))
+        .unwrap_or(word);
+    if YES_ALONE.contains(&word) {
+        return Some(Verdict::Yes);
+    }
+    if NO_ALONE.contains(&word) {
+        return Some(Verdict::No);
+    }
+    lead(word)
+}
+
+fn lead(word: &str) -> Option<Verdict> {
+    if YES.contains(&word) {
+        Some(Verdict::Yes)
+    } else if NO.contains(&word) {
+        Some(Verdict::No)
+    } else {
+        None
+    }
+}
+
+/// The verdict that opens `plain`, unless what follows takes it back.
+fn opening(plain: &str) -> Option<Verdict> {
+    let start = plain.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let end = start.find(|c: char| !c.is_alphanumeric()).unwrap_or(start.len());
+    let (first, rest) = start.split_at(end);
+    let verdict = alone(first).filter(|_| lead(first).is_some() || rest.trim().is_empty())?;
+    let joined = rest.starts_with([' ', '/', '|']);
+    let mut words = rest.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let next = words.next().unwrap_or_default();
+    let opposite = |word: &str| lead(word).is_some_and(|other| other != verdict);
+    let hedged = matches!(next, "and" | "or" | "nor" | "but") && words.next().is_some_and(opposite);
+    if hedged || (joined && opposite(next)) {
+        return None;
+    }
+    let ascii = first.is_ascii() && verdict == Verdict::No;
+    let adjective = ascii && rest.starts_with(' ') && rest.trim_start().starts_with(char::is_alphanumeric);
+    if adjective && !AFTER_NO.contains(&next) { None } else { Some(verdict) }
+}
+
+/// The value that all agree on.
+fn agreed<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
+    let first = values.next()?;
+    values.all(|value| value == first).then_some(first)
+}
+
+/// A utility from 1 to 5: `4`, `4/5`, `Score: 4`, `[Utility:4]`, `4점`, `{"utility": 4}`.
+pub fn utility(text: &str) -> Option<u8> {
+    let said = spoken(text);
+    let within = |number: f64| (number.fract() == 0.0 && (1.0..=5.0).contains(&number)).then_some(number as u8);
+    if let Some(value) = value::json(&said) {
+        return match value.judged()? {
+            Value::Number(number) => within(number.as_f64()?),
+            Value::String(word) => rating(&normalise(word)).and_then(within),
+            _ => None,
+        };
+    }
+    let plain = normalise(&said);
+    let labelled = value::labelled(&plain);
+    rating(labelled.as_deref().unwrap_or(&plain)).and_then(within)
+}
+
+/// The number that `plain` opens with, or its only one; "of 5" is the scale and no rating.
+fn rating(plain: &str) -> Option<f64> {
+    let mut numbers = Vec::new();
+    let mut rest = plain;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
+        let before = &rest[..start];
+        let tail = &rest[start..];
+        let end = tail.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(tail.len());
+        let written = tail[..end].trim_end_matches('.');
+        let negative = before.ends_with('-') && !before.trim_end_matches('-').ends_with(char::is_alphanumeric);
+        let range = before.ends_with(['-', '–', '~']) && !numbers.is_empty() && before.trim().chars().count() == 1;
+        let scale = before.trim_end().ends_with('/') || before.trim_end().ends_with("of");
+        if range {
+            return None;
+        }
+        if !scale {
+            let number: f64 = written.parse().ok()?;
+            numbers.push(if negative { -number } else { number });
+        }
+        rest = &tail[end..];
+    }
+    let opens = plain.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '-').starts_with(|c: char| c.is_ascii_digit());
+    match numbers.as_slice() {
+        [number] => Some(*number),
+        [number, ..] if opens => Some(*number),
+        _ => None,
+    }
+}
+
+/// Full, partial or no support: Self-RAG's tokens, our schema's words, or yes and no.
+pub fn support(text: &str) -> Option<Support> {
+    let said = spoken(text);
+    if let Some(value) = value::json(&said) {
+        return match value.judged()? {
+            Value::String(word) => degree(&normalise(word)),
+            Value::Bool(supported) => Some(if *supported { Support::Full } else { Support::No }),
+            _ => None,
+        };
+    }
+    let plain = normalise(&said);
+    degree(value::labelled(&plain).as_deref().unwrap_or(&plain))
+}
+
+const PARTIAL: &[&str] = &["partial", "partly", "not fully", "부분", "일부", "部分", "一部"];
+const UNSUPPORTED: &[&str] = &[
+    "not support", "no support", "unsupported", "contradict", "not grounded", "ungrounded", "지지하지 않", "지지되지 않",
+    "근거 없", "뒷받침하지 않", "모순", "支持しない", "支持されない", "矛盾", "不支持", "无支持", "無支持", "未支持",
+];
+const FULL: &[&str] = &["full", "supported", "grounded", "entail", "완전", "전부", "완벽", "完全", "全部", "支持"];
+
+/// The degree named in the first line: doubt before denial before praise, for "not fully supported" contains all.
+fn degree(plain: &str) -> Option<Support> {
+    let line = plain.lines().find(|line| !line.trim().is_empty())?;
+    let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
+    let short = line.chars().count() <= 80;
+    let found = [(PARTIAL, Support::Partial), (UNSUPPORTED, Support::No), (FULL, Support::Full)]
+        .iter()
+        .try_for_each(|(words, support)| if short && has(words) { ControlFlow::Break(*support) } else { ControlFlow::Continue(()) });
+    match found {
+        ControlFlow::Break(support) => Some(support),
+        ControlFlow::Continue(()) => match alone(line).or_else(|| opening(line))? {
+            Verdict::Yes => Some(Support::Full),
+            Verdict::No => Some(Support::No),
+        },
+    }
+}
+
+/// Whether to retrieve: `[Retrieval]`, `[No Retrieval]`, `[Continue to Use Evidence]`, or yes, no, continue.
+pub fn retrieval(text: &str) -> Option<Retrieval> {
+    let said = spoken(text);
+    let plain = match value::json(&said) {
+        Some(value) => match value.judged()? {
+            Value::String(word) => normalise(word),
+            Value::Bool(needed) => return Some(if *needed { Retrieval::Yes } else { Retrieval::No }),
+            _ => return None,
+        },
+        None => normalise(&said),
+    };
+    let plain = value::labelled(&plain).unwrap_or(plain);
+    let word = plain.trim_matches(|c: char| !c.is_alphanumeric());
+    match word {
+        "retrieval" | "retrieve" => Some(Retrieval::Yes),
+        "no retrieval" => Some(Retrieval::No),
+        _ if ["continue", "계속", "続", "继续", "繼續"].iter().any(|opening| word.starts_with(opening)) => {
+            Some(Retrieval::Continue)
+        }
+        _ => parse(&plain).map(|verdict| if verdict.is_yes() { Retrieval::Yes } else { Retrieval::No }),
+    }
+}
+
+#[cfg(test)]
+mod tests;
