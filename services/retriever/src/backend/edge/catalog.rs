@@ -1,0 +1,334 @@
+//! The truth about a collection: its documents, sections, chunks and embeddings, in one `redb` file.
+//!
+//! One transaction stores a document or replaces it, and is on disk when it returns. The vector index beside it can be
+//! rebuilt from here without embedding anything again.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::path::Path;
+use std::sync::Arc;
+
+use redb::{
+    Builder, Database, ReadOnlyTable, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition, TableError,
+    WriteTransaction,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::backend::{CollectionInfo, EmbedderInfo, Fingerprint, ListedDocument, NewDocument, StoredDocument};
+
+/// Increased when the tables change, so that an older program does not misread a newer file.
+const FORMAT: u32 = 1;
+
+/// `redb` would take a gigabyte for its cache, and there is one for each collection.
+const CACHE_BYTES: usize = 32 << 20;
+
+const SETTINGS: TableDefinition<'_, &str, &str> = TableDefinition::new("settings");
+const COUNTERS: TableDefinition<'_, &str, u64> = TableDefinition::new("counters");
+const DOCUMENTS: TableDefinition<'_, &str, &str> = TableDefinition::new("documents");
+/// Which document a version belongs to; a version that is not here is not there for any reader.
+const VERSIONS: TableDefinition<'_, u64, &str> = TableDefinition::new("versions");
+/// (version, index) → (first code point, text)
+const SECTIONS: TableDefinition<'_, (u64, u32), (u32, &str)> = TableDefinition::new("sections");
+/// (version, index) → (section, first code point, end)
+const CHUNKS: TableDefinition<'_, (u64, u32), (u32, u32, u32)> = TableDefinition::new("chunks");
+/// (version, index) → little-endian f32
+const EMBEDDINGS: TableDefinition<'_, (u64, u32), &[u8]> = TableDefinition::new("embeddings");
+
+const SETTING: &str = "collection";
+const NEXT_VERSION: &str = "next_version";
+const PASSAGES: &str = "passages";
+
+/// Reading or writing the catalog failed.
+pub(super) type CatalogError = redb::Error;
+
+#[derive(Serialize, Deserialize)]
+struct Settings {
+    format: u32,
+    embedder: String,
+    dimensions: usize,
+}
+
+/// A document as the catalog keeps it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct DocumentRecord {
+    pub(super) version: u64,
+    pub(super) fingerprint: Fingerprint,
+    pub(super) title: String,
+    pub(super) source: String,
+    pub(super) metadata: BTreeMap<String, String>,
+    pub(super) sections: u32,
+    pub(super) chunks: u32,
+}
+
+/// A version of a document and how many chunks it has: its points in the index are `0..chunks`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Version {
+    pub(super) number: u64,
+    pub(super) chunks: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct Catalog {
+    database: Database,
+}
+
+impl Catalog {
+    /// Opens or makes the file.
+    pub(super) fn open(path: &Path) -> Result<Self, CatalogError> {
+        let database = Builder::new().set_cache_size(CACHE_BYTES).create(path)?;
+        let fresh = matches!(database.begin_read()?.open_table(SETTINGS), Err(TableError::TableDoesNotExist(_)));
+        if fresh {
+            let transaction = database.begin_write()?;
+            transaction.open_table(SETTINGS)?;
+            Tables::open(&transaction)?;
+            transaction.commit()?;
+        }
+        Ok(Self { database })
+    }
+
+    /// What embedded the documents; `None` before the first document.
+    pub(super) fn embedder(&self) -> Result<Option<EmbedderInfo>, CatalogError> {
+        let settings = self.database.begin_read()?.open_table(SETTINGS)?;
+        let Some(settings) = settings.get(SETTING)? else { return Ok(None) };
+        let settings: Settings = decode(settings.value())?;
+        if settings.format != FORMAT {
+            return Err(CatalogError::Corrupted(format!(
+                "the collection has format {} and this version of the program reads format {FORMAT}",
+                settings.format
+            )));
+        }
+        Ok(Some(EmbedderInfo { id: settings.embedder, dimensions: settings.dimensions }))
+    }
+
+    /// Counts and embedder; `None` before the first document.
+    pub(super) fn info(&self, name: &str) -> Result<Option<CollectionInfo>, CatalogError> {
+        let Some(embedder) = self.embedder()? else { return Ok(None) };
+        let transaction = self.database.begin_read()?;
+        let documents = transaction.open_table(DOCUMENTS)?.len()?;
+        let passages = transaction.open_table(COUNTERS)?.get(PASSAGES)?.map_or(0, |count| count.value());
+        Ok(Some(CollectionInfo { name: name.to_owned(), documents, passages, embedder }))
+    }
+
+    /// The number for the next version of any document.
+    pub(super) fn next_version(&self) -> Result<u64, CatalogError> {
+        let counters = self.database.begin_read()?.open_table(COUNTERS)?;
+        Ok(counters.get(NEXT_VERSION)?.map_or(1, |next| next.value()))
+    }
+
+    /// Stores a document as `version`, durably, and returns the version it replaces.
+    pub(super) fn put(
+        &self,
+        embedder: &EmbedderInfo,
+        version: u64,
+        document: &NewDocument,
+    ) -> Result<Option<Version>, CatalogError> {
+        let transaction = self.database.begin_write()?;
+        let replaced;
+        {
+            let mut settings = transaction.open_table(SETTINGS)?;
+            if settings.get(SETTING)?.is_none() {
+                let value = Settings { format: FORMAT, embedder: embedder.id.clone(), dimensions: embedder.dimensions };
+                settings.insert(SETTING, encode(&value)?.as_str())?;
+            }
+            let mut tables = Tables::open(&transaction)?;
+            replaced = tables.remove(&document.id)?;
+            tables.insert(version, document)?;
+            tables.counters.insert(NEXT_VERSION, version + 1)?;
+        }
+        transaction.commit()?;
+        Ok(replaced)
+    }
+
+    /// Removes documents, durably, and returns the versions that are gone.
+    pub(super) fn delete(&self, documents: &[String]) -> Result<Vec<Version>, CatalogError> {
+        let transaction = self.database.begin_write()?;
+        let mut removed = Vec::new();
+        {
+            let mut tables = Tables::open(&transaction)?;
+            for document in documents {
+                removed.extend(tables.remove(document)?);
+            }
+        }
+        transaction.commit()?;
+        Ok(removed)
+    }
+
+    /// The state as of now, unchanged by later writes.
+    pub(super) fn snapshot(&self) -> Result<Snapshot, CatalogError> {
+        let transaction = self.database.begin_read()?;
+        Ok(Snapshot {
+            documents: transaction.open_table(DOCUMENTS)?,
+            versions: transaction.open_table(VERSIONS)?,
+            sections: transaction.open_table(SECTIONS)?,
+            chunks: transaction.open_table(CHUNKS)?,
+            embeddings: transaction.open_table(EMBEDDINGS)?,
+        })
+    }
+}
+
+/// The tables of a write transaction that a document touches.
+struct Tables<'t> {
+    documents: redb::Table<'t, &'static str, &'static str>,
+    versions: redb::Table<'t, u64, &'static str>,
+    sections: redb::Table<'t, (u64, u32), (u32, &'static str)>,
+    chunks: redb::Table<'t, (u64, u32), (u32, u32, u32)>,
+    embeddings: redb::Table<'t, (u64, u32), &'static [u8]>,
+    counters: redb::Table<'t, &'static str, u64>,
+}
+
+impl<'t> Tables<'t> {
+    fn open(transaction: &'t WriteTransaction) -> Result<Self, CatalogError> {
+        Ok(Self {
+            documents: transaction.open_table(DOCUMENTS)?,
+            versions: transaction.open_table(VERSIONS)?,
+            sections: transaction.open_table(SECTIONS)?,
+            chunks: transaction.open_table(CHUNKS)?,
+            embeddings: transaction.open_table(EMBEDDINGS)?,
+            counters: transaction.open_table(COUNTERS)?,
+        })
+    }
+
+    fn insert(&mut self, version: u64, document: &NewDocument) -> Result<(), CatalogError> {
+        let record = DocumentRecord {
+            version,
+            fingerprint: document.fingerprint,
+            title: document.title.clone(),
+            source: document.source.clone(),
+            metadata: document.metadata.clone(),
+            sections: count(document.sections.len())?,
+            chunks: count(document.chunks.len())?,
+        };
+        self.documents.insert(document.id.as_str(), encode(&record)?.as_str())?;
+        self.versions.insert(version, document.id.as_str())?;
+        for (index, section) in (0..).zip(&document.sections) {
+            self.sections.insert((version, index), (section.start, section.text.as_str()))?;
+        }
+        let mut bytes = Vec::new();
+        for (index, chunk) in (0..).zip(&document.chunks) {
+            self.chunks.insert((version, index), (chunk.section, chunk.start, chunk.end))?;
+            bytes.clear();
+            bytes.extend(chunk.embedding.iter().flat_map(|value| value.to_le_bytes()));
+            self.embeddings.insert((version, index), bytes.as_slice())?;
+        }
+        self.add_passages(i64::from(record.chunks))
+    }
+
+    fn remove(&mut self, document: &str) -> Result<Option<Version>, CatalogError> {
+        let Some(record) = self.documents.remove(document)?.map(|record| decode::<DocumentRecord>(record.value())) else {
+            return Ok(None);
+        };
+        let record = record?;
+        self.versions.remove(record.version)?;
+        for index in 0..record.sections {
+            self.sections.remove((record.version, index))?;
+        }
+        for index in 0..record.chunks {
+            self.chunks.remove((record.version, index))?;
+            self.embeddings.remove((record.version, index))?;
+        }
+        self.add_passages(-i64::from(record.chunks))?;
+        Ok(Some(Version { number: record.version, chunks: record.chunks }))
+    }
+
+    fn add_passages(&mut self, change: i64) -> Result<(), CatalogError> {
+        let passages = self.counters.get(PASSAGES)?.map_or(0, |count| count.value());
+        self.counters.insert(PASSAGES, passages.saturating_add_signed(change))?;
+        Ok(())
+    }
+}
+
+/// The catalog as it was at one moment.
+pub(super) struct Snapshot {
+    documents: ReadOnlyTable<&'static str, &'static str>,
+    versions: ReadOnlyTable<u64, &'static str>,
+    sections: ReadOnlyTable<(u64, u32), (u32, &'static str)>,
+    chunks: ReadOnlyTable<(u64, u32), (u32, u32, u32)>,
+    embeddings: ReadOnlyTable<(u64, u32), &'static [u8]>,
+}
+
+impl Snapshot {
+    pub(super) fn document(&self, id: &str) -> Result<Option<DocumentRecord>, CatalogError> {
+        self.documents.get(id)?.map(|record| decode(record.value())).transpose()
+    }
+
+    /// The document of a version; `None` where the version is not there any more, or not yet.
+    pub(super) fn document_of(&self, version: u64) -> Result<Option<String>, CatalogError> {
+        Ok(self.versions.get(version)?.map(|document| document.value().to_owned()))
+    }
+
+    /// Section, first code point and end of a chunk.
+    pub(super) fn chunk(&self, version: u64, index: u32) -> Result<(u32, u32, u32), CatalogError> {
+        match self.chunks.get((version, index))? {
+            Some(chunk) => Ok(chunk.value()),
+            None => Err(missing("chunk", version, index)),
+        }
+    }
+
+    /// First code point and text of a section.
+    pub(super) fn section(&self, version: u64, index: u32) -> Result<(u32, String), CatalogError> {
+        match self.sections.get((version, index))? {
+            Some(section) => {
+                let (start, text) = section.value();
+                Ok((start, text.to_owned()))
+            }
+            None => Err(missing("section", version, index)),
+        }
+    }
+
+    pub(super) fn embedding(&self, version: u64, index: u32) -> Result<Arc<[f32]>, CatalogError> {
+        match self.embeddings.get((version, index))? {
+            Some(bytes) => Ok(bytes.value().as_chunks().0.iter().map(|value| f32::from_le_bytes(*value)).collect()),
+            None => Err(missing("embedding", version, index)),
+        }
+    }
+
+    /// The documents after an id, in the order of their ids.
+    pub(super) fn documents_after(&self, after: &str, limit: usize) -> Result<Vec<ListedDocument>, CatalogError> {
+        let after = (Bound::Excluded(after), Bound::Unbounded);
+        let listed = self.documents.range::<&str>(after)?.take(limit).map(|entry| {
+            let (id, record) = entry?;
+            let record: DocumentRecord = decode(record.value())?;
+            Ok(ListedDocument {
+                id: id.value().to_owned(),
+                title: record.title,
+                source: record.source,
+                passages: record.chunks,
+            })
+        });
+        listed.collect()
+    }
+
+    /// Every document, in the order of their ids.
+    pub(super) fn each_document(
+        &self,
+        mut each: impl FnMut(&str, DocumentRecord) -> Result<(), CatalogError>,
+    ) -> Result<(), CatalogError> {
+        for entry in self.documents.iter()? {
+            let (id, record) = entry?;
+            each(id.value(), decode(record.value())?)?;
+        }
+        Ok(())
+    }
+}
+
+impl From<&DocumentRecord> for StoredDocument {
+    fn from(record: &DocumentRecord) -> Self {
+        Self { fingerprint: record.fingerprint, passages: record.chunks }
+    }
+}
+
+fn missing(what: &str, version: u64, index: u32) -> CatalogError {
+    CatalogError::Corrupted(format!("{what} {index} of version {version} is missing"))
+}
+
+fn count(length: usize) -> Result<u32, CatalogError> {
+    u32::try_from(length).map_err(|_| CatalogError::ValueTooLarge(length))
+}
+
+fn encode<T: Serialize>(value: &T) -> Result<String, CatalogError> {
+    serde_json::to_string(value).map_err(|error| CatalogError::Corrupted(error.to_string()))
+}
+
+fn decode<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, CatalogError> {
+    serde_json::from_str(text).map_err(|error| CatalogError::Corrupted(error.to_string()))
+}

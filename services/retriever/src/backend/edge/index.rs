@@ -1,0 +1,289 @@
+//! The vector index of a collection: one shard of Qdrant's engine.
+//!
+//! The shard's own log is never replayed and some of its failures are panics. Both are bearable because the index is a
+//! copy: what it lost comes back from the catalog, and a shard that is beyond repair is made anew.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use qdrant_edge::external::serde_json::{Value, json};
+use qdrant_edge::{
+    Condition, CreateIndex, DEFAULT_VECTOR_NAME, Distance, EdgeConfig, EdgeShard, EdgeVectorParams, FieldCondition,
+    FieldIndexOperations, Filter, JsonPath, Match, NamedQuery, PayloadFieldSchema, PayloadSchemaType, PointId,
+    PointInsertOperations, PointOperations, PointStruct, QueryEnum, ScrollRequest, SearchParams, SearchRequest,
+    UpdateOperation, ValueVariants, WalOptions, WithPayloadInterface,
+};
+
+/// Bits of a point's id that number the chunk; the others are the version.
+const CHUNK_BITS: u32 = 24;
+/// No document has more chunks than a point's id can tell apart.
+pub(super) const MOST_CHUNKS: u32 = 1 << CHUNK_BITS;
+
+/// The payload field with the metadata, each entry one word.
+const METADATA: &str = "metadata";
+
+/// The log's files: an operation fits, and little is preallocated for a small collection.
+const LOG_SEGMENT_BYTES: usize = 8 << 20;
+
+/// The log's folder within the index's.
+const LOG: &str = "wal";
+
+/// Points written in one operation.
+const POINTS_AT_ONCE: usize = 256;
+
+/// Points listed at once when the index is compared with the catalog.
+const LISTED_AT_ONCE: usize = 100_000;
+
+/// The index failed or is broken.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum IndexError {
+    #[error("the vector index failed: {0}")]
+    Failed(String),
+    #[error("the vector index broke off: {0}")]
+    Panicked(String),
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}
+
+/// A chunk as the index knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Point {
+    pub(super) version: u64,
+    pub(super) chunk: u32,
+}
+
+impl Point {
+    fn id(self) -> PointId {
+        PointId::NumId(self.version << CHUNK_BITS | u64::from(self.chunk))
+    }
+
+    fn of(id: &PointId) -> Option<Self> {
+        match id {
+            PointId::NumId(number) => {
+                let chunk = u32::try_from(number & u64::from(MOST_CHUNKS - 1)).ok()?;
+                Some(Self { version: number >> CHUNK_BITS, chunk })
+            }
+            PointId::Uuid(_) => None,
+        }
+    }
+}
+
+pub(super) struct Index {
+    /// `None` only while it is being closed.
+    shard: Option<EdgeShard>,
+}
+
+impl Index {
+    /// Opens the index in `folder`, or makes an empty one.
+    pub(super) fn open(folder: &Path, dimensions: usize) -> Result<Self, IndexError> {
+        guarded(|| {
+            let vectors = EdgeVectorParams::builder(dimensions, Distance::Cosine).build();
+            let log = WalOptions { segment_capacity: LOG_SEGMENT_BYTES, ..WalOptions::default() };
+            let config = EdgeConfig::builder().vector(DEFAULT_VECTOR_NAME, vectors).wal_options(log).build();
+            if folder.join("segments").exists() {
+                trim_log(&folder.join(LOG))?;
+                return EdgeShard::load(folder, Some(config)).map_err(failed);
+            }
+            fs::create_dir_all(folder)?;
+            let shard = EdgeShard::new(folder, config).map_err(failed)?;
+            let metadata = CreateIndex {
+                field_name: metadata_field()?,
+                field_schema: Some(PayloadFieldSchema::FieldType(PayloadSchemaType::Keyword)),
+            };
+            shard
+                .update(UpdateOperation::FieldIndexOperation(FieldIndexOperations::CreateIndex(metadata)))
+                .map_err(failed)?;
+            Ok(shard)
+        })
+        .map(|shard| Self { shard: Some(shard) })
+    }
+
+    fn shard<T>(&self, work: impl FnOnce(&EdgeShard) -> Result<T, IndexError>) -> Result<T, IndexError> {
+        match &self.shard {
+            Some(shard) => guarded(|| work(shard)),
+            None => Err(IndexError::Failed("it is closed".to_owned())),
+        }
+    }
+
+    /// Adds the chunks of a version, or writes them again.
+    pub(super) fn insert<'a>(
+        &self,
+        version: u64,
+        metadata: &BTreeMap<String, String>,
+        embeddings: impl Iterator<Item = (u32, &'a [f32])>,
+    ) -> Result<(), IndexError> {
+        let words: Vec<Value> = metadata.iter().map(|(key, value)| Value::String(word(key, value))).collect();
+        let mut batch = Vec::with_capacity(POINTS_AT_ONCE);
+        let write = |batch: Vec<PointStruct>| {
+            let points = batch.into_iter().map(Into::into).collect();
+            let insert = PointOperations::UpsertPoints(PointInsertOperations::PointsList(points));
+            self.shard(|shard| shard.update(UpdateOperation::PointOperation(insert)).map_err(failed))
+        };
+        for (chunk, embedding) in embeddings {
+            let id = Point { version, chunk }.id();
+            batch.push(PointStruct::new(id, embedding, json!({ METADATA: words })));
+            if batch.len() == POINTS_AT_ONCE {
+                write(std::mem::take(&mut batch))?;
+            }
+        }
+        if batch.is_empty() { Ok(()) } else { write(batch) }
+    }
+
+    /// Removes points.
+    pub(super) fn remove(&self, points: impl Iterator<Item = Point>) -> Result<(), IndexError> {
+        let ids: Vec<PointId> = points.map(Point::id).collect();
+        if ids.is_empty() {
+            return Ok(());
+        }
+        self.shard(|shard| {
+            shard.update(UpdateOperation::PointOperation(PointOperations::DeletePoints { ids })).map_err(failed)
+        })
+    }
+
+    /// The nearest points, best first.
+    pub(super) fn search(
+        &self,
+        embedding: &[f32],
+        filter: &BTreeMap<String, String>,
+        ef: Option<usize>,
+        limit: usize,
+    ) -> Result<Vec<(Point, f64)>, IndexError> {
+        let conditions = filter.iter().map(|(key, value)| {
+            let wanted = Match::new_value(ValueVariants::String(word(key, value)));
+            Ok(Condition::Field(FieldCondition::new_match(metadata_field()?, wanted)))
+        });
+        let conditions = conditions.collect::<Result<Vec<_>, IndexError>>()?;
+        let filter = if conditions.is_empty() {
+            None
+        } else {
+            Some(Filter { should: None, min_should: None, must: Some(conditions), must_not: None })
+        };
+        let request = SearchRequest {
+            query: QueryEnum::Nearest(NamedQuery::default_dense(embedding.to_vec())),
+            filter,
+            params: ef.map(|ef| SearchParams { hnsw_ef: Some(ef), ..SearchParams::default() }),
+            limit,
+            offset: 0,
+            with_payload: None,
+            with_vector: None,
+            score_threshold: None,
+        };
+        let found = self.shard(|shard| shard.search(request).map_err(failed))?;
+        Ok(found.iter().filter_map(|hit| Some((Point::of(&hit.id)?, f64::from(hit.score)))).collect())
+    }
+
+    /// Every point there is.
+    pub(super) fn points(&self) -> Result<Vec<Point>, IndexError> {
+        self.shard(|shard| {
+            let mut points = Vec::new();
+            let mut offset = None;
+            loop {
+                let request = ScrollRequest {
+                    offset,
+                    limit: Some(LISTED_AT_ONCE),
+                    with_payload: Some(WithPayloadInterface::Bool(false)),
+                    ..ScrollRequest::default()
+                };
+                let (records, next) = shard.scroll(request).map_err(failed)?;
+                points.extend(records.iter().filter_map(|record| Point::of(&record.id)));
+                match next {
+                    Some(next) => offset = Some(next),
+                    None => return Ok(points),
+                }
+            }
+        })
+    }
+
+    /// Points that no graph covers yet: they are compared one by one.
+    pub(super) fn unindexed(&self) -> Result<usize, IndexError> {
+        self.shard(|shard| {
+            let info = shard.info();
+            Ok(info.points_count.saturating_sub(info.indexed_vectors_count))
+        })
+    }
+
+    /// Builds graphs for large segments, merges small ones, drops what was deleted, and writes everything out.
+    pub(super) fn optimize(&self) -> Result<(), IndexError> {
+        self.shard(|shard| {
+            shard.optimize().map_err(failed)?;
+            shard.flush();
+            Ok(())
+        })
+    }
+}
+
+impl Drop for Index {
+    fn drop(&mut self) {
+        // Dropping a shard flushes it, and a flush that fails panics: on a full disk that must not end the process.
+        let shard = self.shard.take();
+        if let Err(error) = guarded(|| {
+            drop(shard);
+            Ok(())
+        }) {
+            tracing::warn!(%error, "the vector index was not written out; it is repaired when it is opened again");
+        }
+    }
+}
+
+/// Runs work on the engine, with its panics as errors. Nothing of ours is half-changed by them: the engine's state is
+/// its own, and after an error it is opened again.
+fn guarded<T>(work: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let message = panic
+            .downcast_ref::<String>()
+            .cloned()
+            .or_else(|| panic.downcast_ref::<&str>().map(|message| (*message).to_owned()));
+        Err(IndexError::Panicked(message.unwrap_or_else(|| "for an unknown reason".to_owned())))
+    })
+}
+
+/// Without the backtrace that the engine puts into its errors.
+fn failed(error: qdrant_edge::OperationError) -> IndexError {
+    IndexError::Failed(error.to_string())
+}
+
+fn metadata_field() -> Result<JsonPath, IndexError> {
+    METADATA.parse().map_err(|()| IndexError::Failed(format!("{METADATA:?} is not a path")))
+}
+
+/// One metadata entry as one word. The length keeps `a=b` with the value `c` apart from `a` with the value `b=c`, and
+/// keys may have any characters, which paths into a payload may not.
+fn word(key: &str, value: &str) -> String {
+    format!("{}:{key}={value}", key.len())
+}
+
+/// Bytes of the log in an index's folder.
+pub(super) fn log_bytes(folder: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(folder.join(LOG)) else { return 0 };
+    entries.filter_map(|entry| entry.ok()?.metadata().ok()).map(|metadata| metadata.len()).sum()
+}
+
+/// Removes the closed files of the engine's log. It never does so itself, and they are never read; only the last one
+/// must stay, since the number of the next operation is counted from it.
+fn trim_log(folder: &Path) -> Result<(), IndexError> {
+    let mut closed: Vec<(u64, std::path::PathBuf)> = Vec::new();
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    for entry in entries {
+        let path = entry?.path();
+        let start = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .and_then(|name| name.strip_prefix("closed-"))
+            .and_then(|start| start.parse().ok());
+        if let Some(start) = start {
+            closed.push((start, path));
+        }
+    }
+    closed.sort();
+    closed.pop();
+    for (_, path) in closed {
+        fs::remove_file(path)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,137 @@
+//! An open collection: its catalog and its index, made to agree.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::catalog::{Catalog, CatalogError, DocumentRecord, Snapshot};
+use super::index::{Index, IndexError, Point};
+use crate::backend::EmbedderInfo;
+
+const CATALOG: &str = "documents.redb";
+pub(super) const INDEX: &str = "index";
+
+/// The catalog or the index failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum OpenError {
+    #[error(transparent)]
+    Catalog(CatalogError),
+    #[error(transparent)]
+    Index(#[from] IndexError),
+}
+
+impl<E: Into<CatalogError>> From<E> for OpenError {
+    fn from(error: E) -> Self {
+        Self::Catalog(error.into())
+    }
+}
+
+pub(super) struct Open {
+    pub(super) catalog: Catalog,
+    /// `None` before the first document: only that says how long an embedding is.
+    pub(super) index: Option<Index>,
+}
+
+impl Open {
+    /// Opens a collection's folder, or makes it.
+    pub(super) fn open(folder: &Path) -> Result<Self, OpenError> {
+        let fresh = !folder.exists();
+        fs::create_dir_all(folder)?;
+        let catalog = Catalog::open(&folder.join(CATALOG))?;
+        if fresh {
+            // A new file is only there after a power cut if its name is.
+            File::open(folder)?.sync_all()?;
+            if let Some(parent) = folder.parent() {
+                File::open(parent)?.sync_all()?;
+            }
+        }
+        let index = match catalog.embedder()? {
+            Some(embedder) => Some(open_index(&folder.join(INDEX), embedder.dimensions, &catalog)?),
+            None => None,
+        };
+        Ok(Self { catalog, index })
+    }
+
+    /// Makes an empty index for a collection that gets its first document.
+    pub(super) fn make_index(&mut self, folder: &Path, embedder: &EmbedderInfo) -> Result<(), OpenError> {
+        self.index = None;
+        remove_folder(&folder.join(INDEX))?;
+        self.index = Some(Index::open(&folder.join(INDEX), embedder.dimensions)?);
+        Ok(())
+    }
+}
+
+/// Opens the index and brings it up to date; makes it anew where it is beyond repair.
+fn open_index(folder: &Path, dimensions: usize, catalog: &Catalog) -> Result<Index, OpenError> {
+    let opened = Index::open(folder, dimensions).map_err(OpenError::from).and_then(|index| {
+        agree(&index, catalog)?;
+        Ok(index)
+    });
+    match opened {
+        Ok(index) => Ok(index),
+        Err(OpenError::Catalog(error)) => Err(OpenError::Catalog(error)),
+        Err(error) => {
+            tracing::warn!(%error, folder = %folder.display(), "the vector index cannot be opened and is built again");
+            remove_folder(folder)?;
+            let index = Index::open(folder, dimensions)?;
+            agree(&index, catalog)?;
+            Ok(index)
+        }
+    }
+}
+
+fn remove_folder(folder: &Path) -> std::io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Removes points that belong to no document and adds those that are missing.
+fn agree(index: &Index, catalog: &Catalog) -> Result<(), OpenError> {
+    let snapshot = catalog.snapshot()?;
+    let mut live: HashMap<u64, u32> = HashMap::new();
+    snapshot.each_document(|_, record| {
+        live.insert(record.version, record.chunks);
+        Ok(())
+    })?;
+    let mut present: HashMap<u64, u32> = HashMap::new();
+    let mut orphans = Vec::new();
+    for point in index.points()? {
+        match live.get(&point.version) {
+            Some(chunks) if point.chunk < *chunks => *present.entry(point.version).or_default() += 1,
+            _ => orphans.push(point),
+        }
+    }
+    let mut missing = Vec::new();
+    snapshot.each_document(|_, record| {
+        if present.get(&record.version).copied().unwrap_or(0) < record.chunks {
+            missing.push(record);
+        }
+        Ok(())
+    })?;
+    if !(orphans.is_empty() && missing.is_empty()) {
+        tracing::info!(
+            orphans = orphans.len(),
+            documents = missing.len(),
+            "the vector index is brought up to date: points without a document go, documents without points come back"
+        );
+    }
+    index.remove(orphans.into_iter())?;
+    missing.iter().try_for_each(|record| insert_again(index, &snapshot, record))
+}
+
+/// Puts a stored document's points into the index.
+fn insert_again(index: &Index, snapshot: &Snapshot, record: &DocumentRecord) -> Result<(), OpenError> {
+    let embeddings = (0..record.chunks)
+        .map(|chunk| Ok((chunk, snapshot.embedding(record.version, chunk)?)))
+        .collect::<Result<Vec<(u32, Arc<[f32]>)>, CatalogError>>()?;
+    let embeddings = embeddings.iter().map(|(chunk, embedding)| (*chunk, &**embedding));
+    Ok(index.insert(record.version, &record.metadata, embeddings)?)
+}
+
+/// The points of a version.
+pub(super) fn points_of(version: super::catalog::Version) -> impl Iterator<Item = Point> {
+    (0..version.chunks).map(move |chunk| Point { version: version.number, chunk })
+}

@@ -1,0 +1,83 @@
+//! How the retriever's tasks can fail.
+
+use std::time::Duration;
+
+use emend_chassis::{Code, FieldViolation, InvalidRequest, ServiceError};
+use emend_models::embed::EmbedError;
+
+use crate::backend::StoreError;
+use crate::format::FormatError;
+
+/// A task failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RetrieverError {
+    /// A document's fields are wrong.
+    #[error(transparent)]
+    Invalid(#[from] InvalidRequest),
+    /// A document's content has no text that could be stored.
+    #[error("document {document:?} cannot be read: {reason}")]
+    Unreadable {
+        /// The document's identifier.
+        document: String,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The embedder failed.
+    #[error("embedder {embedder} failed")]
+    Embed {
+        /// Its name.
+        embedder: String,
+        /// What failed.
+        #[source]
+        source: EmbedError,
+    },
+    /// The embedder did not do what it promises.
+    #[error("embedder {embedder} returned {found}, {expected} were expected")]
+    Embeddings {
+        /// Its name.
+        embedder: String,
+        /// What came.
+        found: String,
+        /// What should have come.
+        expected: String,
+    },
+    /// Work on a thread of its own broke off.
+    #[error("cutting document {document:?} broke off")]
+    Broken {
+        /// The document's identifier.
+        document: String,
+        /// How it ended.
+        #[source]
+        source: tokio::task::JoinError,
+    },
+}
+
+impl RetrieverError {
+    pub(crate) fn unreadable(document: &str, reason: &FormatError) -> Self {
+        Self::Unreadable { document: document.to_owned(), reason: reason.to_string() }
+    }
+}
+
+impl ServiceError for RetrieverError {
+    fn code(&self) -> Code {
+        match self {
+            Self::Invalid(_) | Self::Unreadable { .. } => Code::InvalidArgument,
+            Self::Store(error) => error.code(),
+            Self::Embed { source, .. } if source.is_transient() => Code::Unavailable,
+            Self::Embed { source: EmbedError::Refused { .. }, .. } => Code::FailedPrecondition,
+            Self::Embed { .. } | Self::Embeddings { .. } | Self::Broken { .. } => Code::Internal,
+        }
+    }
+
+    fn violations(&self) -> Vec<FieldViolation> {
+        if let Self::Invalid(error) = self { error.violations() } else { Vec::new() }
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        if let Self::Embed { source, .. } = self { source.retry_after() } else { None }
+    }
+}

@@ -1,0 +1,229 @@
+//! What happens to one document: read, cut, embedded, stored.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use emend_models::embed::{Embedder, Input};
+use emend_proto::v1::{Document, IngestResponse, IngestStatus};
+use sha2::{Digest, Sha256};
+
+use crate::backend::{Chunk, Fingerprint, NewDocument, Section, StoreError};
+use crate::error::RetrieverError;
+use crate::format;
+use crate::library::Library;
+use crate::messages::IngestDocument;
+use crate::split::SplitSettings;
+use crate::validate;
+
+/// Increased when documents are read or cut in another way, so that ingesting them again stores them anew.
+const SPLITTER: u32 = 1;
+
+/// Chunks embedded in one call: enough to keep an embedder busy, few enough to notice soon that nobody waits any more.
+const CHUNKS_AT_ONCE: usize = 32;
+
+/// Longest title and headings that are embedded before a chunk, in characters: they help to find it, and are not it.
+const LONGEST_CONTEXT: usize = 160;
+
+impl Library {
+    /// Stores a document unless it is stored already.
+    pub(crate) async fn ingest(&self, task: IngestDocument) -> Result<IngestResponse, RetrieverError> {
+        let IngestDocument { collection, document } = task;
+        validate::document(&collection, &document)?;
+        match self.store.collection(&collection).await {
+            Ok(info) => self.check_embedder(&info)?,
+            Err(StoreError::UnknownCollection { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let fingerprint = fingerprint(&document, self.split);
+        if let Some(stored) = self.store.stored(&collection, &document.id).await?
+            && stored.fingerprint == fingerprint
+        {
+            return Ok(acknowledgement(&document, IngestStatus::Unchanged, stored.passages));
+        }
+        let prepared = self.prepare(&document).await?;
+        let mut chunks = Vec::with_capacity(prepared.chunks.len());
+        let mut waiting = prepared.chunks.into_iter().peekable();
+        while waiting.peek().is_some() {
+            let (places, texts): (Vec<_>, Vec<_>) =
+                waiting.by_ref().take(CHUNKS_AT_ONCE).map(|chunk| ((chunk.section, chunk.start, chunk.end), chunk.text)).unzip();
+            let embeddings = self.embed(Input::Passage, texts).await?;
+            chunks.extend(
+                places
+                    .into_iter()
+                    .zip(embeddings)
+                    .map(|((section, start, end), embedding)| Chunk { section, start, end, embedding }),
+            );
+        }
+        let passages = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
+        let stored = NewDocument {
+            id: document.id.clone(),
+            fingerprint,
+            title: prepared.title,
+            source: if document.source.is_empty() { document.id.clone() } else { document.source.clone() },
+            metadata: document.metadata.clone().into_iter().collect(),
+            sections: prepared.sections,
+            chunks,
+        };
+        self.store.put(&collection, &self.embedder_info(), stored).await?;
+        Ok(acknowledgement(&document, IngestStatus::Ingested, passages))
+    }
+
+    /// Reads and cuts a document where that blocks nobody.
+    async fn prepare(&self, document: &Arc<Document>) -> Result<Prepared, RetrieverError> {
+        let (embedder, split, shared) = (Arc::clone(&self.embedder), self.split, Arc::clone(document));
+        let span = tracing::Span::current();
+        tokio::task::spawn_blocking(move || span.in_scope(|| prepare(&shared, split, &*embedder)))
+            .await
+            .map_err(|source| RetrieverError::Broken { document: document.id.clone(), source })?
+    }
+}
+
+/// A document in pieces, before it is embedded.
+#[derive(Debug)]
+struct Prepared {
+    title: String,
+    sections: Vec<Section>,
+    chunks: Vec<PreparedChunk>,
+}
+
+#[derive(Debug)]
+struct PreparedChunk {
+    section: u32,
+    start: u32,
+    end: u32,
+    /// What is embedded.
+    text: String,
+}
+
+fn prepare(document: &Document, split: SplitSettings, embedder: &dyn Embedder) -> Result<Prepared, RetrieverError> {
+    let unreadable = |error| RetrieverError::unreadable(&document.id, &error);
+    let extracted = format::extract(document).map_err(unreadable)?;
+    let count = |text: &str| embedder.count_tokens(text);
+    let pieces = split.split(&extracted.text, extracted.markdown, &count).map_err(|error| {
+        RetrieverError::Unreadable { document: document.id.clone(), reason: error.to_string() }
+    })?;
+    let first_heading = || pieces.sections.first().and_then(|section| section.headings.first()).cloned();
+    let title = Some(document.title.trim().to_owned())
+        .filter(|title| !title.is_empty())
+        .or(extracted.title)
+        .or_else(first_heading)
+        .unwrap_or_default();
+    let chunks = pieces
+        .chunks
+        .iter()
+        .map(|chunk| {
+            let headings = pieces.sections.get(chunk.section as usize).map_or(&[][..], |section| &section.headings);
+            let text = with_context(&title, headings, chunk.text);
+            PreparedChunk { section: chunk.section, start: chunk.start, end: chunk.end, text }
+        })
+        .collect();
+    let sections = pieces
+        .sections
+        .iter()
+        .map(|section| Section { start: section.start, text: section.text.to_owned() })
+        .collect();
+    Ok(Prepared { title, sections, chunks })
+}
+
+/// A chunk after the title and the headings it stands under, unless it has them itself: what a paragraph is about is
+/// often only said above it.
+fn with_context(title: &str, headings: &[String], chunk: &str) -> String {
+    let mut context: Vec<&str> = Vec::new();
+    for part in std::iter::once(title).chain(headings.iter().map(String::as_str)) {
+        if !part.is_empty() && !context.contains(&part) && !chunk.contains(part) {
+            context.push(part);
+        }
+    }
+    if context.is_empty() {
+        return chunk.to_owned();
+    }
+    let context: String = context.join(" › ").chars().take(LONGEST_CONTEXT).collect();
+    format!("{context}\n\n{chunk}")
+}
+
+/// Everything that decides what is stored. Each part is preceded by its length, so that no two lists of parts look alike.
+fn fingerprint(document: &Document, split: SplitSettings) -> Fingerprint {
+    let mut hash = Sha256::new();
+    let mut add = |part: &[u8]| {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    };
+    for number in [SPLITTER as usize, split.chunk, split.overlap, split.section, document.metadata.len()] {
+        add(&(number as u64).to_le_bytes());
+    }
+    add(&document.format.to_le_bytes());
+    add(document.title.as_bytes());
+    add(document.source.as_bytes());
+    for (key, value) in document.metadata.iter().collect::<BTreeMap<_, _>>() {
+        add(key.as_bytes());
+        add(value.as_bytes());
+    }
+    add(&document.content);
+    hash.finalize().into()
+}
+
+fn acknowledgement(document: &Document, status: IngestStatus, passages: u32) -> IngestResponse {
+    IngestResponse { document_id: document.id.clone(), status: status.into(), error: String::new(), passages }
+}
+
+#[cfg(test)]
+mod tests {
+    use emend_models::embed::HashedEmbedder;
+
+    use super::*;
+
+    const SPLIT: SplitSettings = SplitSettings { chunk: 16, overlap: 0, section: 64 };
+
+    fn document(id: &str, content: &str) -> Document {
+        Document { id: id.into(), content: content.into(), ..Document::default() }
+    }
+
+    #[test]
+    fn the_title_comes_from_the_sender_then_the_page_then_the_first_heading() {
+        let title = |document: &Document| prepare(document, SPLIT, &HashedEmbedder).unwrap().title;
+        let mut page = document("a.html", "<title>Page</title><h1>Heading</h1><p>text");
+        assert_eq!(title(&page), "Page");
+        page.title = " Sent ".into();
+        assert_eq!(title(&page), "Sent");
+        assert_eq!(title(&document("a.html", "<h1>Heading</h1><p>text")), "Heading");
+        assert_eq!(title(&document("a.md", "# Heading\n\ntext")), "Heading");
+        assert_eq!(title(&document("a.txt", "# Heading\n\ntext")), "");
+    }
+
+    #[test]
+    fn a_chunk_is_embedded_with_what_stands_above_it() {
+        let text = format!("# Harbour\n\nintro\n\n## Opening hours\n\n{}", "The office is open from eight to four. ".repeat(6));
+        let prepared = prepare(&document("a.md", &text), SPLIT, &HashedEmbedder).unwrap();
+        let last = prepared.chunks.last().unwrap();
+        assert!(last.text.starts_with("Harbour › Opening hours\n\nThe office"), "{:?}", last.text);
+        let first = prepared.chunks.first().unwrap();
+        assert!(first.text.starts_with("# Harbour"), "{:?}", first.text);
+        assert_eq!(with_context(&"long ".repeat(100), &[], "chunk").chars().count(), LONGEST_CONTEXT + 7);
+    }
+
+    #[test]
+    fn everything_that_decides_what_is_stored_changes_the_fingerprint() {
+        let base = document("a", "text");
+        let other = |change: fn(&mut Document)| {
+            let mut changed = base.clone();
+            change(&mut changed);
+            fingerprint(&changed, SPLIT)
+        };
+        let known = fingerprint(&base, SPLIT);
+        assert_eq!(known, fingerprint(&base.clone(), SPLIT));
+        let changed = [
+            other(|d| d.content = b"text2".to_vec()),
+            other(|d| d.title = "t".into()),
+            other(|d| d.source = "t".into()),
+            other(|d| d.format = 2),
+            other(|d| drop(d.metadata.insert("a".into(), "b".into()))),
+            other(|d| drop(d.metadata.insert("ab".into(), String::new()))),
+            fingerprint(&base, SplitSettings { chunk: 17, ..SPLIT }),
+            fingerprint(&base, SplitSettings { section: 65, ..SPLIT }),
+        ];
+        for (index, one) in changed.iter().enumerate() {
+            assert_ne!(*one, known, "{index}");
+            assert!(!changed[..index].contains(one), "{index}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The retriever: keeps collections of documents and finds the passages that are near a query.
+//!
+//! A document is read to text, cut into sections and those into chunks, and each chunk is embedded. A query is compared
+//! with the chunks; what it gets is their sections, each once.
+
+mod acknowledge;
+mod actor;
+pub mod backend;
+mod config;
+mod error;
+mod format;
+mod ingest;
+mod library;
+mod messages;
+mod service;
+mod split;
+mod validate;
+
+use std::sync::Arc;
+
+use emend_chassis::{ActorOptions, ActorSystem, Front, ServeError, Server};
+use emend_models::embed::{self, EmbedderChoice};
+use emend_models::progress::Progress;
+use emend_proto::FILE_DESCRIPTOR_SET;
+use emend_proto::v1::retriever_service_server::RetrieverServiceServer;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::acknowledge::Limits;
+use crate::actor::RetrieverActor;
+use crate::backend::{EdgeStore, VectorStore};
+use crate::library::Library;
+use crate::service::Service;
+
+pub use config::Options;
+pub use error::RetrieverError;
+
+/// Name of the service in health checks.
+pub const SERVICE_NAME: &str = "emend.v1.RetrieverService";
+
+/// A document of 32 MiB and its fields fit; one that is a little larger still comes far enough to be told so.
+const MAX_REQUEST_BYTES: usize = 40 << 20;
+
+/// A hundred passages of 64 KiB.
+const MAX_RESPONSE_BYTES: usize = 16 << 20;
+
+/// Contents of one stream that are in memory at once, besides what is being received.
+const MAX_STREAM_BYTES: usize = 64 << 20;
+
+/// Serves the collections of `options.data_dir` on `listener` until `shutdown` is cancelled and the calls in flight are
+/// done.
+///
+/// # Errors
+/// [`ServeError`] when the embedder cannot be loaded, the data folder cannot be used or is in use, options do not go
+/// together, or the server fails.
+pub async fn serve(options: Options, listener: TcpListener, shutdown: CancellationToken) -> Result<(), ServeError> {
+    let folder = options.data_folder().map_err(ServeError::start)?;
+    let opened = tokio::task::spawn_blocking(move || EdgeStore::open(&folder)).await;
+    let store = opened.map_err(ServeError::start)?.map_err(ServeError::start)?;
+    serve_store(Arc::new(store), options, listener, shutdown).await
+}
+
+/// Serves collections that are kept in `store`; [`serve`] with a store of one's own.
+///
+/// # Errors
+/// [`ServeError`] as for [`serve`], but for the data folder.
+pub async fn serve_store(
+    store: Arc<dyn VectorStore>,
+    options: Options,
+    listener: TcpListener,
+    shutdown: CancellationToken,
+) -> Result<(), ServeError> {
+    let loading = embed::load(&options.embedder, Progress::none());
+    let embedder = tokio::select! {
+        loaded = loading => loaded.map_err(ServeError::start)?,
+        () = shutdown.cancelled() => return Ok(()),
+    };
+    let split = options.split_settings(embedder.id(), embedder.max_tokens()).map_err(ServeError::start)?;
+    let provider = match options.embedder.embedder {
+        EmbedderChoice::OpenAi(_) => "openai",
+        _ => "emend",
+    };
+    let library = Arc::new(Library::new(Arc::clone(&store), embedder, split, provider));
+
+    let system = ActorSystem::start("emend-retriever").map_err(ServeError::start)?;
+    let server = Server::new("emend-retriever", &options.service).descriptors(FILE_DESCRIPTOR_SET);
+    let start = |name, max_in_flight| {
+        let (library, health) = (Arc::clone(&library), server.health().flag(SERVICE_NAME));
+        Front::start(&system, ActorOptions::new(name, max_in_flight), health, move |alive| {
+            RetrieverActor::new(Arc::clone(&library), alive)
+        })
+        .map_err(ServeError::start)
+    };
+    let documents = options.ingest_in_flight as usize;
+    let service = Service {
+        reader: start("retriever", options.service.max_in_flight)?,
+        writer: start("ingest", documents)?,
+        default_timeout: options.service.default_timeout,
+        limits: Limits { documents, bytes: MAX_STREAM_BYTES },
+        shutdown: shutdown.clone(),
+    };
+    let service = RetrieverServiceServer::new(service)
+        .max_decoding_message_size(MAX_REQUEST_BYTES)
+        .max_encoding_message_size(MAX_RESPONSE_BYTES);
+    let served = server.add(service).serve(listener, shutdown).await;
+    system.stop().await;
+    store.close().await;
+    served
+}
+
+#[cfg(test)]
+mod tests;

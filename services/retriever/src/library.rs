@@ -1,0 +1,207 @@
+//! The store and the embedder together: what the actor's tasks do.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use emend_chassis::{ServiceError, metrics, semconv};
+use emend_models::embed::{Embedder, Embedding, Input};
+use emend_proto::v1::{self, Origin, Passage, Span};
+use opentelemetry::KeyValue;
+use opentelemetry::metrics::Histogram;
+use tracing::{Instrument, field, info_span};
+
+use crate::backend::{CollectionInfo, EmbedderInfo, Found, ListedDocument, Search, StoreError, Unit, VectorStore};
+use crate::error::RetrieverError;
+use crate::messages::{DeleteDocuments, ListDocuments, Retrieve};
+use crate::split::SplitSettings;
+
+/// Collections that are written and searched with one embedder.
+pub(crate) struct Library {
+    pub(crate) store: Arc<dyn VectorStore>,
+    pub(crate) embedder: Arc<dyn Embedder>,
+    pub(crate) split: SplitSettings,
+    /// Who serves the embedder, for telemetry.
+    provider: &'static str,
+    duration: Histogram<f64>,
+}
+
+impl Library {
+    /// Make it when telemetry has started: its instruments are no-ops otherwise.
+    pub(crate) fn new(
+        store: Arc<dyn VectorStore>,
+        embedder: Arc<dyn Embedder>,
+        split: SplitSettings,
+        provider: &'static str,
+    ) -> Self {
+        let duration = metrics::seconds(semconv::GEN_AI_CLIENT_OPERATION_DURATION);
+        Self { store, embedder, split, provider, duration }
+    }
+
+    pub(crate) fn embedder_info(&self) -> EmbedderInfo {
+        EmbedderInfo { id: self.embedder.id().to_owned(), dimensions: self.embedder.dimensions() }
+    }
+
+    /// Fails where the collection was made with another embedder; no comparison would mean anything.
+    pub(crate) fn check_embedder(&self, collection: &CollectionInfo) -> Result<(), StoreError> {
+        let given = self.embedder_info();
+        if collection.embedder == given {
+            return Ok(());
+        }
+        let (collection, stored) = (collection.name.clone(), collection.embedder.clone());
+        Err(StoreError::OtherEmbedder { collection, stored, given })
+    }
+
+    /// Finds the passages nearest to a query.
+    pub(crate) async fn retrieve(&self, task: Retrieve) -> Result<Vec<Passage>, RetrieverError> {
+        let span = info_span!(
+            "retrieval",
+            otel.name = format!("retrieval {}", task.collection),
+            otel.status_code = field::Empty,
+            { semconv::GEN_AI_OPERATION_NAME } = "retrieval",
+            { semconv::GEN_AI_DATA_SOURCE_ID } = task.collection,
+            { semconv::ERROR_TYPE } = field::Empty,
+            emend.retrieval.top_k = task.top_k,
+            emend.retrieval.passages = field::Empty,
+        );
+        let work = async {
+            // Before the query is embedded: a misspelt name should not cost anything.
+            self.check_embedder(&self.store.collection(&task.collection).await?)?;
+            let embedding = self.embed(Input::Query, vec![task.query]).await?.into_iter().next();
+            let search = Search {
+                embedding: embedding.unwrap_or_default(),
+                limit: task.top_k,
+                unit: task.unit,
+                filter: task.filter,
+                ef: task.ef,
+            };
+            Ok::<_, RetrieverError>(self.store.search(&task.collection, search).await?)
+        };
+        let found = work.instrument(span.clone()).await;
+        match &found {
+            Ok(found) => {
+                span.record("emend.retrieval.passages", found.len());
+            }
+            Err(error) => fail(&span, error),
+        }
+        Ok(found?.into_iter().map(passage).collect())
+    }
+
+    /// Embeds texts: as many unit vectors, in the same order.
+    pub(crate) async fn embed(&self, kind: Input, texts: Vec<String>) -> Result<Vec<Embedding>, RetrieverError> {
+        let model = self.embedder.id();
+        let span = info_span!(
+            "embeddings",
+            otel.name = format!("embeddings {model}"),
+            otel.status_code = field::Empty,
+            { semconv::GEN_AI_OPERATION_NAME } = "embeddings",
+            { semconv::GEN_AI_PROVIDER_NAME } = self.provider,
+            { semconv::GEN_AI_REQUEST_MODEL } = model,
+            { semconv::ERROR_TYPE } = field::Empty,
+            emend.embeddings.texts = texts.len(),
+        );
+        let (count, began) = (texts.len(), Instant::now());
+        let embedded = self.embedder.embed(kind, texts).instrument(span.clone()).await;
+        let embedded = embedded
+            .map_err(|source| RetrieverError::Embed { embedder: model.to_owned(), source })
+            .and_then(|embeddings| self.checked(embeddings, count));
+        let mut attributes = vec![
+            KeyValue::new(semconv::GEN_AI_OPERATION_NAME, "embeddings"),
+            KeyValue::new(semconv::GEN_AI_PROVIDER_NAME, self.provider),
+            KeyValue::new(semconv::GEN_AI_REQUEST_MODEL, model.to_owned()),
+        ];
+        if let Err(error) = &embedded {
+            fail(&span, error);
+            attributes.push(KeyValue::new(semconv::ERROR_TYPE, error.code().name()));
+        }
+        self.duration.record(began.elapsed().as_secs_f64(), &attributes);
+        embedded
+    }
+
+    /// A vector of the wrong length or with a NaN in it would spoil the index for good.
+    fn checked(&self, embeddings: Vec<Embedding>, expected: usize) -> Result<Vec<Embedding>, RetrieverError> {
+        let dimensions = self.embedder.dimensions();
+        let wrong = |found: String, expected: String| RetrieverError::Embeddings {
+            embedder: self.embedder.id().to_owned(),
+            found,
+            expected,
+        };
+        if embeddings.len() != expected {
+            return Err(wrong(format!("{} embeddings", embeddings.len()), expected.to_string()));
+        }
+        if let Some(odd) = embeddings.iter().find(|embedding| embedding.len() != dimensions) {
+            return Err(wrong(format!("an embedding of {} values", odd.len()), dimensions.to_string()));
+        }
+        if embeddings.iter().any(|embedding| embedding.iter().any(|value| !value.is_finite())) {
+            return Err(wrong("an embedding with a value that is no number".to_owned(), "finite values".to_owned()));
+        }
+        Ok(embeddings)
+    }
+
+    pub(crate) async fn delete(&self, task: DeleteDocuments) -> Result<u32, RetrieverError> {
+        Ok(self.store.delete(&task.collection, task.documents).await?)
+    }
+
+    /// A page of documents. Its token is the last id: pages stay right while documents come and go.
+    pub(crate) async fn documents(&self, task: ListDocuments) -> Result<v1::ListDocumentsResponse, RetrieverError> {
+        // One more than the page holds tells whether there is another.
+        let mut listed = self.store.documents(&task.collection, &task.after, task.limit + 1).await?;
+        let more = listed.len() > task.limit;
+        listed.truncate(task.limit);
+        let last = listed.last().filter(|_| more).map(|document| document.id.clone());
+        Ok(v1::ListDocumentsResponse {
+            documents: listed.into_iter().map(Into::into).collect(),
+            next_page_token: last.unwrap_or_default(),
+        })
+    }
+
+    pub(crate) async fn collections(&self) -> Result<Vec<v1::Collection>, RetrieverError> {
+        Ok(self.store.collections().await?.into_iter().map(Into::into).collect())
+    }
+
+    pub(crate) async fn collection(&self, name: &str) -> Result<v1::Collection, RetrieverError> {
+        Ok(self.store.collection(name).await?.into())
+    }
+}
+
+fn fail(span: &tracing::Span, error: &RetrieverError) {
+    span.record("otel.status_code", "ERROR");
+    span.record(semconv::ERROR_TYPE, error.code().name());
+}
+
+impl From<ListedDocument> for v1::StoredDocument {
+    fn from(document: ListedDocument) -> Self {
+        let ListedDocument { id, title, source, passages } = document;
+        Self { id, title, source, passages }
+    }
+}
+
+impl From<CollectionInfo> for v1::Collection {
+    fn from(info: CollectionInfo) -> Self {
+        Self {
+            name: info.name,
+            documents: info.documents,
+            passages: info.passages,
+            embedder: info.embedder.id,
+            dimensions: u32::try_from(info.embedder.dimensions).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+fn passage(found: Found) -> Passage {
+    let unit = match found.unit {
+        Unit::Section => 'p',
+        Unit::Chunk => 'c',
+    };
+    Passage {
+        id: format!("{}#{unit}{}", found.document, found.index),
+        document_id: found.document,
+        title: found.title,
+        text: found.text,
+        origin: Origin::Local.into(),
+        source: found.source,
+        score: found.score,
+        span: Some(Span { start: found.start, end: found.end }),
+        retrieved_at: None,
+        metadata: found.metadata.into_iter().collect(),
+    }
+}

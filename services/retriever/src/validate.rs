@@ -1,0 +1,228 @@
+//! What a request may ask for.
+
+use std::collections::HashMap;
+
+use emend_chassis::{InvalidRequest, Violations};
+use emend_proto::v1::{DeleteDocumentsRequest, Document, DocumentFormat, GetCollectionRequest, ListDocumentsRequest, RetrieveRequest, SearchMode};
+
+use crate::backend::Unit;
+use crate::messages::{DeleteDocuments, GetCollection, ListDocuments, Retrieve};
+
+const DEFAULT_COLLECTION: &str = "default";
+const DEFAULT_TOP_K: u32 = 4;
+const DEFAULT_PAGE_SIZE: u32 = 1000;
+
+const MOST_QUERY_BYTES: usize = 8 << 10;
+const MOST_TOP_K: u32 = 100;
+const MOST_EF: u32 = 4096;
+const MOST_PAGE_SIZE: u32 = 10_000;
+const MOST_ID_BYTES: usize = 512;
+const MOST_NAME_BYTES: usize = 64;
+const MOST_FIELDS: usize = 64;
+const MOST_FIELD_BYTES: usize = 1 << 10;
+const MOST_DELETED: usize = 1000;
+
+/// Reads a query.
+pub(crate) fn retrieve(request: RetrieveRequest) -> Result<Retrieve, InvalidRequest> {
+    let mut violations = Violations::new();
+    let query = &request.query;
+    violations
+        .require(!query.trim().is_empty(), "query", || "must not be blank".to_owned())
+        .require(query.len() <= MOST_QUERY_BYTES, "query", || {
+            format!("must be at most {MOST_QUERY_BYTES} bytes, is {}", query.len())
+        });
+    let collection = collection(&mut violations, request.collection);
+    let top_k = within(&mut violations, "top_k", request.top_k.unwrap_or(DEFAULT_TOP_K), MOST_TOP_K);
+    let ef = request.ef.map(|ef| within(&mut violations, "ef", ef, MOST_EF));
+    fields(&mut violations, "filter", &request.filter);
+    violations.require(SearchMode::try_from(request.mode).is_ok(), "mode", || {
+        format!("{} is unknown: known is SEARCH_MODE_DENSE", request.mode)
+    });
+    violations.finish()?;
+    Ok(Retrieve {
+        query: request.query,
+        collection,
+        top_k,
+        filter: request.filter.into_iter().collect(),
+        unit: if request.parents.unwrap_or(true) { Unit::Section } else { Unit::Chunk },
+        ef,
+    })
+}
+
+/// Reads which documents to remove.
+pub(crate) fn delete(request: DeleteDocumentsRequest) -> Result<DeleteDocuments, InvalidRequest> {
+    let mut violations = Violations::new();
+    let collection = collection(&mut violations, request.collection);
+    let documents = request.document_ids;
+    violations.require((1..=MOST_DELETED).contains(&documents.len()), "document_ids", || {
+        format!("must be 1 to {MOST_DELETED}, are {}", documents.len())
+    });
+    for (index, id) in documents.iter().enumerate().take(MOST_DELETED) {
+        document_id(&mut violations, &format!("document_ids[{index}]"), id);
+    }
+    violations.finish()?;
+    Ok(DeleteDocuments { collection, documents })
+}
+
+/// Reads which documents to list.
+pub(crate) fn list(request: ListDocumentsRequest) -> Result<ListDocuments, InvalidRequest> {
+    let mut violations = Violations::new();
+    let collection = collection(&mut violations, request.collection);
+    let limit = within(&mut violations, "page_size", request.page_size.unwrap_or(DEFAULT_PAGE_SIZE), MOST_PAGE_SIZE);
+    violations.finish()?;
+    Ok(ListDocuments { collection, after: request.page_token, limit })
+}
+
+/// Reads which collection to describe.
+pub(crate) fn get(request: GetCollectionRequest) -> Result<GetCollection, InvalidRequest> {
+    let mut violations = Violations::new();
+    let collection = collection(&mut violations, request.collection);
+    violations.finish()?;
+    Ok(GetCollection(collection))
+}
+
+/// The collection of an ingest's message: its own, else that of the message before.
+pub(crate) fn collection_after(previous: &str, given: String) -> String {
+    match (given.is_empty(), previous.is_empty()) {
+        (false, _) => given,
+        (true, false) => previous.to_owned(),
+        (true, true) => DEFAULT_COLLECTION.to_owned(),
+    }
+}
+
+/// Checks a document; its content is checked when it is read.
+pub(crate) fn document(collection: &str, document: &Document) -> Result<(), InvalidRequest> {
+    let mut violations = Violations::new();
+    name(&mut violations, collection);
+    document_id(&mut violations, "document.id", &document.id);
+    fields(&mut violations, "document.metadata", &document.metadata);
+    violations.require(DocumentFormat::try_from(document.format).is_ok(), "document.format", || {
+        format!(
+            "{} is unknown: known are DOCUMENT_FORMAT_PLAIN_TEXT, DOCUMENT_FORMAT_MARKDOWN, DOCUMENT_FORMAT_HTML",
+            document.format
+        )
+    });
+    violations.finish()
+}
+
+fn collection(violations: &mut Violations, given: String) -> String {
+    let collection = collection_after("", given);
+    name(violations, &collection);
+    collection
+}
+
+fn name(violations: &mut Violations, name: &str) {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    // A name is a folder's name: with a dot in front it would be hidden, or another folder altogether.
+    let ok = (1..=MOST_NAME_BYTES).contains(&name.len()) && name.chars().all(allowed) && !name.starts_with('.');
+    violations.require(ok, "collection", || {
+        let shown: String = name.chars().take(MOST_NAME_BYTES).collect();
+        format!("must be 1 to {MOST_NAME_BYTES} of a–z, A–Z, 0–9, -, _, . and not begin with a dot, is {shown:?}")
+    });
+}
+
+fn document_id(violations: &mut Violations, field: &str, id: &str) {
+    violations.require((1..=MOST_ID_BYTES).contains(&id.len()), field, || {
+        format!("must be 1 to {MOST_ID_BYTES} bytes, is {}", id.len())
+    });
+}
+
+fn within(violations: &mut Violations, field: &str, value: u32, most: u32) -> usize {
+    violations.require((1..=most).contains(&value), field, || format!("must be 1 to {most}, is {value}"));
+    value as usize
+}
+
+fn fields(violations: &mut Violations, field: &str, fields: &HashMap<String, String>) {
+    violations.require(fields.len() <= MOST_FIELDS, field, || {
+        format!("must have at most {MOST_FIELDS} entries, has {}", fields.len())
+    });
+    let mut long: Vec<_> =
+        fields.iter().filter(|(key, value)| key.is_empty() || key.len() + value.len() > MOST_FIELD_BYTES).collect();
+    long.sort();
+    for (key, value) in long.into_iter().take(MOST_FIELDS) {
+        let shown: String = key.chars().take(40).collect();
+        violations.push(format!("{field}[{shown:?}]"), match key.is_empty() {
+            true => "must have a name".to_owned(),
+            false => format!("must be at most {MOST_FIELD_BYTES} bytes with its name, is {}", key.len() + value.len()),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use emend_chassis::ServiceError;
+
+    use super::*;
+
+    fn wrong<T>(result: Result<T, InvalidRequest>) -> Vec<String> {
+        let Err(error) = result else { panic!("accepted") };
+        error.violations().into_iter().map(|v| format!("{}: {}", v.field, v.description)).collect()
+    }
+
+    #[test]
+    fn what_is_not_given_has_its_default() {
+        let query = retrieve(RetrieveRequest { query: "tide".into(), ..RetrieveRequest::default() }).unwrap();
+        assert_eq!((query.collection.as_str(), query.top_k, query.unit, query.ef), ("default", 4, Unit::Section, None));
+        assert_eq!(get(GetCollectionRequest::default()).unwrap().0, "default");
+        assert_eq!(collection_after("", String::new()), "default");
+        assert_eq!(collection_after("a", String::new()), "a");
+        assert_eq!(collection_after("a", "b".into()), "b");
+    }
+
+    #[test]
+    fn limits_are_inclusive() {
+        let query = |top_k, ef, length| RetrieveRequest {
+            query: "q".repeat(length),
+            top_k: Some(top_k),
+            ef: Some(ef),
+            ..RetrieveRequest::default()
+        };
+        assert!(retrieve(query(1, 1, 1)).is_ok());
+        assert!(retrieve(query(100, 4096, 8192)).is_ok());
+        assert_eq!(
+            wrong(retrieve(query(101, 4097, 8193))),
+            ["query: must be at most 8192 bytes, is 8193", "top_k: must be 1 to 100, is 101", "ef: must be 1 to 4096, is 4097"]
+        );
+    }
+
+    #[test]
+    fn every_wrong_field_is_named_at_once() {
+        let request = RetrieveRequest {
+            query: " \n".into(),
+            collection: "../etc".into(),
+            top_k: Some(0),
+            mode: 7,
+            filter: [(String::new(), "x".into()), ("long".into(), "v".repeat(1021))].into(),
+            ..RetrieveRequest::default()
+        };
+        assert_eq!(
+            wrong(retrieve(request)),
+            [
+                "query: must not be blank",
+                "collection: must be 1 to 64 of a–z, A–Z, 0–9, -, _, . and not begin with a dot, is \"../etc\"",
+                "top_k: must be 1 to 100, is 0",
+                "filter[\"\"]: must have a name",
+                "filter[\"long\"]: must be at most 1024 bytes with its name, is 1025",
+                "mode: 7 is unknown: known is SEARCH_MODE_DENSE",
+            ]
+        );
+    }
+
+    #[test]
+    fn names_that_are_other_folders_are_refused() {
+        for bad in [".", "..", ".lock", "a/b", "a\\b", "하나", "a b", &"x".repeat(65)] {
+            assert_eq!(wrong(get(GetCollectionRequest { collection: bad.into() })).len(), 1, "{bad}");
+        }
+        assert!(get(GetCollectionRequest { collection: "Docs-1_v2.0".into() }).is_ok());
+    }
+
+    #[test]
+    fn documents_and_ids_are_checked() {
+        let none = DeleteDocumentsRequest::default();
+        assert_eq!(wrong(delete(none)), ["document_ids: must be 1 to 1000, are 0"]);
+        let ids = DeleteDocumentsRequest { document_ids: vec!["a".into(), String::new()], ..Default::default() };
+        assert_eq!(wrong(delete(ids)), ["document_ids[1]: must be 1 to 512 bytes, is 0"]);
+        let odd = Document { format: 9, ..Document::default() };
+        assert_eq!(wrong(document("a", &odd)).len(), 2);
+    }
+}
