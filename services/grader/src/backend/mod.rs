@@ -1,0 +1,195 @@
+//! Where grades come from.
+
+mod embedded;
+mod llm;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use emend_chassis::{Deadline, Scope};
+use emend_models::embed;
+use emend_models::evaluate::Evaluator;
+use emend_models::progress::Progress;
+use emend_models::prompt::Prompts;
+use emend_models::verdict::Support;
+use emend_proto::v1::{Passage, Usage};
+use futures::future::BoxFuture;
+
+use crate::config::{BackendKind, Options};
+use crate::error::LoadError;
+
+pub use embedded::EmbeddedBackend;
+pub use llm::{LlmBackend, LlmSettings};
+
+/// Gives grades. A grade that fails is [`Grade::Ungraded`] by itself; nothing fails the others.
+///
+/// Dropping a future stops its work. A backend stops a little before `scope`'s deadline and returns what it has.
+pub trait Backend: Send + Sync {
+    /// The thresholds that hold where a request names none.
+    fn thresholds(&self) -> Thresholds;
+
+    /// The probability of each passage being relevant to the question: as many grades, in the same order.
+    fn relevance<'a>(
+        &'a self,
+        question: &'a str,
+        passages: &'a [Passage],
+        scope: &'a Scope,
+    ) -> BoxFuture<'a, Graded<Vec<Grade<f64>>>>;
+
+    /// How far the passages support each sentence: as many grades, in the same order.
+    fn groundedness<'a>(
+        &'a self,
+        question: &'a str,
+        sentences: &'a [&'a str],
+        passages: &'a [Passage],
+        scope: &'a Scope,
+    ) -> BoxFuture<'a, Graded<Vec<Grade<Groundedness>>>>;
+
+    /// How well the answer addresses the question.
+    fn usefulness<'a>(
+        &'a self,
+        question: &'a str,
+        answer: &'a str,
+        scope: &'a Scope,
+    ) -> BoxFuture<'a, Graded<Grade<Usefulness>>>;
+}
+
+/// A grade, or why there is none. A missing grade is a state of its own and no bad grade.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Grade<T> {
+    /// The grade.
+    Graded(T),
+    /// There is none.
+    Ungraded(Ungraded),
+}
+
+impl<T> Grade<T> {
+    /// The grade, where there is one.
+    pub fn graded(&self) -> Option<&T> {
+        match self {
+            Self::Graded(grade) => Some(grade),
+            Self::Ungraded(_) => None,
+        }
+    }
+
+    /// Whether there is no grade because time ran out.
+    pub fn is_out_of_time(&self) -> bool {
+        matches!(self, Self::Ungraded(Ungraded::OutOfTime))
+    }
+}
+
+impl<T> From<Result<T, Ungraded>> for Grade<T> {
+    fn from(result: Result<T, Ungraded>) -> Self {
+        match result {
+            Ok(grade) => Self::Graded(grade),
+            Err(reason) => Self::Ungraded(reason),
+        }
+    }
+}
+
+/// Why there is no grade.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Ungraded {
+    /// Time ran out first.
+    #[error("time ran out before this was graded")]
+    OutOfTime,
+    /// There is nothing to grade.
+    #[error("the passage has no text")]
+    NoText,
+    /// The model's reply is no verdict; the reply is shortened.
+    #[error("the reply `{reply}` is no verdict")]
+    NoVerdict {
+        /// The beginning of what the model said.
+        reply: String,
+    },
+    /// The backend failed; its message.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// Grades and what they cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Graded<T> {
+    /// The grades.
+    pub grades: T,
+    /// What they cost.
+    pub usage: Usage,
+}
+
+impl<T> Graded<T> {
+    /// Grades that cost no call of a model.
+    pub fn free(grades: T) -> Self {
+        Self {
+            grades,
+            usage: Usage::default(),
+        }
+    }
+}
+
+/// Probabilities, 0–1, that turn scores into verdicts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Thresholds {
+    /// A passage is relevant from here.
+    pub relevance: f64,
+    /// One passage from here makes the evaluation correct.
+    pub upper: f64,
+    /// All passages below make it incorrect; at most `upper`.
+    pub lower: f64,
+}
+
+/// How far evidence supports a sentence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Groundedness {
+    /// Probability of being supported, 0–1.
+    pub score: f64,
+    /// The verdict.
+    pub level: Support,
+}
+
+/// How well an answer addresses a question.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Usefulness {
+    /// Utility, 1–5.
+    pub utility: u8,
+    /// Probability of being useful, 0–1.
+    pub score: f64,
+    /// The verdict.
+    pub useful: bool,
+}
+
+/// Makes the backend that the options name.
+///
+/// # Errors
+/// [`LoadError`] when a model, coefficients or prompts cannot be had, or options contradict one another.
+pub async fn load(options: &Options) -> Result<Arc<dyn Backend>, LoadError> {
+    match options.backend {
+        BackendKind::Embedded => {
+            let embedder = embed::load(&options.embedder, Progress::none()).await?;
+            Ok(Arc::new(EmbeddedBackend::new(Evaluator::load(
+                embedder,
+                &options.evaluator,
+            )?)))
+        }
+        BackendKind::Llm => {
+            let settings = LlmSettings::from_options(&options.llm)?;
+            let chat = options.chat.connect()?.ok_or(LoadError::NoModel)?;
+            tracing::info!(model = chat.model(), "grading with a language model");
+            Ok(Arc::new(LlmBackend::new(
+                chat,
+                Prompts::load(&options.prompts)?,
+                settings,
+            )))
+        }
+    }
+}
+
+/// The share of the time left, and the most of it, that is kept for sending what there is.
+const RESERVE_DIVISOR: u32 = 10;
+const RESERVE_MOST: Duration = Duration::from_millis(250);
+
+/// When a backend stops, so that its partial grades still arrive before the deadline.
+fn grading_deadline(scope: &Scope) -> Deadline {
+    scope
+        .deadline
+        .minus((scope.deadline.remaining() / RESERVE_DIVISOR).min(RESERVE_MOST))
+}

@@ -1,0 +1,124 @@
+//! The grader's options.
+
+use std::num::NonZeroUsize;
+
+use clap::{Parser, ValueEnum};
+use emend_chassis::ServiceOptions;
+use emend_models::chat::ChatOptions;
+use emend_models::embed::EmbedderOptions;
+use emend_models::evaluate::EvaluatorOptions;
+use emend_models::prompt::PromptOptions;
+
+/// Grades passages against a question, and answers against evidence and question.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "emend-grader", version, about, mut_arg("listen", |listen| listen.default_value("127.0.0.1:50052")))]
+pub struct Options {
+    /// What every service has.
+    #[command(flatten)]
+    pub service: ServiceOptions,
+
+    /// Where grades come from.
+    #[arg(long, env = "EMEND_GRADER_BACKEND", help_heading = "Grading", value_enum, default_value_t = BackendKind::Embedded)]
+    pub backend: BackendKind,
+
+    /// Backend `embedded`: the embedder that its features come from.
+    #[command(flatten, next_help_heading = "Backend embedded")]
+    pub embedder: EmbedderOptions,
+
+    /// Backend `embedded`: its coefficients and thresholds.
+    #[command(flatten, next_help_heading = "Backend embedded")]
+    pub evaluator: EvaluatorOptions,
+
+    /// Backend `llm`: the model and its server.
+    #[command(flatten, next_help_heading = "Backend llm")]
+    pub chat: ChatOptions,
+
+    /// Backend `llm`: the prompts.
+    #[command(flatten, next_help_heading = "Backend llm")]
+    pub prompts: PromptOptions,
+
+    /// Backend `llm`: options of its own.
+    #[command(flatten, next_help_heading = "Backend llm")]
+    pub llm: LlmOptions,
+}
+
+/// Where grades come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BackendKind {
+    /// In process: logistic models over embedder and lexical features, calibrated on labelled pairs.
+    Embedded,
+    /// A language model behind an OpenAI-compatible API, asked for constrained verdicts.
+    Llm,
+}
+
+/// Options of the backend `llm`. The thresholds hold where a request names none; they are probabilities, 0–1.
+#[derive(Clone, Debug, clap::Args)]
+pub struct LlmOptions {
+    /// Calls to the model at once, over all requests.
+    #[arg(long, env = "EMEND_LLM_CONCURRENCY", default_value = "8", value_name = "N")]
+    pub llm_concurrency: NonZeroUsize,
+
+    /// Alternatives whose log-probabilities are asked for with each token, 0–20; they make scores finer than 0 and 1
+    /// where the server returns them. 0 asks for none.
+    #[arg(long, env = "EMEND_LLM_TOP_LOGPROBS", value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(0..=20))]
+    pub llm_top_logprobs: u8,
+
+    /// Probability from which a passage is relevant.
+    #[arg(long, env = "EMEND_LLM_RELEVANCE_THRESHOLD", value_name = "P", default_value_t = 0.5, value_parser = probability)]
+    pub llm_relevance_threshold: f64,
+
+    /// Score from which one passage makes the evaluation correct.
+    #[arg(long, env = "EMEND_LLM_UPPER_THRESHOLD", value_name = "P", default_value_t = 0.7, value_parser = probability)]
+    pub llm_upper_threshold: f64,
+
+    /// Score below which all passages make the evaluation incorrect; at most the upper threshold.
+    #[arg(long, env = "EMEND_LLM_LOWER_THRESHOLD", value_name = "P", default_value_t = 0.3, value_parser = probability)]
+    pub llm_lower_threshold: f64,
+
+    /// Utility, 1–5, from which an answer is useful.
+    #[arg(long, env = "EMEND_LLM_USEFUL_UTILITY", value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=5))]
+    pub llm_useful_utility: u8,
+}
+
+impl AsRef<ServiceOptions> for Options {
+    fn as_ref(&self) -> &ServiceOptions {
+        &self.service
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        emend_chassis::config::defaults()
+    }
+}
+
+fn probability(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(value) if (0.0..=1.0).contains(&value) => Ok(value),
+        _ => Err(format!("`{text}` is not a probability; give a number from 0 to 1")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_needs_no_server() {
+        let options = Options::parse_from(["emend-grader"]);
+        assert_eq!(options.backend, BackendKind::Embedded);
+        assert_eq!(options.llm.llm_concurrency.get(), 8);
+        assert_eq!(options.service.listen.port(), 50052);
+    }
+
+    #[test]
+    fn a_threshold_beyond_a_probability_is_refused() {
+        for wrong in ["1.5", "-0.1", "NaN", "half"] {
+            let flag = format!("--llm-upper-threshold={wrong}");
+            let error = Options::try_parse_from(["emend-grader", &flag])
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains("not a probability"), "{wrong}: {error}");
+        }
+    }
+}

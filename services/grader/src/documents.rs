@@ -1,0 +1,161 @@
+//! Relevance of passages, and the evaluation over all of them.
+
+use emend_chassis::{Scope, semconv};
+use emend_proto::v1::{DocumentGrade, Evaluation, GradeDocumentsRequest, GradeDocumentsResponse, Passage, Relevance};
+use tracing::{Instrument, Span, info_span};
+
+use crate::backend::{Backend, Grade, Thresholds};
+use crate::error::GradeError;
+
+pub(crate) async fn grade(
+    backend: &dyn Backend,
+    request: GradeDocumentsRequest,
+    scope: &Scope,
+) -> Result<GradeDocumentsResponse, GradeError> {
+    let thresholds = effective(backend.thresholds(), &request);
+    let span = info_span!(
+        "grade relevance",
+        { semconv::GEN_AI_EVALUATION_NAME } = "relevance",
+        { semconv::GEN_AI_EVALUATION_SCORE_VALUE } = tracing::field::Empty,
+        { semconv::GEN_AI_EVALUATION_SCORE_LABEL } = tracing::field::Empty,
+        emend.passages = request.passages.len(),
+        emend.ungraded = tracing::field::Empty,
+    );
+    let graded = backend
+        .relevance(&request.question, &request.passages, scope)
+        .instrument(span.clone())
+        .await;
+    if graded.grades.iter().all(Grade::is_out_of_time) {
+        return Err(GradeError::OutOfTime);
+    }
+    let evaluation = evaluate(&graded.grades, thresholds);
+    record(&span, &graded.grades, evaluation);
+    let grades = request
+        .passages
+        .into_iter()
+        .zip(graded.grades)
+        .map(|(passage, grade)| document(passage, grade, thresholds));
+    Ok(GradeDocumentsResponse {
+        grades: grades.collect(),
+        evaluation: evaluation.into(),
+        usage: Some(graded.usage),
+    })
+}
+
+/// The request's thresholds, where it names them, else the backend's. Where only one of upper and lower is named, the
+/// other gives way, so that lower is never above upper.
+fn effective(calibrated: Thresholds, request: &GradeDocumentsRequest) -> Thresholds {
+    let (upper, lower) = match (request.upper_threshold, request.lower_threshold) {
+        (Some(upper), Some(lower)) => (upper, lower),
+        (Some(upper), None) => (upper, calibrated.lower.min(upper)),
+        (None, Some(lower)) => (calibrated.upper.max(lower), lower),
+        (None, None) => (calibrated.upper, calibrated.lower),
+    };
+    Thresholds {
+        relevance: request.relevance_threshold.unwrap_or(calibrated.relevance),
+        upper,
+        lower,
+    }
+}
+
+/// Corrective RAG's verdict: any score from `upper` is correct, all below `lower` incorrect, the rest ambiguous. A
+/// passage without a grade is neither evidence for the one nor for the other.
+fn evaluate(grades: &[Grade<f64>], thresholds: Thresholds) -> Evaluation {
+    if grades
+        .iter()
+        .filter_map(Grade::graded)
+        .any(|score| *score >= thresholds.upper)
+    {
+        Evaluation::Correct
+    } else if grades
+        .iter()
+        .all(|grade| grade.graded().is_some_and(|score| *score < thresholds.lower))
+    {
+        Evaluation::Incorrect
+    } else {
+        Evaluation::Ambiguous
+    }
+}
+
+fn document(passage: Passage, grade: Grade<f64>, thresholds: Thresholds) -> DocumentGrade {
+    let (relevance, score, error) = match grade {
+        Grade::Graded(score) if score >= thresholds.relevance => (Relevance::Relevant, Some(score), String::new()),
+        Grade::Graded(score) => (Relevance::Irrelevant, Some(score), String::new()),
+        Grade::Ungraded(reason) => (Relevance::Ungraded, None, reason.to_string()),
+    };
+    DocumentGrade {
+        passage_id: passage.id,
+        relevance: relevance.into(),
+        score,
+        error,
+    }
+}
+
+fn record(span: &Span, grades: &[Grade<f64>], evaluation: Evaluation) {
+    if let Some(best) = grades.iter().filter_map(Grade::graded).copied().reduce(f64::max) {
+        span.record(semconv::GEN_AI_EVALUATION_SCORE_VALUE, best);
+    }
+    let label = match evaluation {
+        Evaluation::Correct => "correct",
+        Evaluation::Incorrect => "incorrect",
+        Evaluation::Ambiguous | Evaluation::Unspecified => "ambiguous",
+    };
+    span.record(semconv::GEN_AI_EVALUATION_SCORE_LABEL, label);
+    span.record(
+        "emend.ungraded",
+        grades.iter().filter(|grade| grade.graded().is_none()).count(),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::Ungraded;
+
+    const THRESHOLDS: Thresholds = Thresholds {
+        relevance: 0.5,
+        upper: 0.7,
+        lower: 0.3,
+    };
+
+    /// NaN stands for a passage without a grade.
+    fn evaluation(scores: &[f64]) -> Evaluation {
+        let grade = |score: &f64| match score {
+            score if score.is_nan() => Grade::Ungraded(Ungraded::OutOfTime),
+            score => Grade::Graded(*score),
+        };
+        evaluate(&scores.iter().map(grade).collect::<Vec<_>>(), THRESHOLDS)
+    }
+
+    #[test]
+    fn one_good_passage_is_correct_and_only_bad_ones_are_incorrect() {
+        assert_eq!(evaluation(&[0.1, 0.7, 0.0]), Evaluation::Correct);
+        assert_eq!(evaluation(&[0.1, 0.29]), Evaluation::Incorrect);
+        assert_eq!(evaluation(&[0.1, 0.3]), Evaluation::Ambiguous);
+        assert_eq!(evaluation(&[0.69, 0.0]), Evaluation::Ambiguous);
+    }
+
+    #[test]
+    fn a_missing_grade_is_neither_good_nor_bad() {
+        assert_eq!(evaluation(&[f64::NAN, 0.9]), Evaluation::Correct);
+        assert_eq!(evaluation(&[f64::NAN, 0.1]), Evaluation::Ambiguous);
+        assert_eq!(evaluation(&[f64::NAN, f64::NAN]), Evaluation::Ambiguous);
+    }
+
+    #[test]
+    fn a_named_threshold_moves_the_one_that_is_not_named() {
+        let request = |upper, lower| GradeDocumentsRequest {
+            upper_threshold: upper,
+            lower_threshold: lower,
+            ..GradeDocumentsRequest::default()
+        };
+        let pair = |upper, lower| {
+            let thresholds = effective(THRESHOLDS, &request(upper, lower));
+            (thresholds.upper, thresholds.lower)
+        };
+        assert_eq!(pair(None, None), (0.7, 0.3));
+        assert_eq!(pair(Some(0.2), None), (0.2, 0.2));
+        assert_eq!(pair(None, Some(0.8)), (0.8, 0.8));
+        assert_eq!(pair(Some(0.9), Some(0.0)), (0.9, 0.0));
+    }
+}

@@ -1,0 +1,51 @@
+//! How grading can fail as a whole. A single grade that cannot be had is no error: see [`Ungraded`](crate::backend::Ungraded).
+
+use emend_chassis::{Code, ServiceError};
+use emend_models::chat::ChatError;
+use emend_models::embed::ModelError;
+use emend_models::evaluate::EvaluateError;
+use emend_models::prompt::PromptError;
+
+/// Nothing could be graded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GradeError {
+    /// Time ran out before the first grade.
+    #[error("the deadline passed before anything was graded: give the call a longer timeout or fewer passages")]
+    OutOfTime,
+}
+
+impl ServiceError for GradeError {
+    fn code(&self) -> Code {
+        match self {
+            Self::OutOfTime => Code::DeadlineExceeded,
+        }
+    }
+}
+
+/// The backend could not be made from the options.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// `--backend llm` without a server.
+    #[error("backend llm needs a model: give --llm-url and --llm-model")]
+    NoModel,
+    /// The thresholds contradict one another.
+    #[error("--llm-lower-threshold {lower} is above --llm-upper-threshold {upper}: lower it")]
+    Thresholds {
+        /// The lower threshold.
+        lower: f64,
+        /// The upper threshold.
+        upper: f64,
+    },
+    /// The embedder could not be loaded.
+    #[error("cannot load the embedder")]
+    Embedder(#[from] ModelError),
+    /// The evaluator's coefficients could not be loaded.
+    #[error("cannot load the evaluator")]
+    Evaluator(#[from] EvaluateError),
+    /// The options of the model are wrong.
+    #[error("cannot use the chat model")]
+    Chat(#[from] ChatError),
+    /// The prompts could not be loaded.
+    #[error("cannot load the prompts")]
+    Prompts(#[from] PromptError),
+}

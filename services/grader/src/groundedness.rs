@@ -1,0 +1,187 @@
+//! Support of an answer by evidence, sentence by sentence.
+
+use emend_chassis::{Scope, semconv};
+use emend_models::text;
+use emend_models::verdict::Support as Level;
+use emend_proto::v1::{GradeGroundednessRequest, GradeGroundednessResponse, Sentence, Span, Support};
+use tracing::{Instrument, info_span};
+
+use crate::backend::{Backend, Grade, Groundedness};
+use crate::error::GradeError;
+
+pub(crate) async fn grade(
+    backend: &dyn Backend,
+    request: GradeGroundednessRequest,
+    scope: &Scope,
+) -> Result<GradeGroundednessResponse, GradeError> {
+    let GradeGroundednessRequest {
+        question,
+        passages,
+        answer,
+        sentences,
+    } = request;
+    let mut sentences = if sentences.is_empty() {
+        split(&answer)
+    } else {
+        sentences
+    };
+    // That the documents do not answer is not a claim that they could support.
+    let is_claim = |sentence: &&mut Sentence| !text::is_abstention(&sentence.text);
+    let mut claims: Vec<&mut Sentence> = sentences.iter_mut().filter(is_claim).collect();
+    let span = info_span!(
+        "grade groundedness",
+        { semconv::GEN_AI_EVALUATION_NAME } = "groundedness",
+        { semconv::GEN_AI_EVALUATION_SCORE_VALUE } = tracing::field::Empty,
+        { semconv::GEN_AI_EVALUATION_SCORE_LABEL } = tracing::field::Empty,
+        emend.passages = passages.len(),
+        emend.sentences = claims.len(),
+        emend.ungraded = tracing::field::Empty,
+    );
+    let texts: Vec<&str> = claims.iter().map(|sentence| sentence.text.as_str()).collect();
+    let graded = backend
+        .groundedness(&question, &texts, &passages, scope)
+        .instrument(span.clone())
+        .await;
+    if !texts.is_empty() && graded.grades.iter().all(Grade::is_out_of_time) {
+        return Err(GradeError::OutOfTime);
+    }
+    let (support, score) = overall(&graded.grades);
+    for (sentence, grade) in claims.iter_mut().zip(&graded.grades) {
+        sentence.support = grade
+            .graded()
+            .map_or(Support::Ungraded, |grade| level(grade.level))
+            .into();
+        sentence.support_score = grade.graded().map(|grade| grade.score);
+    }
+    if let Some(score) = score {
+        span.record(semconv::GEN_AI_EVALUATION_SCORE_VALUE, score);
+    }
+    span.record(semconv::GEN_AI_EVALUATION_SCORE_LABEL, label(support));
+    span.record(
+        "emend.ungraded",
+        graded.grades.iter().filter(|grade| grade.graded().is_none()).count(),
+    );
+    Ok(GradeGroundednessResponse {
+        support: support.into(),
+        score,
+        sentences,
+        usage: Some(graded.usage),
+    })
+}
+
+/// The answer's sentences with their places in it.
+fn split(answer: &str) -> Vec<Sentence> {
+    let (mut bytes, mut code_points) = (0, 0);
+    let mut place = |byte: usize| {
+        code_points += answer.get(bytes..byte).map_or(0, |skipped| skipped.chars().count());
+        bytes = byte;
+        u32::try_from(code_points).unwrap_or(u32::MAX)
+    };
+    text::sentences(answer)
+        .into_iter()
+        .filter_map(|range| {
+            let span = Span {
+                start: place(range.start),
+                end: place(range.end),
+            };
+            Some(Sentence {
+                text: answer.get(range)?.to_owned(),
+                span: Some(span),
+                ..Sentence::default()
+            })
+        })
+        .collect()
+}
+
+/// The weakest sentence decides. A missing grade decides only where none fails; without claims there is no verdict.
+fn overall(grades: &[Grade<Groundedness>]) -> (Support, Option<f64>) {
+    let known: Vec<&Groundedness> = grades.iter().filter_map(Grade::graded).collect();
+    let has = |level: Level| known.iter().any(|grade| grade.level == level);
+    let support = if grades.is_empty() {
+        Support::Unspecified
+    } else if has(Level::No) {
+        Support::NotSupported
+    } else if known.len() < grades.len() {
+        Support::Ungraded
+    } else if has(Level::Partial) {
+        Support::PartiallySupported
+    } else {
+        Support::FullySupported
+    };
+    // All of it is true at most as probably as the least probable sentence.
+    let score = (support != Support::Ungraded)
+        .then(|| known.iter().map(|grade| grade.score).reduce(f64::min))
+        .flatten();
+    (support, score)
+}
+
+fn level(level: Level) -> Support {
+    match level {
+        Level::Full => Support::FullySupported,
+        Level::Partial => Support::PartiallySupported,
+        Level::No => Support::NotSupported,
+    }
+}
+
+fn label(support: Support) -> &'static str {
+    match support {
+        Support::FullySupported => "fully_supported",
+        Support::PartiallySupported => "partially_supported",
+        Support::NotSupported => "not_supported",
+        Support::Ungraded => "ungraded",
+        Support::Unspecified => "no_claims",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::Ungraded;
+
+    fn graded(level: Level, score: f64) -> Grade<Groundedness> {
+        Grade::Graded(Groundedness { score, level })
+    }
+
+    #[test]
+    fn the_weakest_sentence_decides() {
+        let (full, partial, no) = (
+            graded(Level::Full, 0.9),
+            graded(Level::Partial, 0.5),
+            graded(Level::No, 0.1),
+        );
+        let ungraded = Grade::Ungraded(Ungraded::OutOfTime);
+        let cases = [
+            (vec![full.clone(), full.clone()], Support::FullySupported, Some(0.9)),
+            (
+                vec![full.clone(), partial.clone()],
+                Support::PartiallySupported,
+                Some(0.5),
+            ),
+            (
+                vec![partial.clone(), no.clone(), full.clone()],
+                Support::NotSupported,
+                Some(0.1),
+            ),
+            (vec![full, ungraded.clone()], Support::Ungraded, None),
+            (vec![partial, ungraded.clone()], Support::Ungraded, None),
+            (vec![no, ungraded], Support::NotSupported, Some(0.1)),
+            (vec![], Support::Unspecified, None),
+        ];
+        for (grades, support, score) in cases {
+            assert_eq!(overall(&grades), (support, score), "{grades:?}");
+        }
+    }
+
+    #[test]
+    fn places_are_code_points() {
+        let answer = "Der Turm ist schön. 높이는 31미터이다. Il est là.";
+        let sentences = split(answer);
+        assert_eq!(sentences.len(), 3, "{sentences:?}");
+        let chars: Vec<char> = answer.chars().collect();
+        for sentence in sentences {
+            let span = sentence.span.unwrap();
+            let there: String = chars[span.start as usize..span.end as usize].iter().collect();
+            assert_eq!(there, sentence.text);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The grader: is a passage relevant to the question, is an answer supported by the evidence, is it useful.
+//!
+//! The three grades are ISREL, ISSUP and ISUSE of Self-RAG (Asai et al. 2023); the verdict over all passages of one
+//! retrieval is that of Corrective RAG (Yan et al. 2024). Two backends give them: one in process, calibrated on labelled
+//! pairs, and a language model that says yes or no. A grade that cannot be had is ungraded, which is not a bad grade.
+
+mod actor;
+pub mod backend;
+mod config;
+mod documents;
+mod error;
+mod groundedness;
+mod messages;
+mod service;
+#[cfg(test)]
+mod tests;
+mod usefulness;
+mod validate;
+
+use std::sync::Arc;
+
+use emend_chassis::{ActorOptions, ActorSystem, Front, ServeError, Server, ServiceOptions};
+use emend_proto::FILE_DESCRIPTOR_SET;
+use emend_proto::v1::grader_service_server::GraderServiceServer;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::actor::GraderActor;
+use crate::backend::Backend;
+use crate::service::Service;
+
+pub use config::{BackendKind, Options};
+pub use error::{GradeError, LoadError};
+
+/// Name of the service in health checks.
+pub const SERVICE_NAME: &str = "emend.v1.GraderService";
+
+/// The longest request: 100 passages of 64 KiB, an answer, and what surrounds them.
+const MAX_REQUEST_BYTES: usize = 8 * 1024 * 1024;
+
+/// Serves the grader on `listener` until `shutdown` is cancelled and the calls in flight are done.
+///
+/// # Errors
+/// [`ServeError`] when the backend's models cannot be loaded or the server fails.
+pub async fn serve(options: Options, listener: TcpListener, shutdown: CancellationToken) -> Result<(), ServeError> {
+    let backend = backend::load(&options).await.map_err(ServeError::start)?;
+    serve_backend(backend, &options.service, listener, shutdown).await
+}
+
+/// Serves a grader whose grades come from `backend`; [`serve`] with a backend of one's own.
+///
+/// # Errors
+/// [`ServeError`] when the actor or the server cannot be started.
+pub async fn serve_backend(
+    backend: Arc<dyn Backend>,
+    options: &ServiceOptions,
+    listener: TcpListener,
+    shutdown: CancellationToken,
+) -> Result<(), ServeError> {
+    let system = ActorSystem::start("emend-grader").map_err(ServeError::start)?;
+    let server = Server::new("emend-grader", options).descriptors(FILE_DESCRIPTOR_SET);
+    let health = server.health().flag(SERVICE_NAME);
+    let front = Front::start(
+        &system,
+        ActorOptions::new("grader", options.max_in_flight),
+        health,
+        move |alive| GraderActor::new(Arc::clone(&backend), alive),
+    )
+    .map_err(ServeError::start)?;
+    let service = Service::new(front, options.default_timeout);
+    let served = server
+        .add(GraderServiceServer::new(service).max_decoding_message_size(MAX_REQUEST_BYTES))
+        .serve(listener, shutdown)
+        .await;
+    system.stop().await;
+    served
+}

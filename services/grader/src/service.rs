@@ -1,0 +1,62 @@
+//! The gRPC adapter: validate, hand to the actor, map the error.
+
+use std::time::Duration;
+
+use emend_chassis::{Caller, Front};
+use emend_proto::v1::grader_service_server::GraderService;
+use emend_proto::v1::{
+    GradeDocumentsRequest, GradeDocumentsResponse, GradeGroundednessRequest, GradeGroundednessResponse,
+    GradeUsefulnessRequest, GradeUsefulnessResponse,
+};
+use tonic::{Request, Response, Status};
+
+use crate::actor::GraderActor;
+use crate::messages::{GradeDocuments, GradeGroundedness, GradeUsefulness};
+use crate::validate;
+
+/// `emend.v1.GraderService` in front of the actor.
+pub(crate) struct Service {
+    front: Front<GraderActor>,
+    default_timeout: Duration,
+}
+
+impl Service {
+    pub(crate) fn new(front: Front<GraderActor>, default_timeout: Duration) -> Self {
+        Self { front, default_timeout }
+    }
+}
+
+#[tonic::async_trait]
+impl GraderService for Service {
+    async fn grade_documents(
+        &self,
+        request: Request<GradeDocumentsRequest>,
+    ) -> Result<Response<GradeDocumentsResponse>, Status> {
+        let caller = Caller::of(&request, self.default_timeout);
+        let request = request.into_inner();
+        validate::documents(&request)?;
+        Ok(Response::new(self.front.call(GradeDocuments(request), caller).await?))
+    }
+
+    async fn grade_groundedness(
+        &self,
+        request: Request<GradeGroundednessRequest>,
+    ) -> Result<Response<GradeGroundednessResponse>, Status> {
+        let caller = Caller::of(&request, self.default_timeout);
+        let request = request.into_inner();
+        validate::groundedness(&request)?;
+        Ok(Response::new(
+            self.front.call(GradeGroundedness(request), caller).await?,
+        ))
+    }
+
+    async fn grade_usefulness(
+        &self,
+        request: Request<GradeUsefulnessRequest>,
+    ) -> Result<Response<GradeUsefulnessResponse>, Status> {
+        let caller = Caller::of(&request, self.default_timeout);
+        let request = request.into_inner();
+        validate::usefulness(&request)?;
+        Ok(Response::new(self.front.call(GradeUsefulness(request), caller).await?))
+    }
+}

@@ -1,0 +1,189 @@
+//! A scripted language model.
+
+use std::sync::atomic::Ordering;
+
+use emend_models::chat::scripted::Scripted;
+use emend_models::chat::{ChatError, ChatRequest};
+use emend_proto::v1::{Evaluation, GradeGroundednessRequest, GradeUsefulnessRequest, Relevance, Support};
+
+use super::{Gated, documents, llm, passage};
+
+/// What a prompt says to the model.
+fn said(request: &ChatRequest) -> String {
+    request
+        .messages
+        .iter()
+        .map(|message| message.content.as_str())
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// Answers by the first of the words that the user's turn holds.
+fn by_word(replies: &'static [(&'static str, &'static str)]) -> Scripted {
+    Scripted::answering(move |request| {
+        let asked = request
+            .messages
+            .last()
+            .map(|message| message.content.clone())
+            .unwrap_or_default();
+        let reply = replies
+            .iter()
+            .find(|(word, _)| asked.contains(word))
+            .map(|(_, reply)| (*reply).to_owned());
+        reply.ok_or_else(|| ChatError::Unavailable {
+            model: "scripted".to_owned(),
+            reason: "down".to_owned(),
+        })
+    })
+}
+
+#[tokio::test]
+async fn every_dress_of_a_verdict_is_read_and_what_is_none_is_ungraded() {
+    let chat = by_word(&[
+        ("alpha", "{\"binary_score\": \"no\"}"),
+        ("beta", "예."),
+        ("gamma", "perhaps"),
+    ]);
+    let mut grader = llm(chat.clone(), &[]).await;
+    let texts = ["alpha", "beta", "gamma", "delta", ""];
+    let response = grader
+        .client
+        .grade_documents(documents("Which?", &texts))
+        .await
+        .unwrap()
+        .into_inner();
+    let grades: Vec<_> = response
+        .grades
+        .iter()
+        .map(|g| (g.passage_id.as_str(), g.relevance(), g.score))
+        .collect();
+    assert_eq!(
+        grades,
+        [
+            ("p0", Relevance::Irrelevant, Some(0.0)),
+            ("p1", Relevance::Relevant, Some(1.0)),
+            ("p2", Relevance::Ungraded, None),
+            ("p3", Relevance::Ungraded, None),
+            ("p4", Relevance::Ungraded, None),
+        ]
+    );
+    assert!(response.grades[2].error.contains("perhaps"), "{:?}", response.grades[2]);
+    assert!(response.grades[3].error.contains("down"), "{:?}", response.grades[3]);
+    assert_eq!(response.evaluation(), Evaluation::Correct);
+    let usage = response.usage.unwrap();
+    assert_eq!(usage.model_calls, 4, "a passage without text costs nothing");
+    assert!(usage.input_tokens > 0 && usage.output_tokens > 0);
+    for request in chat.requests() {
+        assert!(said(&request).contains("Which?"));
+        assert_eq!(request.response_schema.unwrap().name, "GradeDocuments");
+        assert_eq!(request.temperature, Some(0.0));
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_is_down_leaves_everything_ungraded_and_fails_no_call() {
+    let mut grader = llm(by_word(&[]), &[]).await;
+    let response = grader
+        .client
+        .grade_documents(documents("Which?", &["a", "b"]))
+        .await
+        .unwrap()
+        .into_inner();
+    assert!(
+        response
+            .grades
+            .iter()
+            .all(|grade| grade.relevance() == Relevance::Ungraded)
+    );
+    assert_eq!(response.evaluation(), Evaluation::Ambiguous);
+    let request = GradeUsefulnessRequest {
+        question: "Which?".to_owned(),
+        answer: "This.".to_owned(),
+    };
+    let response = grader.client.grade_usefulness(request).await.unwrap().into_inner();
+    assert_eq!((response.utility, response.score, response.useful), (None, None, None));
+    assert!(response.error.contains("down"));
+}
+
+#[tokio::test]
+async fn each_claim_is_graded_against_all_evidence_and_an_abstention_is_not() {
+    let chat = by_word(&[
+        ("The tower is red.", "{\"support\": \"fully\"}"),
+        ("The tower is old.", "partially"),
+        ("The tower is tall.", "no support"),
+        ("The tower is wide.", "hm"),
+    ]);
+    let mut grader = llm(chat.clone(), &[]).await;
+    let mut grade = async |answer: &str| {
+        let request = GradeGroundednessRequest {
+            question: "What is the tower like?".to_owned(),
+            passages: vec![passage("a", "evidence one"), passage("b", "evidence two")],
+            answer: answer.to_owned(),
+            sentences: vec![],
+        };
+        grader.client.grade_groundedness(request).await.unwrap().into_inner()
+    };
+    let response = grade("The tower is red. The tower is old. The documents do not answer this question.").await;
+    let levels: Vec<Support> = response.sentences.iter().map(|sentence| sentence.support()).collect();
+    assert_eq!(
+        levels,
+        [
+            Support::FullySupported,
+            Support::PartiallySupported,
+            Support::Unspecified
+        ]
+    );
+    assert_eq!(
+        (response.support(), response.score),
+        (Support::PartiallySupported, Some(0.5))
+    );
+    assert_eq!(response.usage.unwrap().model_calls, 2);
+    let response = grade("The tower is red. The tower is wide.").await;
+    assert_eq!((response.support(), response.score), (Support::Ungraded, None));
+    let response = grade("The tower is wide. The tower is tall.").await;
+    assert_eq!((response.support(), response.score), (Support::NotSupported, Some(0.0)));
+    for request in chat.requests() {
+        assert!(said(&request).contains("evidence one") && said(&request).contains("evidence two"));
+    }
+}
+
+#[tokio::test]
+async fn a_utility_becomes_a_score_and_a_verdict() {
+    for (reply, utility, score, useful) in [
+        ("4", 4, 0.75, true),
+        ("{\"utility\": 3}", 3, 0.5, false),
+        ("5/5", 5, 1.0, true),
+    ] {
+        let mut grader = llm(Scripted::replies([reply]), &[]).await;
+        let request = GradeUsefulnessRequest {
+            question: "Which?".to_owned(),
+            answer: "This.".to_owned(),
+        };
+        let response = grader.client.grade_usefulness(request).await.unwrap().into_inner();
+        assert_eq!(
+            (response.utility, response.score, response.useful),
+            (Some(utility), Some(score), Some(useful))
+        );
+    }
+}
+
+#[tokio::test]
+async fn passages_are_graded_at_the_same_time_but_no_more_than_allowed() {
+    let chat = Gated::shut();
+    let grader = llm(chat.clone(), &["--llm-concurrency", "3"]).await;
+    let mut client = grader.client.clone();
+    let texts = ["text"; 8];
+    let call = tokio::spawn(async move { client.grade_documents(documents("Which?", &texts)).await });
+    // Three calls wait in the model at once, and none of them has been answered.
+    chat.wait_for(3).await;
+    chat.open();
+    let response = super::soon(call).await.unwrap().unwrap().into_inner();
+    assert_eq!(chat.most.load(Ordering::SeqCst), 3);
+    assert_eq!(response.usage.unwrap().model_calls, 8);
+    assert!(
+        response
+            .grades
+            .iter()
+            .all(|grade| grade.relevance() == Relevance::Relevant)
+    );
+}

@@ -1,0 +1,172 @@
+//! The service over real sockets.
+
+mod embedded;
+mod limits;
+mod llm;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use clap::Parser;
+use emend_models::chat::{Chat, ChatDelta, ChatError, ChatReply, ChatRequest, FinishReason, Usage};
+use emend_models::prompt::{PromptOptions, Prompts};
+use emend_proto::v1::grader_service_client::GraderServiceClient;
+use emend_proto::v1::{GradeDocumentsRequest, Passage};
+use futures::future::BoxFuture;
+use futures::stream::BoxStream;
+use futures::{FutureExt, StreamExt};
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tonic::transport::Channel;
+
+use crate::backend::{self, Backend, LlmBackend, LlmSettings};
+use crate::config::Options;
+
+/// A grader that stops when it is dropped.
+struct Grader {
+    client: GraderServiceClient<Channel>,
+    channel: Channel,
+    _stop: DropGuard,
+}
+
+fn options(flags: &[&str]) -> Options {
+    Options::parse_from(
+        ["emend-grader", "--embedder", "hashed", "--default-timeout", "1h"]
+            .iter()
+            .chain(flags),
+    )
+}
+
+async fn serve(backend: Arc<dyn Backend>, options: Options) -> Grader {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let shutdown = CancellationToken::new();
+    let stop = shutdown.clone().drop_guard();
+    tokio::spawn(async move { crate::serve_backend(backend, &options.service, listener, shutdown).await });
+    let channel = Channel::from_shared(format!("http://{address}"))
+        .unwrap()
+        .connect()
+        .await
+        .unwrap();
+    Grader {
+        client: GraderServiceClient::new(channel.clone()),
+        channel,
+        _stop: stop,
+    }
+}
+
+/// A grader with the evaluator on the hashed embedder.
+async fn embedded() -> Grader {
+    let options = options(&[]);
+    serve(backend::load(&options).await.unwrap(), options).await
+}
+
+/// A grader with a language model.
+async fn llm(chat: impl Chat + 'static, flags: &[&str]) -> Grader {
+    let options = options(flags);
+    let settings = LlmSettings::from_options(&options.llm).unwrap();
+    let prompts = Prompts::load(&PromptOptions::default()).unwrap();
+    serve(Arc::new(LlmBackend::new(Arc::new(chat), prompts, settings)), options).await
+}
+
+fn passage(id: &str, text: &str) -> Passage {
+    Passage {
+        id: id.to_owned(),
+        text: text.to_owned(),
+        ..Passage::default()
+    }
+}
+
+fn documents(question: &str, texts: &[&str]) -> GradeDocumentsRequest {
+    GradeDocumentsRequest {
+        question: question.to_owned(),
+        passages: texts
+            .iter()
+            .enumerate()
+            .map(|(index, text)| passage(&format!("p{index}"), text))
+            .collect(),
+        ..GradeDocumentsRequest::default()
+    }
+}
+
+/// A hang guard, never a measure.
+async fn soon<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(60), future)
+        .await
+        .expect("hangs")
+}
+
+/// A model that answers "yes" once it is let, except to prompts that hold "stuck": those it never answers.
+#[derive(Clone)]
+struct Gated {
+    inside: watch::Sender<usize>,
+    /// The most calls that were being answered at one time.
+    most: Arc<AtomicUsize>,
+    open: Arc<Semaphore>,
+}
+
+impl Gated {
+    fn shut() -> Self {
+        Self {
+            inside: watch::Sender::new(0),
+            most: Arc::default(),
+            open: Arc::new(Semaphore::new(0)),
+        }
+    }
+
+    fn open(&self) {
+        self.open.add_permits(1000);
+    }
+
+    /// Waits until this many calls are being answered.
+    async fn wait_for(&self, calls: usize) {
+        soon(self.inside.subscribe().wait_for(|inside| *inside == calls))
+            .await
+            .unwrap();
+    }
+}
+
+struct Inside(watch::Sender<usize>);
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        self.0.send_modify(|inside| *inside -= 1);
+    }
+}
+
+impl Chat for Gated {
+    fn model(&self) -> &str {
+        "gated"
+    }
+
+    fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatReply, ChatError>> {
+        async move {
+            self.inside.send_modify(|inside| {
+                *inside += 1;
+                self.most.fetch_max(*inside, Ordering::SeqCst);
+            });
+            let _inside = Inside(self.inside.clone());
+            if request.messages.iter().any(|message| message.content.contains("stuck")) {
+                futures::future::pending::<()>().await;
+            }
+            self.open.acquire().await.unwrap().forget();
+            Ok(ChatReply {
+                text: "yes".to_owned(),
+                model: "gated".to_owned(),
+                usage: Usage {
+                    input_tokens: 10,
+                    output_tokens: 1,
+                },
+                finish_reason: FinishReason::Stop,
+                logprobs: Vec::new(),
+            })
+        }
+        .boxed()
+    }
+
+    fn stream(&self, _request: ChatRequest) -> BoxStream<'static, Result<ChatDelta, ChatError>> {
+        futures::stream::empty().boxed()
+    }
+}

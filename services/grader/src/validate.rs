@@ -1,0 +1,179 @@
+//! The limits of the contract, checked before anything is admitted.
+
+use emend_chassis::{InvalidRequest, Violations};
+use emend_proto::v1::{GradeDocumentsRequest, GradeGroundednessRequest, GradeUsefulnessRequest, Passage, Sentence};
+
+/// Longest question in bytes.
+const MAX_QUESTION_BYTES: usize = 8 * 1024;
+/// Longest answer in bytes, and its sentences together.
+const MAX_ANSWER_BYTES: usize = 64 * 1024;
+/// Most passages.
+const MAX_PASSAGES: usize = 100;
+/// Longest passage in bytes.
+const MAX_PASSAGE_BYTES: usize = 64 * 1024;
+
+pub(crate) fn documents(request: &GradeDocumentsRequest) -> Result<(), InvalidRequest> {
+    let mut violations = Violations::new();
+    text(&mut violations, "question", &request.question, MAX_QUESTION_BYTES);
+    passages(&mut violations, &request.passages);
+    let thresholds = [
+        ("relevance_threshold", request.relevance_threshold),
+        ("upper_threshold", request.upper_threshold),
+        ("lower_threshold", request.lower_threshold),
+    ];
+    for (field, threshold) in thresholds {
+        if let Some(value) = threshold {
+            violations.require((0.0..=1.0).contains(&value), field, || {
+                format!("must be 0 to 1, is {value}")
+            });
+        }
+    }
+    if let (Some(lower), Some(upper)) = (request.lower_threshold, request.upper_threshold) {
+        violations.require(
+            lower <= upper || lower.is_nan() || upper.is_nan(),
+            "lower_threshold",
+            || format!("must be at most upper_threshold {upper}, is {lower}"),
+        );
+    }
+    violations.finish()
+}
+
+pub(crate) fn groundedness(request: &GradeGroundednessRequest) -> Result<(), InvalidRequest> {
+    let mut violations = Violations::new();
+    text(&mut violations, "question", &request.question, MAX_QUESTION_BYTES);
+    passages(&mut violations, &request.passages);
+    let has_text = request.passages.is_empty() || request.passages.iter().any(|p| !p.text.trim().is_empty());
+    violations.require(has_text, "passages", || {
+        "hold no text: there is no evidence to grade against".to_owned()
+    });
+    text(&mut violations, "answer", &request.answer, MAX_ANSWER_BYTES);
+    sentences(&mut violations, &request.sentences);
+    violations.finish()
+}
+
+pub(crate) fn usefulness(request: &GradeUsefulnessRequest) -> Result<(), InvalidRequest> {
+    let mut violations = Violations::new();
+    text(&mut violations, "question", &request.question, MAX_QUESTION_BYTES);
+    text(&mut violations, "answer", &request.answer, MAX_ANSWER_BYTES);
+    violations.finish()
+}
+
+fn text(violations: &mut Violations, field: &str, value: &str, most: usize) {
+    violations
+        .require(!value.trim().is_empty(), field, || {
+            format!("must not be blank, is {} bytes of white space", value.len())
+        })
+        .require(value.len() <= most, field, || {
+            format!("must be at most {most} bytes, is {}", value.len())
+        });
+}
+
+fn passages(violations: &mut Violations, passages: &[Passage]) {
+    let count = passages.len();
+    violations.require((1..=MAX_PASSAGES).contains(&count), "passages", || {
+        format!("must be 1 to {MAX_PASSAGES} passages, are {count}")
+    });
+    for (index, passage) in passages.iter().enumerate().take(MAX_PASSAGES) {
+        let bytes = passage.text.len();
+        violations.require(bytes <= MAX_PASSAGE_BYTES, &format!("passages[{index}].text"), || {
+            format!("must be at most {MAX_PASSAGE_BYTES} bytes, is {bytes}")
+        });
+    }
+}
+
+fn sentences(violations: &mut Violations, sentences: &[Sentence]) {
+    let bytes: usize = sentences.iter().map(|sentence| sentence.text.len()).sum();
+    violations.require(bytes <= MAX_ANSWER_BYTES, "sentences", || {
+        format!("must be at most {MAX_ANSWER_BYTES} bytes together, are {bytes}")
+    });
+    for (index, sentence) in sentences.iter().enumerate() {
+        violations.require(
+            !sentence.text.trim().is_empty(),
+            &format!("sentences[{index}].text"),
+            || "must not be blank".to_owned(),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use emend_chassis::ServiceError;
+
+    use super::*;
+
+    fn fields(result: Result<(), InvalidRequest>) -> Vec<String> {
+        result
+            .err()
+            .map(|e| e.violations().into_iter().map(|v| v.field).collect())
+            .unwrap_or_default()
+    }
+
+    fn passage(text: &str) -> Passage {
+        Passage {
+            id: "p".to_owned(),
+            text: text.to_owned(),
+            ..Passage::default()
+        }
+    }
+
+    #[test]
+    fn the_limits_themselves_are_allowed() {
+        let request = GradeDocumentsRequest {
+            question: "q".repeat(MAX_QUESTION_BYTES),
+            passages: vec![passage(&"p".repeat(MAX_PASSAGE_BYTES)); MAX_PASSAGES],
+            relevance_threshold: Some(0.0),
+            upper_threshold: Some(1.0),
+            lower_threshold: Some(1.0),
+        };
+        assert_eq!(fields(documents(&request)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_bad_field_of_documents_is_named_at_once() {
+        let request = GradeDocumentsRequest {
+            question: " \n".to_owned(),
+            passages: vec![],
+            relevance_threshold: Some(f64::NAN),
+            upper_threshold: Some(0.2),
+            lower_threshold: Some(0.4),
+        };
+        assert_eq!(
+            fields(documents(&request)),
+            ["question", "passages", "relevance_threshold", "lower_threshold"]
+        );
+        let request = GradeDocumentsRequest {
+            question: "q".repeat(MAX_QUESTION_BYTES + 1),
+            passages: vec![passage(&"p".repeat(MAX_PASSAGE_BYTES + 1)); MAX_PASSAGES + 1],
+            upper_threshold: Some(f64::INFINITY),
+            lower_threshold: Some(-0.1),
+            ..GradeDocumentsRequest::default()
+        };
+        let fields = fields(documents(&request));
+        assert_eq!(fields[..3], ["question", "passages", "passages[0].text"]);
+        assert_eq!(fields[fields.len() - 2..], ["upper_threshold", "lower_threshold"]);
+    }
+
+    #[test]
+    fn evidence_without_text_and_blank_sentences_are_named() {
+        let request = GradeGroundednessRequest {
+            question: "q".to_owned(),
+            passages: vec![passage(" ")],
+            answer: String::new(),
+            sentences: vec![
+                Sentence {
+                    text: "A.".to_owned(),
+                    ..Sentence::default()
+                },
+                Sentence::default(),
+            ],
+        };
+        assert_eq!(
+            fields(groundedness(&request)),
+            ["passages", "answer", "sentences[1].text"]
+        );
+        assert_eq!(
+            fields(usefulness(&GradeUsefulnessRequest::default())),
+            ["question", "answer"]
+        );
+    }
+}
