@@ -1,0 +1,225 @@
+//! Answers quoted from the passages.
+
+use std::sync::Arc;
+
+use emend_chassis::Scope;
+use emend_models::embed::Embedder;
+use emend_models::evaluate::{Evaluator, SentenceScore};
+use emend_models::text::{self, Script};
+use emend_proto::v1::{Citation, FinishReason, GenerateFinished, GenerateRequest, Passage, Sentence, Span, Usage};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use super::{Backend, Deltas, abstain, code_points, writing_deadline};
+use crate::error::GenerateError;
+use crate::selection::{self, Candidate};
+
+/// Name of the model in results.
+const MODEL: &str = "extractive";
+/// Passages scored between two looks at the clock.
+const BATCH: usize = 4;
+
+/// The backend `extractive`: the best-supported sentences, verbatim, in document order, each with its citations; the
+/// answer that the documents do not tell where none is supported well enough.
+pub struct ExtractiveBackend {
+    embedder: Arc<dyn Embedder>,
+    evaluator: Evaluator,
+    max_sentences: u32,
+}
+
+impl ExtractiveBackend {
+    /// Quotes at most `max_sentences` sentences that `evaluator` scores; `embedder` counts tokens.
+    pub fn new(embedder: Arc<dyn Embedder>, evaluator: Evaluator, max_sentences: u32) -> Self {
+        Self {
+            embedder,
+            evaluator,
+            max_sentences: max_sentences.max(1),
+        }
+    }
+
+    /// The scores of all sentences, best first, and whether there was time for every passage.
+    async fn scores(
+        &self,
+        request: &GenerateRequest,
+        scope: &Scope,
+    ) -> Result<(Vec<SentenceScore>, bool), GenerateError> {
+        let until = writing_deadline(scope);
+        let mut scores = Vec::new();
+        let mut complete = true;
+        for (batch, passages) in request.passages.chunks(BATCH).enumerate() {
+            let texts: Vec<&str> = passages.iter().map(|passage| passage.text.as_str()).collect();
+            let Ok(scored) = until
+                .run(self.evaluator.best_sentences(&request.question, &texts))
+                .await
+            else {
+                complete = false;
+                break;
+            };
+            let offset = batch * BATCH;
+            scores.extend(scored?.into_iter().map(|score| SentenceScore {
+                passage: score.passage + offset,
+                ..score
+            }));
+        }
+        if !complete && scores.is_empty() {
+            return Err(GenerateError::OutOfTime);
+        }
+        scores.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+        Ok((scores, complete))
+    }
+
+    async fn quote(
+        &self,
+        request: &GenerateRequest,
+        deltas: &Deltas,
+        scope: &Scope,
+    ) -> Result<GenerateFinished, GenerateError> {
+        let (scores, complete) = self.scores(request, scope).await?;
+        let answers = self.evaluator.thresholds().answers;
+        let candidates = selection::candidates(&request.question, &request.passages, &scores, answers);
+        let most = usize::try_from(self.max_sentences).unwrap_or(usize::MAX);
+        let chosen = selection::select(
+            &request.question,
+            candidates,
+            &request.unsupported,
+            request.attempt,
+            most,
+        );
+        let (chosen, cut) = self.within_tokens(chosen, request.max_tokens);
+        if chosen.is_empty() {
+            return abstain(text::language(&request.question), MODEL, deltas).await;
+        }
+        let mut answer = String::new();
+        let mut sentences = Vec::with_capacity(chosen.len());
+        for candidate in chosen {
+            let space = if joins(&answer, &candidate.text) { "" } else { " " };
+            let start = answer.len() + space.len();
+            answer.push_str(space);
+            answer.push_str(&candidate.text);
+            sentences.push(Sentence {
+                span: Some(code_points(&answer, start..answer.len())),
+                citations: citations(&candidate, &request.passages),
+                text: candidate.text.clone(),
+                ..Sentence::default()
+            });
+            deltas.send(format!("{space}{}", candidate.text)).await?;
+        }
+        let finish_reason = match (complete, cut) {
+            (false, _) => FinishReason::Deadline,
+            (true, true) => FinishReason::Length,
+            (true, false) => FinishReason::Stop,
+        };
+        Ok(GenerateFinished {
+            answer,
+            sentences,
+            finish_reason: finish_reason.into(),
+            usage: Some(Usage::default()),
+            abstained: false,
+            model: MODEL.to_owned(),
+        })
+    }
+
+    /// As many of the sentences, best first, as fit whole into `max_tokens`, and whether any did not. Where not even the
+    /// best fits, its beginning.
+    fn within_tokens(&self, chosen: Vec<Candidate>, max_tokens: Option<u32>) -> (Vec<Candidate>, bool) {
+        let Some(most) = max_tokens.and_then(|tokens| usize::try_from(tokens).ok()) else {
+            return (chosen, false);
+        };
+        let all = chosen.len();
+        let Some(best) = chosen
+            .iter()
+            .max_by(|a, b| a.probability.total_cmp(&b.probability))
+            .cloned()
+        else {
+            return (chosen, false);
+        };
+        let mut left = most;
+        let mut best_first: Vec<usize> = (0..all).collect();
+        best_first.sort_by(|a, b| {
+            let probability = |index: &usize| chosen.get(*index).map_or(0.0, |candidate| candidate.probability);
+            probability(b).total_cmp(&probability(a))
+        });
+        let mut fits = vec![false; all];
+        for index in best_first {
+            let tokens = chosen
+                .get(index)
+                .map_or(0, |candidate| self.embedder.count_tokens(&candidate.text));
+            if tokens > left {
+                break;
+            }
+            left -= tokens;
+            if let Some(fit) = fits.get_mut(index) {
+                *fit = true;
+            }
+        }
+        let kept: Vec<Candidate> = chosen
+            .into_iter()
+            .zip(fits)
+            .filter_map(|(candidate, fit)| fit.then_some(candidate))
+            .collect();
+        if kept.is_empty() {
+            return (vec![self.beginning(best, most)], true);
+        }
+        let cut = kept.len() < all;
+        (kept, cut)
+    }
+
+    /// The longest beginning of a sentence that has at most `most` tokens, and at least one character.
+    fn beginning(&self, mut candidate: Candidate, most: usize) -> Candidate {
+        let ends: Vec<usize> = candidate.text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
+        let fits = |end: &usize| {
+            candidate
+                .text
+                .get(..*end)
+                .is_some_and(|text| self.embedder.count_tokens(text) <= most)
+        };
+        let count = ends.partition_point(fits).max(1);
+        let end = ends.get(count - 1).copied().unwrap_or(candidate.text.len());
+        candidate.text.truncate(end);
+        candidate.text.truncate(candidate.text.trim_end().len());
+        for (_, range) in &mut candidate.places {
+            range.end = range.end.min(range.start + candidate.text.len());
+        }
+        candidate
+    }
+}
+
+impl Backend for ExtractiveBackend {
+    fn generate<'a>(
+        &'a self,
+        request: &'a GenerateRequest,
+        deltas: &'a Deltas,
+        scope: &'a Scope,
+    ) -> BoxFuture<'a, Result<GenerateFinished, GenerateError>> {
+        self.quote(request, deltas, scope).boxed()
+    }
+}
+
+fn citations(candidate: &Candidate, passages: &[Passage]) -> Vec<Citation> {
+    candidate
+        .places
+        .iter()
+        .filter_map(|(index, range)| {
+            let passage = passages.get(*index)?;
+            let span: Span = code_points(&passage.text, range.clone());
+            let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
+            Some(Citation {
+                number,
+                passage_id: passage.id.clone(),
+                span: Some(span),
+            })
+        })
+        .collect()
+}
+
+/// Whether the next sentence follows without a space: at the start, and between Chinese or Japanese sentences.
+fn joins(answer: &str, next: &str) -> bool {
+    let wide = |c: char| Script::is_cjk(c) && Script::of(c) != Script::Hangul;
+    match (answer.chars().next_back(), next.chars().next()) {
+        (None, _) => true,
+        (Some(last), Some(first)) => {
+            matches!(last, '。' | '！' | '？' | '｡' | '」' | '』') || (wide(last) && wide(first))
+        }
+        _ => false,
+    }
+}

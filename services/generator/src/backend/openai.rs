@@ -1,0 +1,252 @@
+//! Answers from a language model.
+
+use std::sync::Arc;
+
+use emend_chassis::Scope;
+use emend_models::chat::{
+    Chat, ChatDelta, ChatError, ChatRequest, FinishReason as ModelFinish, Message, Usage as Tokens,
+};
+use emend_models::prompt::{Evidence, Generate, Prompts};
+use emend_models::text;
+use emend_proto::v1::chat_message::Role;
+use emend_proto::v1::{Citation, FinishReason, GenerateFinished, GenerateRequest, Passage, Sentence, Usage};
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt};
+
+use super::{Backend, Deltas, code_points, writing_deadline};
+use crate::citations::{Citations, Mark};
+use crate::error::GenerateError;
+use crate::reasoning::Reasoning;
+
+/// How much hotter each further attempt is, and the hottest that it gets by itself: the same prompt at temperature 0
+/// would bring the same answer again.
+const HOTTER: f64 = 0.3;
+const HOTTEST: f64 = 1.0;
+
+/// What holds where a request says nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OpenAiSettings {
+    /// Longest answer in sentences that the model is asked for; 0 sets no limit.
+    pub max_sentences: u32,
+    /// Sampling temperature of the first attempt, 0–2.
+    pub temperature: f32,
+}
+
+/// The backend `openai`: one streamed call; citations are read out of what the model writes.
+pub struct OpenAiBackend {
+    chat: Arc<dyn Chat>,
+    prompts: Prompts,
+    settings: OpenAiSettings,
+}
+
+impl OpenAiBackend {
+    /// Generates with this model and these prompts.
+    pub fn new(chat: Arc<dyn Chat>, prompts: Prompts, settings: OpenAiSettings) -> Self {
+        Self {
+            chat,
+            prompts,
+            settings,
+        }
+    }
+
+    fn request(&self, request: &GenerateRequest) -> Result<ChatRequest, GenerateError> {
+        let language = text::language(&request.question);
+        let passages: Vec<Evidence<'_>> = request
+            .passages
+            .iter()
+            .map(|p| Evidence {
+                title: &p.title,
+                text: &p.text,
+            })
+            .collect();
+        let unsupported: Vec<&str> = request.unsupported.iter().map(String::as_str).collect();
+        let rendered = self.prompts.render(&Generate {
+            question: &request.question,
+            passages: &passages,
+            language,
+            unsupported: &unsupported,
+            max_sentences: self.settings.max_sentences,
+            abstention: language.abstention(),
+        })?;
+        tracing::debug!(prompt = rendered.version, "prompt rendered");
+        let mut chat = rendered.request();
+        // The conversation stands between the instructions and the question.
+        let question = chat.messages.len().saturating_sub(1);
+        chat.messages
+            .splice(question..question, request.history.iter().map(turn));
+        let again = request.attempt.max(1) - 1;
+        chat.temperature = Some(temperature(request.temperature, self.settings.temperature, again));
+        chat.max_tokens = request.max_tokens;
+        chat.seed = request
+            .seed
+            .map(|seed| seed.unsigned_abs().wrapping_add(u64::from(again)) & SEEDS);
+        Ok(chat)
+    }
+
+    async fn write(
+        &self,
+        request: &GenerateRequest,
+        deltas: &Deltas,
+        scope: &Scope,
+    ) -> Result<GenerateFinished, GenerateError> {
+        let until = writing_deadline(scope);
+        let mut chat = self.request(request)?;
+        chat.deadline = Some(until.instant());
+        let mut stream = self.chat.stream(chat);
+        let mut reasoning = Reasoning::new();
+        let mut citations = Citations::new(request.passages.len());
+        let mut answer = String::new();
+        let mut tokens = Tokens::default();
+        let finish_reason = loop {
+            let Ok(next) = until.run(stream.next()).await else {
+                break FinishReason::Deadline;
+            };
+            let piece = match next {
+                Some(Ok(ChatDelta::Text(piece))) => citations.push(&reasoning.push(&piece)),
+                Some(Ok(ChatDelta::Finished { finish_reason, usage })) => {
+                    tokens = usage;
+                    break finish(finish_reason);
+                }
+                // The model's own limit is as good as a deadline once there is something to show.
+                Some(Err(ChatError::Timeout { .. })) if until.is_expired() || !answer.is_empty() => {
+                    break FinishReason::Deadline;
+                }
+                Some(Err(ChatError::Refused { .. })) => break FinishReason::ContentFilter,
+                Some(Err(error)) => return Err(error.into()),
+                // A stream that ends without its end was cut off.
+                None => {
+                    let reason = "the stream ended without a finish reason".to_owned();
+                    return Err(ChatError::BadReply {
+                        model: self.chat.model().to_owned(),
+                        reason,
+                    }
+                    .into());
+                }
+            };
+            answer.push_str(&piece);
+            deltas.send(piece).await?;
+        };
+        drop(stream);
+        let held = citations.push(&reasoning.finish());
+        let (rest, marks) = citations.finish();
+        for piece in [held, rest] {
+            answer.push_str(&piece);
+            deltas.send(piece).await?;
+        }
+        if answer.is_empty() && finish_reason == FinishReason::Deadline {
+            return Err(GenerateError::OutOfTime);
+        }
+        let abstained = !answer.is_empty() && text::is_abstention(&answer);
+        Ok(GenerateFinished {
+            sentences: sentences(&answer, &marks, &request.passages),
+            answer,
+            finish_reason: finish_reason.into(),
+            usage: Some(Usage {
+                model_calls: 1,
+                input_tokens: tokens.input_tokens,
+                output_tokens: tokens.output_tokens,
+            }),
+            abstained,
+            model: self.chat.model().to_owned(),
+        })
+    }
+}
+
+impl Backend for OpenAiBackend {
+    fn generate<'a>(
+        &'a self,
+        request: &'a GenerateRequest,
+        deltas: &'a Deltas,
+        scope: &'a Scope,
+    ) -> BoxFuture<'a, Result<GenerateFinished, GenerateError>> {
+        self.write(request, deltas, scope).boxed()
+    }
+}
+
+/// Servers take signed seeds.
+const SEEDS: u64 = i64::MAX.unsigned_abs();
+
+/// The request's temperature, or else the service's, hotter with each attempt.
+fn temperature(asked: Option<f64>, service: f32, again: u32) -> f32 {
+    let own = f64::from(service);
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a temperature is 0 to 2, and a model does not see the difference"
+    )]
+    let temperature = asked.unwrap_or_else(|| (own + HOTTER * f64::from(again)).min(HOTTEST.max(own))) as f32;
+    temperature
+}
+
+fn turn(message: &emend_proto::v1::ChatMessage) -> Message {
+    match message.role() {
+        Role::Assistant => Message::assistant(&message.content),
+        Role::User | Role::Unspecified => Message::user(&message.content),
+    }
+}
+
+fn finish(reason: ModelFinish) -> FinishReason {
+    match reason {
+        ModelFinish::Length => FinishReason::Length,
+        ModelFinish::ContentFilter => FinishReason::ContentFilter,
+        ModelFinish::Stop | ModelFinish::Other => FinishReason::Stop,
+    }
+}
+
+/// The answer's sentences. A mark belongs to the sentence that it ends or follows.
+fn sentences(answer: &str, marks: &[Mark], passages: &[Passage]) -> Vec<Sentence> {
+    let ranges = text::sentences(answer);
+    let mut sentences: Vec<Sentence> = ranges
+        .iter()
+        .map(|range| Sentence {
+            text: answer.get(range.clone()).unwrap_or_default().to_owned(),
+            span: Some(code_points(answer, range.clone())),
+            ..Sentence::default()
+        })
+        .collect();
+    for mark in marks {
+        let owner = ranges.iter().rposition(|range| range.start < mark.at).unwrap_or(0);
+        let (Some(sentence), Some(passage)) = (sentences.get_mut(owner), passages.get(mark.number - 1)) else {
+            continue;
+        };
+        let number = u32::try_from(mark.number).unwrap_or(u32::MAX);
+        if sentence.citations.iter().all(|citation| citation.number != number) {
+            sentence.citations.push(Citation {
+                number,
+                passage_id: passage.id.clone(),
+                span: None,
+            });
+        }
+    }
+    sentences
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_later_attempt_is_hotter_unless_the_caller_says_how_hot() {
+        assert_eq!(temperature(None, 0.0, 0), 0.0);
+        assert!((temperature(None, 0.0, 1) - 0.3).abs() < 1e-6);
+        assert_eq!(temperature(None, 0.0, 9), 1.0);
+        assert_eq!(temperature(None, 1.5, 3), 1.5);
+        assert_eq!(temperature(Some(0.2), 0.0, 3), 0.2);
+    }
+
+    #[test]
+    fn marks_belong_to_the_sentence_before_them() {
+        let answer = "The tower is red. It is old.";
+        let passages = ["a", "b"].map(|id| Passage {
+            id: id.to_owned(),
+            ..Passage::default()
+        });
+        let marks = [(0, 2), (16, 1), (17, 2), (17, 2), (28, 1)].map(|(at, number)| Mark { at, number });
+        let sentences = sentences(answer, &marks, &passages);
+        let cited: Vec<Vec<&str>> = sentences
+            .iter()
+            .map(|s| s.citations.iter().map(|c| c.passage_id.as_str()).collect())
+            .collect();
+        assert_eq!(cited, [vec!["b", "a"], vec!["a"]]);
+        assert_eq!(sentences[1].span, Some(emend_proto::v1::Span { start: 18, end: 28 }));
+    }
+}

@@ -1,0 +1,78 @@
+//! How generating can fail.
+
+use std::time::Duration;
+
+use emend_chassis::{Code, Gone, ServiceError};
+use emend_models::chat::ChatError;
+use emend_models::embed::ModelError;
+use emend_models::evaluate::EvaluateError;
+use emend_models::prompt::PromptError;
+
+/// No answer, or none to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum GenerateError {
+    /// Time ran out before the first word.
+    #[error("the deadline passed before the first word: give the call a longer timeout or fewer passages")]
+    OutOfTime,
+    /// Nobody reads the answer any more.
+    #[error(transparent)]
+    Gone(#[from] Gone),
+    /// The sentences could not be scored.
+    #[error("the sentences cannot be scored")]
+    Evaluator(#[from] EvaluateError),
+    /// The model gave no answer.
+    #[error("the model gave no answer")]
+    Chat(#[from] ChatError),
+    /// The prompt could not be rendered.
+    #[error("the prompt cannot be rendered")]
+    Prompt(#[from] PromptError),
+}
+
+impl ServiceError for GenerateError {
+    fn code(&self) -> Code {
+        match self {
+            Self::OutOfTime => Code::DeadlineExceeded,
+            Self::Gone(_) => Code::Cancelled,
+            Self::Evaluator(_) => Code::Unavailable,
+            Self::Prompt(_) => Code::Internal,
+            Self::Chat(error) => match error {
+                // A timeout here is the model's own limit: the caller's deadline is handled before.
+                ChatError::Unavailable { .. } | ChatError::BadReply { .. } | ChatError::Timeout { .. } => {
+                    Code::Unavailable
+                }
+                ChatError::RateLimited { .. } => Code::ResourceExhausted,
+                ChatError::Refused { .. }
+                | ChatError::Rejected { .. }
+                | ChatError::Unauthorized { .. }
+                | ChatError::Options { .. } => Code::FailedPrecondition,
+            },
+        }
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Chat(error) => error.retry_after(),
+            _ => None,
+        }
+    }
+}
+
+/// The backend could not be made from the options.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// `--backend openai` without a server.
+    #[error("backend openai needs a model: give --llm-url and --llm-model")]
+    NoModel,
+    /// The embedder could not be loaded.
+    #[error("cannot load the embedder")]
+    Embedder(#[from] ModelError),
+    /// The evaluator's coefficients could not be loaded.
+    #[error("cannot load the evaluator")]
+    Evaluator(#[from] EvaluateError),
+    /// The options of the model are wrong.
+    #[error("cannot use the chat model")]
+    Chat(#[from] ChatError),
+    /// The prompts could not be loaded.
+    #[error("cannot load the prompts")]
+    Prompts(#[from] PromptError),
+}

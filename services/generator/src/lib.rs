@@ -1,0 +1,76 @@
+//! The generator: writes an answer from passages, as a stream.
+//!
+//! Two backends: `extractive` quotes the best-supported sentences and needs no language model; `openai` asks one and
+//! reads the citations out of what it writes.
+
+mod actor;
+pub mod backend;
+mod citations;
+mod config;
+mod error;
+mod messages;
+mod reasoning;
+mod selection;
+mod service;
+#[cfg(test)]
+mod tests;
+mod validate;
+
+use std::sync::Arc;
+
+use emend_chassis::{ActorOptions, ActorSystem, Front, ServeError, Server, ServiceOptions};
+use emend_proto::FILE_DESCRIPTOR_SET;
+use emend_proto::v1::generator_service_server::GeneratorServiceServer;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::actor::GeneratorActor;
+use crate::backend::Backend;
+use crate::service::Service;
+
+pub use config::{BackendKind, Options};
+pub use error::{GenerateError, LoadError};
+
+/// Name of the service in health checks.
+pub const SERVICE_NAME: &str = "emend.v1.GeneratorService";
+
+/// The longest request: 100 passages of 64 KiB, a conversation, and what surrounds them.
+const MAX_REQUEST_BYTES: usize = 8 * 1024 * 1024;
+
+/// Serves the generator on `listener` until `shutdown` is cancelled and the calls in flight are done.
+///
+/// # Errors
+/// [`ServeError`] when the backend's models cannot be loaded or the server fails.
+pub async fn serve(options: Options, listener: TcpListener, shutdown: CancellationToken) -> Result<(), ServeError> {
+    let backend = backend::load(&options).await.map_err(ServeError::start)?;
+    serve_backend(backend, &options.service, listener, shutdown).await
+}
+
+/// Serves a generator whose answers come from `backend`; [`serve`] with a backend of one's own.
+///
+/// # Errors
+/// [`ServeError`] when the actor or the server cannot be started.
+pub async fn serve_backend(
+    backend: Arc<dyn Backend>,
+    options: &ServiceOptions,
+    listener: TcpListener,
+    shutdown: CancellationToken,
+) -> Result<(), ServeError> {
+    let system = ActorSystem::start("emend-generator").map_err(ServeError::start)?;
+    let server = Server::new("emend-generator", options).descriptors(FILE_DESCRIPTOR_SET);
+    let health = server.health().flag(SERVICE_NAME);
+    let front = Front::start(
+        &system,
+        ActorOptions::new("generator", options.max_in_flight),
+        health,
+        move |alive| GeneratorActor::new(Arc::clone(&backend), alive),
+    )
+    .map_err(ServeError::start)?;
+    let service = Service::new(front, options.default_timeout);
+    let served = server
+        .add(GeneratorServiceServer::new(service).max_decoding_message_size(MAX_REQUEST_BYTES))
+        .serve(listener, shutdown)
+        .await;
+    system.stop().await;
+    served
+}

@@ -1,0 +1,306 @@
+//! Which sentences make an extractive answer.
+//!
+//! A short answer is better than a long one: the best sentence alone, and another only when it covers words of the
+//! question that the answer does not cover yet. A later attempt never gives an earlier answer again.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use emend_models::evaluate::SentenceScore;
+use emend_models::text;
+use emend_proto::v1::Passage;
+
+/// A further sentence has to be nearly as probable as the best one.
+const NEARLY: f64 = 0.7;
+/// A sentence that shares this part of its words with a chosen one says the same.
+const SAME: f64 = 0.6;
+
+/// A sentence that could be quoted.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate {
+    /// Where it stands, best place first: the index of the passage and the bytes of its text. The same sentence may stand
+    /// in several passages.
+    pub(crate) places: Vec<(usize, Range<usize>)>,
+    /// Its text, verbatim.
+    pub(crate) text: String,
+    /// Probability of answering the question, 0–1.
+    pub(crate) probability: f64,
+    /// Its words, to recognise it by.
+    key: String,
+    /// Its content words.
+    words: BTreeSet<String>,
+    /// The content words of its passage's title: what "it" most often means.
+    title: BTreeSet<String>,
+}
+
+/// The sentences that could answer, best first: probable enough, each once, no echo of the question, no heading.
+pub(crate) fn candidates(
+    question: &str,
+    passages: &[Passage],
+    scores: &[SentenceScore],
+    answers: f64,
+) -> Vec<Candidate> {
+    let asked = content(question);
+    let mut found: Vec<Candidate> = Vec::new();
+    for score in scores.iter().filter(|score| score.probability >= answers) {
+        let Some(passage) = passages.get(score.passage) else {
+            continue;
+        };
+        let range = unmarked(&passage.text, score.range.clone());
+        let Some(sentence) = passage.text.get(range.clone()).filter(|text| !text.is_empty()) else {
+            continue;
+        };
+        let words = content(sentence);
+        if is_echo(sentence, &words, &asked) {
+            continue;
+        }
+        let key = key(sentence);
+        match found.iter_mut().find(|candidate| candidate.key == key) {
+            Some(known) if known.places.iter().all(|(index, _)| *index != score.passage) => {
+                known.places.push((score.passage, range));
+            }
+            Some(_) => {}
+            None => found.push(Candidate {
+                places: vec![(score.passage, range)],
+                text: sentence.to_owned(),
+                probability: score.probability,
+                key,
+                words,
+                title: content(&passage.title),
+            }),
+        }
+    }
+    found
+}
+
+/// The sentences of attempt number `attempt` (from 1), at most `most`, in document order; none when nothing is left.
+///
+/// Answers are a function of the request, so the earlier attempts can be played again: of an earlier answer with
+/// unsupported sentences those are out, one without is out as a whole.
+pub(crate) fn select(
+    question: &str,
+    mut candidates: Vec<Candidate>,
+    unsupported: &[String],
+    attempt: u32,
+    most: usize,
+) -> Vec<Candidate> {
+    let asked = content(question);
+    let refused: Vec<String> = unsupported
+        .iter()
+        .map(|sentence| key(sentence))
+        .filter(|key| !key.is_empty())
+        .collect();
+    let is_refused = |candidate: &Candidate| refused.iter().any(|refused| says(refused, &candidate.key));
+    for _ in 1..attempt.max(1) {
+        let earlier = pick(&asked, &candidates, most);
+        if earlier.is_empty() {
+            break;
+        }
+        let partly = earlier
+            .iter()
+            .any(|index| candidates.get(*index).is_some_and(is_refused));
+        let mut index = 0;
+        candidates.retain(|candidate| {
+            let said = earlier.contains(&index);
+            index += 1;
+            !(said && (!partly || is_refused(candidate)))
+        });
+    }
+    candidates.retain(|candidate| !is_refused(candidate));
+    let chosen = pick(&asked, &candidates, most);
+    let mut chosen: Vec<Candidate> = chosen
+        .into_iter()
+        .filter_map(|index| candidates.get(index).cloned())
+        .collect();
+    chosen.sort_by_key(|candidate| candidate.places.first().map(|(passage, range)| (*passage, range.start)));
+    chosen
+}
+
+/// Indexes of the chosen among `candidates`, which are best first.
+fn pick(asked: &BTreeSet<String>, candidates: &[Candidate], most: usize) -> Vec<usize> {
+    let Some(best) = candidates.first() else {
+        return Vec::new();
+    };
+    let covers = |candidate: &Candidate| -> BTreeSet<String> {
+        asked
+            .iter()
+            .filter(|word| candidate.words.contains(*word))
+            .cloned()
+            .collect()
+    };
+    let mut chosen = vec![0];
+    let mut covered = covers(best);
+    covered.extend(asked.intersection(&best.title).cloned());
+    for (index, candidate) in candidates.iter().enumerate().skip(1) {
+        if chosen.len() >= most || candidate.probability < NEARLY * best.probability {
+            break;
+        }
+        let new = covers(candidate);
+        let repeats = chosen
+            .iter()
+            .filter_map(|index| candidates.get(*index))
+            .any(|c| overlap(&c.words, &candidate.words) >= SAME);
+        if !repeats && !new.is_subset(&covered) {
+            covered.extend(new);
+            chosen.push(index);
+        }
+    }
+    chosen
+}
+
+/// The part of the smaller set that both have.
+fn overlap(left: &BTreeSet<String>, right: &BTreeSet<String>) -> f64 {
+    let smaller = left.len().min(right.len());
+    if smaller == 0 {
+        0.0
+    } else {
+        left.intersection(right).count() as f64 / smaller as f64
+    }
+}
+
+fn content(text: &str) -> BTreeSet<String> {
+    text::content_words(text).into_iter().collect()
+}
+
+fn key(sentence: &str) -> String {
+    text::words(sentence).join(" ")
+}
+
+/// Whether one of two sentences holds the other: graders may cut a text elsewhere than we do.
+fn says(refused: &str, candidate: &str) -> bool {
+    let holds = |long: &str, short: &str| !short.is_empty() && format!(" {long} ").contains(&format!(" {short} "));
+    holds(refused, candidate) || holds(candidate, refused)
+}
+
+/// Whether a sentence only says what the question says: a question in the text, or a heading.
+fn is_echo(sentence: &str, words: &BTreeSet<String>, asked: &BTreeSet<String>) -> bool {
+    let end = sentence.trim_end_matches(['"', '\'', '”', '’', '»', ')', '）', '」', '』', '*', '_']);
+    let asks = end.ends_with(['?', '？']);
+    let says = end.ends_with(['.', '!', '…', '。', '！', '｡', '．']);
+    asks || (!says && words.is_subset(asked))
+}
+
+/// The range without the marks of a list item, a quotation or a heading at its start.
+fn unmarked(text: &str, range: Range<usize>) -> Range<usize> {
+    let Some(sentence) = text.get(range.clone()) else {
+        return range;
+    };
+    let rest = sentence.trim_start_matches(['#', '>', '-', '*', '+', '•', '・', ' ']);
+    // Emphasis at the start belongs to the sentence, and so does a minus before a number.
+    let marked = sentence.len() - rest.len();
+    let is_mark = sentence
+        .get(..marked)
+        .is_some_and(|mark| mark.ends_with(' ') || mark.ends_with('・'));
+    if is_mark && !rest.is_empty() {
+        range.start + marked..range.end
+    } else {
+        range
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const QUESTION: &str = "Who built the lighthouse and when was it opened?";
+    const TEXT: &str = "# The lighthouse\n\nThe lighthouse was built by Ada Marsh. It was opened in 1871. \
+                        Who built the lighthouse? A storm damaged the lighthouse roof. Gulls like the roof.";
+
+    fn passage(text: &str) -> Passage {
+        Passage {
+            text: text.to_owned(),
+            ..Passage::default()
+        }
+    }
+
+    fn score(text: &str, sentence: &str, passage: usize, probability: f64) -> SentenceScore {
+        let start = text.find(sentence).unwrap();
+        SentenceScore {
+            passage,
+            range: start..start + sentence.len(),
+            probability,
+        }
+    }
+
+    fn of(attempt: u32, unsupported: &[&str]) -> Vec<String> {
+        let scores = [
+            score(TEXT, "Who built the lighthouse?", 0, 0.95),
+            score(TEXT, "The lighthouse was built by Ada Marsh.", 0, 0.9),
+            score(TEXT, "A storm damaged the lighthouse roof.", 0, 0.85),
+            score(TEXT, "It was opened in 1871.", 0, 0.8),
+            score(TEXT, "Gulls like the roof.", 0, 0.1),
+        ];
+        let candidates = candidates(QUESTION, &[passage(TEXT)], &scores, 0.5);
+        let unsupported: Vec<String> = unsupported.iter().map(|s| (*s).to_owned()).collect();
+        select(QUESTION, candidates, &unsupported, attempt, 3)
+            .into_iter()
+            .map(|c| c.text)
+            .collect()
+    }
+
+    const BUILT: &str = "The lighthouse was built by Ada Marsh.";
+    const OPENED: &str = "It was opened in 1871.";
+    const STORM: &str = "A storm damaged the lighthouse roof.";
+
+    #[test]
+    fn a_further_sentence_is_there_only_for_what_the_best_leaves_open() {
+        assert_eq!(of(1, &[]), [BUILT, OPENED]);
+        assert_eq!(of(0, &[]), [BUILT, OPENED], "an unset attempt is the first");
+    }
+
+    #[test]
+    fn a_later_attempt_differs_from_every_earlier_one() {
+        assert_eq!(of(2, &[OPENED]), [BUILT]);
+        assert_eq!(of(2, &[BUILT]), [OPENED, STORM]);
+        assert_eq!(of(2, &[]), [STORM]);
+        assert_eq!(of(3, &[]), Vec::<String>::new());
+        assert_eq!(of(u32::MAX, &[]), Vec::<String>::new());
+        // The grader cut the sentence differently.
+        assert_eq!(
+            of(2, &["The lighthouse was built by Ada Marsh. It was opened in 1871."]),
+            [STORM]
+        );
+    }
+
+    #[test]
+    fn the_same_sentence_in_two_passages_is_quoted_once_and_cited_twice() {
+        let texts = [
+            "- Leave is approved by the team lead.",
+            "Leave is approved by the team lead. More text.",
+        ];
+        let passages = texts.map(passage);
+        let scores = [score(texts[1], "Leave is approved by the team lead.", 1, 0.9), {
+            SentenceScore {
+                passage: 0,
+                range: 0..texts[0].len(),
+                probability: 0.9,
+            }
+        }];
+        let candidates = candidates("Who approves leave?", &passages, &scores, 0.5);
+        assert_eq!(candidates.len(), 1);
+        assert_eq!(candidates[0].places, [(1, 0..35), (0, 2..37)]);
+    }
+
+    #[test]
+    fn headings_and_questions_are_no_answers() {
+        let texts = [
+            "## Opening hours",
+            "What are the opening hours?",
+            "Opening hours: 9 to 5",
+            "-5 degrees at most",
+        ];
+        let passages = texts.map(passage);
+        let scores: Vec<SentenceScore> = texts
+            .iter()
+            .enumerate()
+            .map(|(passage, text)| SentenceScore {
+                passage,
+                range: 0..text.len(),
+                probability: 0.9,
+            })
+            .collect();
+        let found = candidates("What are the opening hours?", &passages, &scores, 0.5);
+        let found: Vec<&str> = found.iter().map(|candidate| candidate.text.as_str()).collect();
+        assert_eq!(found, ["Opening hours: 9 to 5", "-5 degrees at most"]);
+    }
+}

@@ -1,0 +1,144 @@
+//! The limits of the contract, checked before anything is admitted.
+
+use emend_chassis::{InvalidRequest, Violations};
+use emend_proto::v1::GenerateRequest;
+use emend_proto::v1::chat_message::Role;
+
+/// Longest question, and longest turn of a conversation, in bytes.
+const MAX_QUESTION_BYTES: usize = 8 * 1024;
+/// Most passages.
+const MAX_PASSAGES: usize = 100;
+/// Longest passage in bytes.
+const MAX_PASSAGE_BYTES: usize = 64 * 1024;
+/// Longest earlier answer in bytes: the unsupported sentences together.
+const MAX_UNSUPPORTED_BYTES: usize = 64 * 1024;
+/// Most turns of a conversation.
+const MAX_HISTORY: usize = 50;
+/// Longest answer in tokens.
+const MAX_TOKENS: u32 = 8192;
+
+pub(crate) fn generate(request: &GenerateRequest) -> Result<(), InvalidRequest> {
+    let mut violations = Violations::new();
+    let bytes = request.question.len();
+    violations
+        .require(!request.question.trim().is_empty(), "question", || {
+            "must not be blank".to_owned()
+        })
+        .require(bytes <= MAX_QUESTION_BYTES, "question", || {
+            format!("must be at most {MAX_QUESTION_BYTES} bytes, is {bytes}")
+        });
+    let count = request.passages.len();
+    violations.require(count <= MAX_PASSAGES, "passages", || {
+        format!("must be at most {MAX_PASSAGES} passages, are {count}")
+    });
+    for (index, passage) in request.passages.iter().enumerate().take(MAX_PASSAGES) {
+        let bytes = passage.text.len();
+        violations.require(bytes <= MAX_PASSAGE_BYTES, &format!("passages[{index}].text"), || {
+            format!("must be at most {MAX_PASSAGE_BYTES} bytes, is {bytes}")
+        });
+    }
+    let bytes: usize = request.unsupported.iter().map(String::len).sum();
+    violations.require(bytes <= MAX_UNSUPPORTED_BYTES, "unsupported", || {
+        format!("must be at most {MAX_UNSUPPORTED_BYTES} bytes together, are {bytes}")
+    });
+    if let Some(temperature) = request.temperature {
+        violations.require((0.0..=2.0).contains(&temperature), "temperature", || {
+            format!("must be 0 to 2, is {temperature}")
+        });
+    }
+    if let Some(tokens) = request.max_tokens {
+        violations.require((1..=MAX_TOKENS).contains(&tokens), "max_tokens", || {
+            format!("must be 1 to {MAX_TOKENS}, is {tokens}")
+        });
+    }
+    history(&mut violations, request);
+    violations.finish()
+}
+
+fn history(violations: &mut Violations, request: &GenerateRequest) {
+    let turns = request.history.len();
+    violations.require(turns <= MAX_HISTORY, "history", || {
+        format!("must be at most {MAX_HISTORY} messages, are {turns}")
+    });
+    for (index, message) in request.history.iter().enumerate().take(MAX_HISTORY) {
+        let bytes = message.content.len();
+        violations
+            .require(
+                message.role() != Role::Unspecified,
+                &format!("history[{index}].role"),
+                || format!("must be ROLE_USER or ROLE_ASSISTANT, is {}", message.role),
+            )
+            .require(
+                bytes <= MAX_QUESTION_BYTES,
+                &format!("history[{index}].content"),
+                || format!("must be at most {MAX_QUESTION_BYTES} bytes, is {bytes}"),
+            );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use emend_chassis::ServiceError;
+    use emend_proto::v1::{ChatMessage, Passage};
+
+    use super::*;
+
+    #[test]
+    fn every_bad_field_is_named_at_once() {
+        let long = "x".repeat(MAX_PASSAGE_BYTES + 1);
+        let request = GenerateRequest {
+            question: "\t".to_owned(),
+            passages: vec![
+                Passage {
+                    text: long.clone(),
+                    ..Passage::default()
+                };
+                MAX_PASSAGES + 1
+            ],
+            unsupported: vec![long],
+            temperature: Some(f64::NAN),
+            max_tokens: Some(0),
+            history: vec![
+                ChatMessage {
+                    role: 9,
+                    content: "x".repeat(MAX_QUESTION_BYTES + 1)
+                };
+                MAX_HISTORY + 1
+            ],
+            ..GenerateRequest::default()
+        };
+        let fields: Vec<String> = generate(&request)
+            .unwrap_err()
+            .violations()
+            .into_iter()
+            .map(|v| v.field)
+            .collect();
+        for field in [
+            "question",
+            "passages",
+            "passages[99].text",
+            "unsupported",
+            "temperature",
+            "max_tokens",
+            "history",
+            "history[0].role",
+            "history[49].content",
+        ] {
+            assert!(
+                fields.iter().any(|named| named == field),
+                "{field} is not among {fields:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn no_passages_and_the_limits_themselves_are_allowed() {
+        let request = GenerateRequest {
+            question: "q".repeat(MAX_QUESTION_BYTES),
+            temperature: Some(2.0),
+            max_tokens: Some(MAX_TOKENS),
+            ..GenerateRequest::default()
+        };
+        assert!(generate(&request).is_ok());
+    }
+}
