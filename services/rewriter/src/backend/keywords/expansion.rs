@@ -1,0 +1,107 @@
+//! Terms of the passages that a failed retrieval brought: near the answer there are often the words to ask with.
+//!
+//! Pseudo-relevance feedback (Rocchio 1971; Lavrenko and Croft 2001) without a model: a term counts by how much it tells
+//! apart, by how much the sentence around it shares with the question, and by the rank of its passage.
+
+use std::collections::{HashMap, HashSet};
+
+use emend_models::text::{content_words, sentences, words};
+use emend_proto::v1::RewriteRequest;
+
+use super::terms::{Kind, terms};
+use crate::queries::key;
+
+/// How much of each passage is read, in bytes.
+const READ_BYTES: usize = 16 * 1024;
+/// Longest term, in characters; a longer one is a phrase that only its own passage has.
+const LONGEST_TERM: usize = 40;
+/// Most terms.
+const MOST_TERMS: usize = 24;
+
+/// Terms of the passages that are neither in the question nor in a query that failed, most promising first.
+pub(super) fn expansion(request: &RewriteRequest) -> Vec<String> {
+    let asked: HashSet<String> = content_words(&request.question).into_iter().collect();
+    let mut tried = asked.clone();
+    tried.extend(request.failed_queries.iter().flat_map(|query| words(query)));
+    let mut scores: HashMap<String, (f64, String)> = HashMap::new();
+    for (rank, passage) in request.passages.iter().enumerate() {
+        let text = start(&passage.text);
+        let title = std::iter::once(passage.title.as_str()).filter(|title| !title.is_empty());
+        for sentence in title.chain(sentences(text).into_iter().map(|range| &text[range])) {
+            let said: HashSet<String> = words(sentence).into_iter().collect();
+            let shared = asked.intersection(&said).count() as f64 / asked.len().max(1) as f64;
+            for term in terms(sentence) {
+                let new = words(&term.text).iter().any(|word| !tried.contains(word));
+                if !new || term.text.chars().count() > LONGEST_TERM || term.weight < 0.7 {
+                    continue;
+                }
+                // A number answers more often than it finds.
+                let kind = if term.kind == Kind::Number { 0.3 } else { 1.0 };
+                let score = kind * term.weight * (0.1 + shared) / (rank + 1) as f64;
+                scores.entry(key(&term.text)).or_insert_with(|| (0.0, term.text)).0 += score;
+            }
+        }
+    }
+    let mut found: Vec<(f64, String)> = scores.into_values().collect();
+    found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    found.into_iter().take(MOST_TERMS).map(|(_, term)| term).collect()
+}
+
+fn start(text: &str) -> &str {
+    let mut end = text.len().min(READ_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use emend_proto::v1::Passage;
+
+    use super::*;
+
+    fn request(question: &str, failed: &[&str], passages: &[&str]) -> RewriteRequest {
+        RewriteRequest {
+            question: question.to_owned(),
+            failed_queries: failed.iter().map(|query| (*query).to_owned()).collect(),
+            passages: passages.iter().map(|text| Passage { text: (*text).to_owned(), ..Passage::default() }).collect(),
+            ..RewriteRequest::default()
+        }
+    }
+
+    #[test]
+    fn terms_beside_the_questions_words_come_first() {
+        let passages = ["Lunch is at noon. The boiler burns pellets from Larchwood.", "The boiler is old. Gardening helps."];
+        let found = expansion(&request("Why does the boiler smell?", &[], &passages));
+        assert_eq!(found[0], "Larchwood");
+        let place = |term: &str| found.iter().position(|found| found == term).unwrap();
+        assert!(place("pellets") < place("Lunch") && !found.contains(&"boiler".to_owned()), "{found:?}");
+    }
+
+    #[test]
+    fn what_was_tried_is_not_offered_again() {
+        let passages = ["The boiler burns pellets from Larchwood."];
+        let found = expansion(&request("Why does the boiler smell?", &["boiler larchwood"], &passages));
+        assert!(!found.contains(&"Larchwood".to_owned()) && found.contains(&"pellets".to_owned()), "{found:?}");
+    }
+
+    #[test]
+    fn it_works_in_korean_japanese_and_chinese() {
+        for (question, passage, expected) in [
+            ("보일러는 왜 냄새가 나나요?", "보일러는 목재펠릿을 태운다.", "목재펠릿"),
+            ("ボイラーはなぜ臭うのですか", "ボイラーは木質ペレットを燃やす。", "木質ペレット"),
+            ("锅炉为什么有味道？", "锅炉的燃料是木屑颗粒。", "木屑颗粒"),
+        ] {
+            let found = expansion(&request(question, &[], &[passage]));
+            assert!(found.contains(&expected.to_owned()), "{question}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_passage_is_read_to_a_bound() {
+        let long = "물".repeat(20_000);
+        assert!(start(&long).len() <= READ_BYTES);
+        assert!(expansion(&request("q", &[], &[])).is_empty());
+    }
+}

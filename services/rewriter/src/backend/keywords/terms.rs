@@ -1,0 +1,283 @@
+//! Terms of a text in the form it writes them: quoted phrases, names, numbers, and other words that say something.
+//!
+//! Words as the index compares them are stems and pairs of characters. A query needs terms that a person, a model and a
+//! web search engine can read too.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use emend_models::text::{Script, names, rarity, sentences, words};
+use unicode_normalization::UnicodeNormalization;
+
+use super::{chinese, japanese, korean};
+use crate::queries::key;
+
+/// What kind of term; in the order of what a search should keep longest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Quoted,
+    Name,
+    Number,
+    Word,
+}
+
+/// A term.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Term {
+    pub(super) text: String,
+    pub(super) kind: Kind,
+    /// How much it tells apart, about 0.5–4.
+    pub(super) weight: f64,
+}
+
+/// Pairs of marks around what is meant word by word.
+const QUOTES: &[(char, char)] = &[('"', '"'), ('“', '”'), ('„', '“'), ('«', '»'), ('「', '」'), ('『', '』'), ('《', '》'), ('〈', '〉')];
+/// Longest quoted phrase in characters; a longer one is a quotation, not a term.
+const LONGEST_QUOTED: usize = 80;
+/// Words between two parts of one name.
+const WITHIN_NAMES: &[&str] = &["of", "the", "de", "del", "della", "der", "den", "di", "da", "do", "du", "la", "le", "van", "von", "bin", "al", "y"];
+/// Words that ask for something without saying what.
+const REQUESTS: &[&str] = &["please", "explain", "describe", "tell", "list", "give", "show", "define", "summarize", "summarise", "compare"];
+/// What counts things and dates, written against the number.
+const UNITS: &[char] = &['년', '월', '일', '개', '명', '세', '회', '대', '원', '시', '분', '年', '月', '日', '人', '個', '个', '回', '円', '元', '歳', '岁', '歲', '世', '号', '號', '時', '时', '分'];
+
+/// The terms of `text` in order, each once.
+pub(super) fn terms(text: &str) -> Vec<Term> {
+    let plain: String = text.nfkc().collect();
+    let named: HashSet<String> = names(&plain).into_iter().collect();
+    let starts: HashSet<usize> = sentences(&plain).into_iter().map(|range| range.start).collect();
+    let japanese = plain.chars().any(|c| matches!(Script::of(c), Script::Hiragana | Script::Katakana));
+    let mut reader = Reader { plain: &plain, named, starts, japanese, found: Vec::new() };
+    reader.read();
+    let mut seen = HashSet::new();
+    reader.found.into_iter().filter(|term| seen.insert(key(&term.text))).collect()
+}
+
+/// Whether a word holds a sentence together rather than saying something.
+pub(super) fn is_filler(word: &str) -> bool {
+    !words(word).iter().any(|word| rarity(word) > 0.2)
+}
+
+struct Reader<'a> {
+    plain: &'a str,
+    /// Names in lower case.
+    named: HashSet<String>,
+    /// Where sentences start.
+    starts: HashSet<usize>,
+    japanese: bool,
+    found: Vec<Term>,
+}
+
+/// A word of an alphabet, or a number, while it may still become part of a longer name.
+struct Token<'a> {
+    text: &'a str,
+    range: Range<usize>,
+    is_name: bool,
+    is_number: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn read(&mut self) {
+        let plain = self.plain;
+        let mut pending: Vec<Token<'a>> = Vec::new();
+        let mut at = 0;
+        while let Some(c) = plain[at..].chars().next() {
+            if let Some(inner) = quoted(plain, at) {
+                self.flush(&mut pending);
+                self.push(&plain[inner.clone()], Kind::Quoted);
+                at = inner.end + plain[inner.end..].chars().next().map_or(0, char::len_utf8);
+                continue;
+            }
+            match Script::of(c) {
+                Script::Alphabet | Script::Digit => {
+                    let token = self.token(at);
+                    at = token.range.end;
+                    // "in Paris. London": a mark between two names keeps them apart.
+                    if pending.last().is_some_and(|last| plain[last.range.end..token.range.start].trim_matches(' ') != "") {
+                        self.flush(&mut pending);
+                    }
+                    pending.push(token);
+                }
+                Script::Hangul => {
+                    self.flush(&mut pending);
+                    let end = run_end(plain, at, |c| Script::of(c) == Script::Hangul);
+                    if let Some(word) = korean::content(&plain[at..end]) {
+                        self.push(word, Kind::Word);
+                    }
+                    at = end;
+                }
+                Script::Han | Script::Hiragana | Script::Katakana => {
+                    self.flush(&mut pending);
+                    // The middle dot joins the parts of a foreign name.
+                    let end = run_end(plain, at, |c| matches!(Script::of(c), Script::Han | Script::Hiragana | Script::Katakana) || c == '・' || c == '·');
+                    let run = &plain[at..end];
+                    let parts = if self.japanese { japanese::content(run) } else { chinese::content(run) };
+                    for part in parts {
+                        let foreign = part.chars().any(|c| Script::of(c) == Script::Katakana) || part.contains(['・', '·']);
+                        self.push(part, if foreign { Kind::Name } else { Kind::Word });
+                    }
+                    at = end;
+                }
+                Script::Other => at += c.len_utf8(),
+            }
+        }
+        self.flush(&mut pending);
+    }
+
+    /// The word or number that starts at `at`.
+    fn token(&self, at: usize) -> Token<'a> {
+        let rest = &self.plain[at..];
+        let mut end = 0;
+        let mut chars = rest.char_indices().peekable();
+        while let Some((index, c)) = chars.next() {
+            let next = chars.peek().map(|(_, next)| Script::of(*next));
+            let joins = |c: char| match c {
+                '-' | '\'' | '’' | '_' | '&' => matches!(next, Some(Script::Alphabet | Script::Digit)),
+                '.' | ',' | ':' => next == Some(Script::Digit) && rest[..index].ends_with(|c: char| c.is_ascii_digit()),
+                '+' | '#' => true,
+                _ => false,
+            };
+            let mark = matches!(c, '\u{300}'..='\u{36f}');
+            if matches!(Script::of(c), Script::Alphabet | Script::Digit) || mark || joins(c) {
+                end = index + c.len_utf8();
+            } else {
+                break;
+            }
+        }
+        let is_number = rest[..end].chars().all(|c| !c.is_alphabetic());
+        if is_number && let Some(unit) = rest[end..].chars().next().filter(|c| UNITS.contains(c)) {
+            end += unit.len_utf8();
+        }
+        let text = rest[..end].trim_end_matches(['\'', '’', '-']);
+        let text = text.strip_suffix("'s").or_else(|| text.strip_suffix("’s")).unwrap_or(text);
+        let lower = text.to_lowercase();
+        let parts = || lower.split(['-', '\'', '’', '_', '&', '+', '#']).chain([lower.as_str()]);
+        let mixed = text.chars().any(|c| c.is_ascii_digit()) && text.chars().any(char::is_uppercase);
+        let is_name = !is_number && (mixed || parts().any(|part| self.named.contains(part))) && !self.is_request(&lower, at);
+        Token { text, range: at..at + end, is_name, is_number }
+    }
+
+    fn is_request(&self, lower: &str, at: usize) -> bool {
+        self.starts.contains(&at) && REQUESTS.contains(&lower)
+    }
+
+    /// Makes terms of the words that stand side by side: names and what joins them become one.
+    fn flush(&mut self, pending: &mut Vec<Token<'a>>) {
+        let tokens = std::mem::take(pending);
+        let mut first = 0;
+        while first < tokens.len() {
+            let token = &tokens[first];
+            let mut last = first;
+            if token.is_name {
+                loop {
+                    let joined = tokens[last + 1..].iter().take(2).take_while(|next| WITHIN_NAMES.contains(&next.text)).count();
+                    let Some(next) = tokens.get(last + 1 + joined) else { break };
+                    if !(next.is_name || (joined == 0 && next.is_number && next.text.len() <= 3)) {
+                        break;
+                    }
+                    last += 1 + joined;
+                }
+            }
+            let range = token.range.start..tokens[last].range.start + tokens[last].text.len();
+            if token.is_name {
+                self.push(&self.plain[range], Kind::Name);
+            } else if token.is_number {
+                self.push(&self.plain[token.range.clone()], Kind::Number);
+            } else if !is_filler(token.text) && !self.is_request(&token.text.to_lowercase(), token.range.start) {
+                self.push(token.text, Kind::Word);
+            }
+            first = last + 1;
+        }
+    }
+
+    fn push(&mut self, text: &str, kind: Kind) {
+        let text = text.trim();
+        let rarest = words(text).iter().map(|word| rarity(word)).fold(0.0, f64::max);
+        let weight = match kind {
+            Kind::Quoted => 3.0 + rarest / 10.0,
+            Kind::Name => 2.0 + rarest / 2.0,
+            Kind::Number => 1.8,
+            Kind::Word if text.chars().any(Script::is_cjk) => 0.8 + 0.1 * text.chars().count().min(6) as f64,
+            Kind::Word => rarest,
+        };
+        if text.contains(char::is_alphanumeric) {
+            self.found.push(Term { text: text.to_owned(), kind, weight });
+        }
+    }
+}
+
+fn run_end(text: &str, start: usize, belongs: impl Fn(char) -> bool) -> usize {
+    text[start..].find(|c| !belongs(c)).map_or(text.len(), |length| start + length)
+}
+
+/// The inside of the quoted phrase that starts at `at`.
+fn quoted(text: &str, at: usize) -> Option<Range<usize>> {
+    let open = text[at..].chars().next()?;
+    let (_, close) = QUOTES.iter().find(|(mark, _)| *mark == open)?;
+    let start = at + open.len_utf8();
+    let end = start + text[start..].find(*close)?;
+    let inner = &text[start..end];
+    let fits = inner.contains(char::is_alphanumeric) && inner.chars().count() <= LONGEST_QUOTED && !inner.contains('\n');
+    fits.then_some(start..end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Vec<String> {
+        terms(text).into_iter().map(|term| term.text).collect()
+    }
+
+    fn kinds(text: &str) -> Vec<(String, Kind)> {
+        terms(text).into_iter().map(|term| (term.text, term.kind)).collect()
+    }
+
+    #[test]
+    fn english_terms_are_names_numbers_and_content_words() {
+        for (text, expected) in [
+            ("When was the boiler in the old mill installed?", vec!["boiler", "old", "mill", "installed"]),
+            ("Who painted the ceiling of the Sistine Chapel?", vec!["painted", "ceiling", "Sistine Chapel"]),
+            ("How tall is the Statue of Liberty's torch?", vec!["tall", "Statue of Liberty", "torch"]),
+            ("Did Apollo 11 carry 3.5 kg of C++ code in 1969?", vec!["Apollo 11", "carry", "3.5", "kg", "C++", "code", "1969"]),
+            ("Explain the \"law of large numbers\" please", vec!["law of large numbers"]),
+            ("the of and", vec![]),
+        ] {
+            assert_eq!(of(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn kinds_are_told_apart() {
+        let found = kinds("Was \"Blue Rain\" sung by Nina Holt in 1984 on stage?");
+        let expected =
+            [("Blue Rain", Kind::Quoted), ("sung", Kind::Word), ("Nina Holt", Kind::Name), ("1984", Kind::Number), ("stage", Kind::Word)];
+        assert_eq!(found, expected.map(|(text, kind)| (text.to_owned(), kind)));
+    }
+
+    #[test]
+    fn names_in_different_sentences_stay_apart() {
+        assert_eq!(of("He saw Paris. Rome was next."), ["saw", "Paris", "Rome"]);
+    }
+
+    #[test]
+    fn korean_japanese_and_chinese_terms_have_no_particles_or_question_words() {
+        for (text, expected) in [
+            ("보일러는 2019년에 어디에 설치되었나요?", vec!["보일러", "2019년", "설치"]),
+            ("NASA가 만든 『푸른 별』의 작가는 누구인가요?", vec!["NASA", "만든", "푸른 별", "작가"]),
+            ("東京タワーは何年に建てられましたか？", vec!["東京タワー", "建"]),
+            ("レオナルド・ダ・ヴィンチの「最後の晩餐」はどこにありますか", vec!["レオナルド・ダ・ヴィンチ", "最後の晩餐"]),
+            ("埃菲尔铁塔是什么时候建成的？", vec!["埃菲尔铁塔", "建成"]),
+            ("臺北的人口有多少？", vec!["臺北", "人口"]),
+        ] {
+            assert_eq!(of(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn any_text_is_read() {
+        for text in ["", "?", "\"", "「", "a’", "-", "𠮷野家", "e\u{301}", "１２３", "a\u{0}b"] {
+            drop(terms(text));
+        }
+    }
+}

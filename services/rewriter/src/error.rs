@@ -1,0 +1,60 @@
+//! How rewriting can fail. Having no new query to offer is no failure: the query is empty then.
+
+use std::time::Duration;
+
+use emend_chassis::{Code, ServiceError};
+use emend_models::chat::ChatError;
+use emend_models::prompt::PromptError;
+
+/// No query.
+#[derive(Debug, thiserror::Error)]
+pub enum RewriteError {
+    /// The model cannot be asked.
+    #[error("the model made no query")]
+    Chat(#[from] ChatError),
+    /// The prompt could not be rendered.
+    #[error("the prompt cannot be rendered")]
+    Prompt(#[from] PromptError),
+    /// The thread that looked for keywords died.
+    #[error("looking for keywords failed: try again")]
+    Keywords,
+}
+
+impl ServiceError for RewriteError {
+    fn code(&self) -> Code {
+        match self {
+            Self::Prompt(_) => Code::Internal,
+            Self::Keywords => Code::Unavailable,
+            Self::Chat(error) => match error {
+                // A timeout here is the model's own limit: the caller's deadline is handled before.
+                ChatError::Unavailable { .. } | ChatError::BadReply { .. } | ChatError::Timeout { .. } => Code::Unavailable,
+                ChatError::RateLimited { .. } => Code::ResourceExhausted,
+                ChatError::Refused { .. }
+                | ChatError::Rejected { .. }
+                | ChatError::Unauthorized { .. }
+                | ChatError::Options { .. } => Code::FailedPrecondition,
+            },
+        }
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Chat(error) => error.retry_after(),
+            Self::Prompt(_) | Self::Keywords => None,
+        }
+    }
+}
+
+/// The backend could not be made from the options.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// `--backend llm` without a server.
+    #[error("backend llm needs a model: give --llm-url and --llm-model")]
+    NoModel,
+    /// The options of the model are wrong.
+    #[error("cannot use the chat model")]
+    Chat(#[from] ChatError),
+    /// The prompts could not be loaded.
+    #[error("cannot load the prompts")]
+    Prompts(#[from] PromptError),
+}

@@ -1,0 +1,72 @@
+//! The rewriter: from the question that was asked and the queries that failed, the next query.
+//!
+//! It starts from the original question every time. A rewrite of a rewrite drifts: what the first one lost, the second
+//! cannot bring back. And it never offers a query that has failed: a retry changes something or does not happen.
+
+mod actor;
+pub mod backend;
+mod config;
+mod error;
+mod messages;
+mod queries;
+mod service;
+mod validate;
+
+use std::sync::Arc;
+
+use emend_chassis::{ActorOptions, ActorSystem, Front, ServeError, Server, ServiceOptions};
+use emend_proto::FILE_DESCRIPTOR_SET;
+use emend_proto::v1::rewriter_service_server::RewriterServiceServer;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::actor::RewriterActor;
+use crate::backend::Backend;
+use crate::service::Service;
+
+pub use config::{BackendKind, Options};
+pub use error::{LoadError, RewriteError};
+
+/// Name of the service in health checks.
+pub const SERVICE_NAME: &str = "emend.v1.RewriterService";
+
+/// The longest request: 20 passages of 64 KiB, 50 queries and 50 messages of 8 KiB, and what surrounds them.
+const MAX_REQUEST_BYTES: usize = 4 * 1024 * 1024;
+
+/// Serves the rewriter on `listener` until `shutdown` is cancelled and the calls in flight are done.
+///
+/// # Errors
+/// [`ServeError`] when the backend cannot be made from the options or the server fails.
+pub async fn serve(options: Options, listener: TcpListener, shutdown: CancellationToken) -> Result<(), ServeError> {
+    let backend = backend::load(&options).map_err(ServeError::start)?;
+    serve_backend(backend, &options.service, listener, shutdown).await
+}
+
+/// Serves a rewriter whose queries come from `backend`; [`serve`] with a backend of one's own.
+///
+/// # Errors
+/// [`ServeError`] when the actor or the server cannot be started.
+pub async fn serve_backend(
+    backend: Arc<dyn Backend>,
+    options: &ServiceOptions,
+    listener: TcpListener,
+    shutdown: CancellationToken,
+) -> Result<(), ServeError> {
+    let system = ActorSystem::start("emend-rewriter").map_err(ServeError::start)?;
+    let server = Server::new("emend-rewriter", options).descriptors(FILE_DESCRIPTOR_SET);
+    let health = server.health().flag(SERVICE_NAME);
+    let front = Front::start(&system, ActorOptions::new("rewriter", options.max_in_flight), health, move |alive| {
+        RewriterActor::new(Arc::clone(&backend), alive)
+    })
+    .map_err(ServeError::start)?;
+    let service = Service::new(front, options.default_timeout);
+    let served = server
+        .add(RewriterServiceServer::new(service).max_decoding_message_size(MAX_REQUEST_BYTES))
+        .serve(listener, shutdown)
+        .await;
+    system.stop().await;
+    served
+}
+
+#[cfg(test)]
+mod tests;

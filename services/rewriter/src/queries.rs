@@ -1,0 +1,95 @@
+//! When two queries are the same, and how long one may be.
+
+use std::collections::HashSet;
+
+use emend_models::text::Script;
+use unicode_normalization::UnicodeNormalization;
+
+/// Longest query in tokens, as Self-RAG's rewriter has it.
+pub(crate) const MAX_TOKENS: usize = 128;
+
+/// What is left of a query when case, width, spacing and its last punctuation mark do not count.
+pub(crate) fn key(query: &str) -> String {
+    let folded: String = query.nfkc().flat_map(char::to_lowercase).nfkc().filter(|c| !c.is_whitespace()).collect();
+    let ending = |c: char| matches!(c, '?' | '!' | '.' | '。' | '…' | '؟');
+    let kept = folded.trim_end_matches(ending);
+    if kept.is_empty() { folded } else { kept.to_owned() }
+}
+
+/// Queries that did not help.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Failed(HashSet<String>);
+
+impl Failed {
+    pub(crate) fn new(queries: &[String]) -> Self {
+        Self(queries.iter().map(|query| key(query)).filter(|key| !key.is_empty()).collect())
+    }
+
+    /// Whether `query` says something, and nothing that has failed.
+    pub(crate) fn allows(&self, query: &str) -> bool {
+        let key = key(query);
+        key.contains(char::is_alphanumeric) && !self.0.contains(&key)
+    }
+
+    /// How many different queries have failed, `question` itself not counted.
+    pub(crate) fn attempts(&self, question: &str) -> usize {
+        self.0.len() - usize::from(self.0.contains(&key(question)))
+    }
+}
+
+/// `query` without what goes beyond [`MAX_TOKENS`], counted without a tokeniser: a character of Chinese, Japanese or
+/// Korean is one, four letters or three digits are one.
+pub(crate) fn shortened(query: &str) -> &str {
+    let mut twelfths = 0;
+    let mut last_space = 0;
+    for (at, c) in query.char_indices() {
+        twelfths += match Script::of(c) {
+            Script::Alphabet => 3,
+            Script::Digit => 4,
+            _ if c.is_whitespace() => {
+                last_space = at;
+                1
+            }
+            _ => 12,
+        };
+        if twelfths > MAX_TOKENS * 12 {
+            // Better a word less than half a word.
+            let cut = if last_space * 2 > at { last_space } else { at };
+            return query[..cut].trim_end();
+        }
+    }
+    query
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn case_width_and_spacing_make_no_new_query() {
+        let failed = Failed::new(&["When was the Boiler installed?".to_owned(), "ボイラー 設置".to_owned(), String::new()]);
+        for same in ["when was  the boiler\tinstalled", "ＷＨＥＮ was the boiler installed？", "ﾎﾞｲﾗｰ設置", "", " ?!"] {
+            assert!(!failed.allows(same), "{same}");
+        }
+        for new in ["boiler installed", "ボイラー 設置 年", "C++"] {
+            assert!(failed.allows(new), "{new}");
+        }
+        assert_ne!(key("C++ version"), key("C version"));
+    }
+
+    #[test]
+    fn attempts_are_counted_without_the_question() {
+        let failed = Failed::new(&["A b?".to_owned(), "a B".to_owned(), "c".to_owned()]);
+        assert_eq!(failed.attempts("a b"), 1);
+        assert_eq!(failed.attempts("z"), 2);
+    }
+
+    #[test]
+    fn long_queries_end_with_a_whole_word() {
+        let long = "keyword ".repeat(200);
+        let kept = shortened(&long);
+        assert!(kept.ends_with("keyword") && kept.len() > 400 && kept.len() < 600, "{}", kept.len());
+        assert_eq!(shortened(&"水".repeat(500)).chars().count(), MAX_TOKENS);
+        assert_eq!(shortened("short query"), "short query");
+    }
+}
