@@ -1,0 +1,78 @@
+//! Markdown and plain text, with or without front matter.
+
+use serde::Deserialize;
+
+use super::page::Found;
+
+/// The keys that are read; others do no harm.
+#[derive(Default, Deserialize)]
+struct FrontMatter {
+    #[serde(default)]
+    url: Option<String>,
+    #[serde(default)]
+    title: Option<String>,
+}
+
+/// A page from text that may start with YAML between two lines of `---`. The title is the front matter's, or in Markdown
+/// the first heading's.
+pub(super) fn read(content: &str, markdown: bool) -> Found {
+    let content = content.trim_start_matches('\u{feff}');
+    let (front, text) = split(content).unwrap_or((FrontMatter::default(), content));
+    let heading = || {
+        let line = text.lines().find(|line| !line.trim().is_empty())?;
+        line.trim().strip_prefix("# ").map(|title| title.trim_end_matches('#').trim().to_owned())
+    };
+    let title = front.title.map(|title| title.trim().to_owned()).filter(|title| !title.is_empty());
+    Found {
+        url: front.url,
+        title: title.or_else(|| markdown.then(heading).flatten()).unwrap_or_default(),
+        text: text.trim().to_owned(),
+    }
+}
+
+/// The front matter and what follows it. Lines between `---` that are no YAML are text, which is how a page with a rule
+/// on its first line stays whole.
+fn split(content: &str) -> Option<(FrontMatter, &str)> {
+    let rest = content.strip_prefix("---\n").or_else(|| content.strip_prefix("---\r\n"))?;
+    let mut at = 0;
+    for line in rest.split_inclusive('\n') {
+        if line.trim_end() == "---" {
+            let front = serde_saphyr::from_str(&rest[..at]).ok()?;
+            return Some((front, &rest[at + line.len()..]));
+        }
+        at += line.len();
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn front_matter_gives_url_and_title() {
+        let found = read("---\nurl: https://a.example/x\ntitle: \"Kettles: a guide\"\ntags: [a, b]\n---\n\nBoil it.\n", false);
+        let expected = Found {
+            url: Some("https://a.example/x".to_owned()),
+            title: "Kettles: a guide".to_owned(),
+            text: "Boil it.".to_owned(),
+        };
+        assert_eq!(found, expected);
+        assert_eq!(read("---\r\nurl: https://a.example/x\r\n---\r\nBoil it.", true).url, expected.url);
+    }
+
+    #[test]
+    fn the_first_heading_is_the_title_of_markdown_only() {
+        assert_eq!(read("\n# Kettles #\n\nBoil it.", true).title, "Kettles");
+        assert_eq!(read("# Kettles\n\nBoil it.", false).title, "");
+        assert_eq!(read("Boil it.\n# Kettles", true).title, "");
+    }
+
+    #[test]
+    fn a_rule_is_no_front_matter() {
+        for text in ["---\nBoil it.", "---\nBoil: it: now\n---\nDone.", "----\nurl: x\n---\n"] {
+            let found = read(text, true);
+            assert_eq!((found.url, found.text), (None, text.trim().to_owned()));
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! BM25 over windows, in memory.
+//!
+//! The weights are those of Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with
+//! the inverse document frequency that stays positive. A title counts as part of each of its page's windows.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use emend_models::text;
+
+use super::page::Page;
+use super::window::windows;
+
+/// How fast repeating a word stops to help.
+const K1: f64 = 1.2;
+/// How much a longer window has to say more.
+const B: f64 = 0.75;
+
+/// An inverted index. It is built once and then only read.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    windows: Vec<Window>,
+    postings: HashMap<Box<str>, Vec<Posting>>,
+    mean_words: f64,
+}
+
+/// A piece of a page.
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    pub(super) page: Arc<Page>,
+    /// Bytes of the page's text.
+    pub(super) range: Range<usize>,
+    words: u32,
+}
+
+/// How often a word is in a window.
+#[derive(Clone, Copy, Debug)]
+struct Posting {
+    window: u32,
+    count: u32,
+}
+
+/// A window that shares words with the query.
+#[derive(Clone, Debug)]
+pub(super) struct Hit<'a> {
+    pub(super) window: &'a Window,
+    pub(super) score: f64,
+}
+
+impl Index {
+    /// Indexes all windows of `pages`, of about `chars` characters each.
+    pub(super) fn build(pages: impl IntoIterator<Item = Arc<Page>>, chars: usize) -> Self {
+        let mut index = Self::default();
+        let mut all_words = 0_u64;
+        for page in pages {
+            let title = text::words(&page.title);
+            for range in windows(&page.text, chars) {
+                // A place number beyond 32 bits would need more memory than there is.
+                let Ok(window) = u32::try_from(index.windows.len()) else { return index };
+                let mut counts: HashMap<String, u32> = HashMap::new();
+                let mut words = 0;
+                for word in title.iter().cloned().chain(text::words(&page.text[range.clone()])) {
+                    *counts.entry(word).or_default() += 1;
+                    words += 1;
+                }
+                for (word, count) in counts {
+                    index.postings.entry(word.into_boxed_str()).or_default().push(Posting { window, count });
+                }
+                all_words += u64::from(words);
+                index.windows.push(Window { page: Arc::clone(&page), range, words });
+            }
+        }
+        index.mean_words = (all_words as f64 / index.windows.len().max(1) as f64).max(1.0);
+        index
+    }
+
+    /// Windows of all pages.
+    pub(super) fn len(&self) -> usize {
+        self.windows.len()
+    }
+
+    /// Windows that share at least one word with `query` and that `admits` lets through, best first; equals in the order
+    /// of the pages. Words that only hold a sentence together count where the query has no others.
+    pub(super) fn search(&self, query: &str, mut admits: impl FnMut(&Page) -> bool) -> Vec<Hit<'_>> {
+        let mut words = text::content_words(query);
+        words.sort_unstable();
+        words.dedup();
+        let mut scores: HashMap<u32, f64> = HashMap::new();
+        for word in &words {
+            let Some(postings) = self.postings.get(word.as_str()) else { continue };
+            let (all, with) = (self.windows.len() as f64, postings.len() as f64);
+            let rarity = (1.0 + (all - with + 0.5) / (with + 0.5)).ln();
+            for posting in postings {
+                let Some(window) = self.windows.get(posting.window as usize) else { continue };
+                let count = f64::from(posting.count);
+                let length = 1.0 - B + B * f64::from(window.words) / self.mean_words;
+                *scores.entry(posting.window).or_default() += rarity * count * (K1 + 1.0) / (count + K1 * length);
+            }
+        }
+        let mut found: Vec<(u32, f64)> = scores.into_iter().collect();
+        found.sort_unstable_by(|a, b| b.1.partial_cmp(&a.1).unwrap_or(Ordering::Equal).then(a.0.cmp(&b.0)));
+        let windows = found.into_iter().filter_map(|(window, score)| Some(Hit { window: self.windows.get(window as usize)?, score }));
+        windows.filter(|hit| admits(&hit.window.page)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use url::Url;
+
+    use super::*;
+
+    fn index(pages: &[(&str, &str)]) -> Index {
+        let pages = pages.iter().enumerate().map(|(number, (title, text))| {
+            let url = Url::parse(&format!("https://example.com/{number}")).unwrap();
+            Arc::new(Page {
+                domain: None,
+                url,
+                title: (*title).to_owned(),
+                text: (*text).to_owned(),
+                saved: SystemTime::UNIX_EPOCH,
+                metadata: HashMap::new(),
+            })
+        });
+        Index::build(pages, 1500)
+    }
+
+    fn titles<'a>(index: &'a Index, query: &str) -> Vec<&'a str> {
+        index.search(query, |_| true).into_iter().map(|hit| hit.window.page.title.as_str()).collect()
+    }
+
+    #[test]
+    fn rare_words_and_short_windows_win() {
+        let index = index(&[
+            ("A", "The boiler heats the house. The house is old."),
+            ("B", "The house has a kettle."),
+            ("C", "The house has a kettle, a boiler, a pump, a lamp, a table, a chair, a bed, a door, a roof and a garden."),
+        ]);
+        assert_eq!(titles(&index, "Which boiler?"), ["A", "C"]);
+        assert_eq!(titles(&index, "kettles"), ["B", "C"]);
+        assert_eq!(titles(&index, "kettle boiler house")[0], "C");
+    }
+
+    #[test]
+    fn what_shares_no_word_is_not_found() {
+        let index = index(&[("A", "The boiler heats the house.")]);
+        assert!(titles(&index, "the violin of the").is_empty());
+        assert!(titles(&index, "?!").is_empty());
+        assert!(Index::default().search("boiler", |_| true).is_empty());
+    }
+
+    #[test]
+    fn the_title_counts() {
+        let index = index(&[("Kettles", "Fill it and switch it on."), ("Lamps", "Switch it on.")]);
+        assert_eq!(titles(&index, "kettle"), ["Kettles"]);
+    }
+
+    #[test]
+    fn chinese_japanese_and_korean_are_searched() {
+        let index = index(&[
+            ("ko", "부산은 대한민국에서 두 번째로 큰 도시이다."),
+            ("ja", "富士山は日本で一番高い山である。"),
+            ("zh", "长江是亚洲最长的河流。"),
+        ]);
+        assert_eq!(titles(&index, "대한민국의 도시")[0], "ko");
+        assert_eq!(titles(&index, "日本で一番高い山は何ですか")[0], "ja");
+        assert_eq!(titles(&index, "亚洲最长的河流是什么？")[0], "zh");
+    }
+}

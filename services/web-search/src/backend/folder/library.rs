@@ -1,0 +1,156 @@
+//! The pages of a folder and the index over them, and what has changed since.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+use std::{fs, io};
+
+use ignore::WalkBuilder;
+
+use super::index::Index;
+use super::page::{self, Format, Page};
+
+/// Progress is logged after so many files.
+const FILES_A_LOG_LINE: usize = 1000;
+
+/// What tells one version of a file from another: its size and when it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    bytes: u64,
+    written: SystemTime,
+}
+
+/// A folder's pages at one moment. It is never changed: a newer one takes its place.
+#[derive(Debug, Default)]
+pub(super) struct Library {
+    files: BTreeMap<PathBuf, (Stamp, Vec<Arc<Page>>)>,
+    pub(super) index: Index,
+}
+
+impl Library {
+    /// Reads all pages below `folder`.
+    pub(super) fn open(folder: &Path, passage_chars: usize) -> io::Result<Self> {
+        // The walk below leaves out what it cannot read; a folder that is missing, or is a file, must be an error.
+        drop(fs::read_dir(folder)?);
+        Ok(Self::default().refreshed(folder, passage_chars).unwrap_or_default())
+    }
+
+    /// The library as the folder is now, or nothing where no file has changed. Files that have not changed are not read
+    /// again. A folder that is gone for a moment (a volume being swapped) leaves the library as it is.
+    pub(super) fn refreshed(&self, folder: &Path, passage_chars: usize) -> Option<Self> {
+        if let Err(error) = fs::read_dir(folder) {
+            tracing::warn!(folder = %folder.display(), %error, "cannot look into the folder of saved pages; keeping what was read before");
+            return None;
+        }
+        let stamps = scan(folder);
+        let known = self.files.iter().map(|(path, (stamp, _))| (path, stamp));
+        if known.eq(stamps.iter().map(|(path, (_, stamp))| (path, stamp))) {
+            return None;
+        }
+        tracing::info!(folder = %folder.display(), files = stamps.len(), "reading saved pages");
+        let mut files = BTreeMap::new();
+        let mut skipped = 0_usize;
+        let all = stamps.len();
+        for (number, (path, (format, stamp))) in stamps.into_iter().enumerate() {
+            let kept = self.files.get(&path).filter(|(known, _)| *known == stamp).map(|(_, pages)| pages.clone());
+            let pages = kept.unwrap_or_else(|| {
+                let mut complain = |error: page::PageError| {
+                    skipped += 1;
+                    tracing::warn!(file = %path.display(), error = %emend_chassis::chain(&error), "left out a page");
+                };
+                page::read(&path, format, stamp.written, &mut complain).into_iter().map(Arc::new).collect()
+            });
+            files.insert(path, (stamp, pages));
+            if (number + 1) % FILES_A_LOG_LINE == 0 {
+                tracing::info!(read = number + 1, of = all, "reading saved pages");
+            }
+        }
+        let pages = files.values().map(|(_, pages)| pages.len()).sum::<usize>();
+        tracing::info!(pages, "indexing saved pages");
+        let index = Index::build(files.values().flat_map(|(_, pages)| pages.iter().cloned()), passage_chars);
+        if pages == 0 {
+            tracing::warn!(folder = %folder.display(), "the folder holds no page; .html, .htm, .md, .txt and .jsonl files are read");
+        }
+        tracing::info!(files = files.len(), pages, passages = index.len(), left_out = skipped, "saved pages are ready");
+        Some(Self { files, index })
+    }
+}
+
+/// The pages' files below `folder`, in the order of their paths. Hidden files and folders are left out; links are followed,
+/// because mounted volumes are full of them.
+fn scan(folder: &Path) -> BTreeMap<PathBuf, (Format, Stamp)> {
+    let walk = WalkBuilder::new(folder).standard_filters(false).hidden(true).follow_links(true).build();
+    let mut found = BTreeMap::new();
+    for entry in walk {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                tracing::warn!(%error, "cannot look at a part of the folder of saved pages");
+                continue;
+            }
+        };
+        let Some(format) = Format::of(entry.path()) else { continue };
+        let Ok(metadata) = entry.metadata() else { continue };
+        if metadata.is_file() {
+            let written = metadata.modified().unwrap_or_else(|_| SystemTime::now());
+            found.insert(entry.into_path(), (format, Stamp { bytes: metadata.len(), written }));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn titles(library: &Library, query: &str) -> Vec<String> {
+        library.index.search(query, |_| true).into_iter().map(|hit| hit.window.page.title.clone()).collect()
+    }
+
+    #[test]
+    fn a_folder_is_read_with_its_subfolders_and_without_what_is_hidden() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("sub")).unwrap();
+        fs::write(folder.path().join("sub/kettle.txt"), "Kettles boil water.").unwrap();
+        fs::write(folder.path().join(".kettle.txt"), "Kettles boil water.").unwrap();
+        fs::write(folder.path().join("kettle.png"), "Kettles boil water.").unwrap();
+        let library = Library::open(folder.path(), 1500).unwrap();
+        assert_eq!(titles(&library, "kettle"), ["kettle"]);
+    }
+
+    #[test]
+    fn changes_are_seen_and_nothing_else_is_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let (first, second) = (folder.path().join("first.txt"), folder.path().join("second.txt"));
+        fs::write(&first, "Kettles boil water.").unwrap();
+        let library = Library::open(folder.path(), 1500).unwrap();
+        assert!(library.refreshed(folder.path(), 1500).is_none());
+
+        fs::write(&second, "Pans fry eggs.").unwrap();
+        let library = library.refreshed(folder.path(), 1500).unwrap();
+        assert_eq!((titles(&library, "fry"), titles(&library, "boil")), (vec!["second".to_owned()], vec!["first".to_owned()]));
+
+        fs::write(&first, "Kettles whistle loudly.").unwrap();
+        let kept = Arc::clone(&library.files[&second].1[0]);
+        let library = library.refreshed(folder.path(), 1500).unwrap();
+        assert_eq!((titles(&library, "whistle").len(), titles(&library, "boil").len()), (1, 0));
+        assert!(Arc::ptr_eq(&kept, &library.files[&second].1[0]));
+
+        fs::remove_file(&first).unwrap();
+        let library = library.refreshed(folder.path(), 1500).unwrap();
+        assert!(titles(&library, "whistle").is_empty());
+
+        drop(folder);
+        assert!(library.refreshed(first.parent().unwrap(), 1500).is_none());
+    }
+
+    #[test]
+    fn a_folder_that_is_missing_or_a_file_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(Library::open(&folder.path().join("missing"), 1500).is_err());
+        let file = folder.path().join("a.txt");
+        fs::write(&file, "text").unwrap();
+        assert!(Library::open(&file, 1500).is_err());
+    }
+}

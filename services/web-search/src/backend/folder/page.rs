@@ -1,0 +1,236 @@
+//! A saved page, and how it is read from a file.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde::Deserialize;
+use url::Url;
+
+use super::{front_matter, html};
+use crate::domains::Domain;
+
+/// Largest page in bytes; a larger file, or line of a .jsonl file, is left out. As the largest document of a collection.
+const MAX_PAGE_BYTES: usize = 32 * 1024 * 1024;
+
+/// A page in memory.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Page {
+    /// Where a person finds it.
+    pub(super) url: Url,
+    /// The URL's domain; none for a file.
+    pub(super) domain: Option<Domain>,
+    /// Its title; may be empty.
+    pub(super) title: String,
+    /// Its text; not blank.
+    pub(super) text: String,
+    /// When it was saved.
+    pub(super) saved: SystemTime,
+    /// Fields of its own: `doc_id`, where a JSON line has one.
+    pub(super) metadata: HashMap<String, String>,
+}
+
+/// A page that a file, or a line of it, does not hold.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PageError {
+    #[error("cannot be read")]
+    Read(#[from] io::Error),
+    #[error("is larger than {MAX_PAGE_BYTES} bytes")]
+    TooLarge,
+    #[error("holds no text")]
+    Empty,
+    #[error("line {line} is not a page: {reason}")]
+    Line { line: usize, reason: String },
+}
+
+/// How a file is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    Html,
+    Markdown,
+    Text,
+    JsonLines,
+}
+
+impl Format {
+    /// The format that a file's name tells; none for a file that is no page.
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "html" | "htm" => Some(Self::Html),
+            "md" | "markdown" => Some(Self::Markdown),
+            "txt" => Some(Self::Text),
+            "jsonl" => Some(Self::JsonLines),
+            _ => None,
+        }
+    }
+}
+
+/// The pages of one file. What cannot be read is handed to `complain` and left out: one bad page must not cost the others.
+pub(super) fn read(path: &Path, format: Format, saved: SystemTime, complain: &mut dyn FnMut(PageError)) -> Vec<Page> {
+    let result = match format {
+        Format::JsonLines => json_lines(path, saved, complain),
+        _ => single(path, format, saved).map(|page| vec![page]),
+    };
+    result.unwrap_or_else(|error| {
+        complain(error);
+        Vec::new()
+    })
+}
+
+fn single(path: &Path, format: Format, saved: SystemTime) -> Result<Page, PageError> {
+    if std::fs::metadata(path)?.len() > MAX_PAGE_BYTES as u64 {
+        return Err(PageError::TooLarge);
+    }
+    let bytes = std::fs::read(path)?;
+    let found = if format == Format::Html {
+        html::read(&html::decode(&bytes))
+    } else {
+        front_matter::read(&String::from_utf8_lossy(&bytes), format == Format::Markdown)
+    };
+    let stem = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let title = if found.title.is_empty() { stem() } else { found.title };
+    let url = found.url.as_deref().and_then(web_url).or_else(|| file_url(path)).ok_or(PageError::Empty)?;
+    page(url, title, found.text, saved, HashMap::new())
+}
+
+/// What a reader finds in a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) url: Option<String>,
+    pub(super) title: String,
+    pub(super) text: String,
+}
+
+/// A page as a JSON line has it. Other fields do no harm.
+#[derive(Deserialize)]
+struct Line {
+    text: String,
+    #[serde(default)]
+    title: Option<String>,
+    #[serde(default)]
+    url: Option<String>,
+    #[serde(default)]
+    doc_id: Option<serde_json::Value>,
+}
+
+fn json_lines(path: &Path, saved: SystemTime, complain: &mut dyn FnMut(PageError)) -> Result<Vec<Page>, PageError> {
+    let mut reader = BufReader::new(std::fs::File::open(path)?);
+    let base = file_url(path).ok_or(PageError::Empty)?;
+    let mut pages = Vec::new();
+    let mut bytes = Vec::new();
+    for line in 1.. {
+        bytes.clear();
+        if reader.read_until(b'\n', &mut bytes)? == 0 {
+            break;
+        }
+        if bytes.trim_ascii().is_empty() {
+            continue;
+        }
+        match json_line(&bytes, line, &base, saved) {
+            Ok(page) => pages.push(page),
+            Err(error) => complain(error),
+        }
+    }
+    Ok(pages)
+}
+
+fn json_line(bytes: &[u8], line: usize, base: &Url, saved: SystemTime) -> Result<Page, PageError> {
+    let wrong = |reason: String| PageError::Line { line, reason };
+    if bytes.len() > MAX_PAGE_BYTES {
+        return Err(wrong(format!("it is larger than {MAX_PAGE_BYTES} bytes")));
+    }
+    let parsed: Line = serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))?;
+    let doc_id = parsed.doc_id.map(|id| id.as_str().map_or_else(|| id.to_string(), str::to_owned));
+    let url = parsed.url.as_deref().and_then(web_url).unwrap_or_else(|| {
+        let mut url = base.clone();
+        url.set_fragment(Some(doc_id.as_deref().unwrap_or(&line.to_string())));
+        url
+    });
+    let metadata = doc_id.map(|id| ("doc_id".to_owned(), id)).into_iter().collect();
+    page(url, parsed.title.unwrap_or_default().trim().to_owned(), parsed.text, saved, metadata)
+        .map_err(|error| wrong(error.to_string()))
+}
+
+fn page(url: Url, title: String, text: String, saved: SystemTime, metadata: HashMap<String, String>) -> Result<Page, PageError> {
+    if !text.contains(char::is_alphanumeric) {
+        return Err(PageError::Empty);
+    }
+    Ok(Page { domain: Domain::of(&url), url, title, text, saved, metadata })
+}
+
+/// An absolute URL of the web; anything else says nothing about where a page came from.
+fn web_url(text: &str) -> Option<Url> {
+    Url::parse(text.trim()).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+}
+
+fn file_url(path: &Path) -> Option<Url> {
+    let absolute: PathBuf = std::path::absolute(path).ok()?;
+    Url::from_file_path(absolute).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(name: &str, content: &str) -> (Vec<Page>, Vec<String>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        let mut errors = Vec::new();
+        let format = Format::of(&path).unwrap();
+        let pages = read(&path, format, SystemTime::UNIX_EPOCH, &mut |error| errors.push(error.to_string()));
+        (pages, errors)
+    }
+
+    #[test]
+    fn files_that_are_pages_are_known_by_their_name() {
+        for (name, format) in [
+            ("a.html", Some(Format::Html)),
+            ("a.HTM", Some(Format::Html)),
+            ("a.md", Some(Format::Markdown)),
+            ("a.txt", Some(Format::Text)),
+            ("a.jsonl", Some(Format::JsonLines)),
+            ("a.png", None),
+            ("txt", None),
+        ] {
+            assert_eq!(Format::of(Path::new(name)), format, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_page_without_a_url_has_its_files() {
+        let (pages, _) = of("kettle manual.txt", "Fill the kettle. Switch it on.");
+        let [page] = pages.as_slice() else { panic!("{pages:?}") };
+        assert_eq!(page.title, "kettle manual");
+        assert!(page.url.as_str().starts_with("file:///") && page.url.as_str().ends_with("/kettle%20manual.txt"));
+        assert_eq!(page.domain, None);
+        assert_eq!(page.saved, SystemTime::UNIX_EPOCH);
+    }
+
+    #[test]
+    fn only_a_url_of_the_web_is_taken() {
+        let (pages, _) = of("a.md", "---\nurl: javascript:alert(1)\n---\nText.");
+        assert_eq!(pages[0].url.scheme(), "file");
+        let (pages, _) = of("a.md", "---\nurl: https://docs.example.com/a\n---\nText.");
+        assert_eq!(pages[0].domain, Some(Domain::parse("docs.example.com").unwrap()));
+    }
+
+    #[test]
+    fn a_bad_line_is_named_and_costs_no_other() {
+        let lines = "{\"doc_id\": \"w1\", \"title\": \"One\", \"text\": \"First page.\", \"url\": \"https://a.example/1\"}\n\nnot json\n{\"doc_id\": 7, \"text\": \"Second page.\"}\n{\"text\": \" \"}\n";
+        let (pages, errors) = of("pages.jsonl", lines);
+        assert_eq!(pages.len(), 2);
+        assert_eq!((pages[0].url.as_str(), pages[0].title.as_str()), ("https://a.example/1", "One"));
+        assert_eq!(pages[0].metadata.get("doc_id").map(String::as_str), Some("w1"));
+        assert!(pages[1].url.as_str().ends_with("/pages.jsonl#7"));
+        assert_eq!(errors.len(), 2);
+        assert!(errors[0].starts_with("line 3 ") && errors[1].starts_with("line 5 "), "{errors:?}");
+    }
+
+    #[test]
+    fn a_file_without_text_is_named() {
+        let (pages, errors) = of("a.html", "<html><script>let x = 1</script></html>");
+        assert_eq!((pages.len(), errors), (0, vec!["holds no text".to_owned()]));
+    }
+}

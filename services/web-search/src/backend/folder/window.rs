@@ -1,0 +1,95 @@
+//! Pages cut into windows: the pieces that are indexed and returned.
+
+use std::ops::Range;
+
+use emend_models::text;
+
+/// Byte ranges of `text` of about `chars` characters, made of whole sentences where they are no longer than that. Each
+/// overlaps the one before by about half, so that what belongs together stands together in one of them. Together they
+/// cover all sentences.
+pub(super) fn windows(text: &str, chars: usize) -> Vec<Range<usize>> {
+    let pieces: Vec<Piece> = text::sentences(text).into_iter().flat_map(|range| pieces(text, range, chars)).collect();
+    let mut found = Vec::new();
+    let mut first = 0;
+    while first < pieces.len() {
+        let mut length = 0;
+        let mut end = first;
+        while end < pieces.len() && (end == first || length + pieces[end].chars <= chars) {
+            length += pieces[end].chars;
+            end += 1;
+        }
+        found.push(pieces[first].range.start..pieces[end - 1].range.end);
+        if end == pieces.len() {
+            break;
+        }
+        let mut kept = 0;
+        let mut next = end;
+        while next > first + 1 && kept + pieces[next - 1].chars <= chars / 2 {
+            next -= 1;
+            kept += pieces[next].chars;
+        }
+        first = next;
+    }
+    found
+}
+
+/// A sentence, or a part of one that is too long.
+struct Piece {
+    range: Range<usize>,
+    chars: usize,
+}
+
+/// Cuts a sentence of more than `chars` characters (a table, a listing, text without full stops) at white space, or
+/// anywhere where there is none.
+fn pieces(text: &str, sentence: Range<usize>, chars: usize) -> Vec<Piece> {
+    let mut found = Vec::new();
+    let mut start = sentence.start;
+    while start < sentence.end {
+        let rest = &text[start..sentence.end];
+        let Some((limit, _)) = rest.char_indices().nth(chars) else {
+            found.push(Piece { range: start..sentence.end, chars: rest.chars().count() });
+            break;
+        };
+        let cut = rest[..limit].rfind(char::is_whitespace).filter(|at| *at >= limit / 2).unwrap_or(limit);
+        found.push(Piece { range: start..start + cut, chars: rest[..cut].chars().count() });
+        start += cut;
+        start += text[start..sentence.end].len() - text[start..sentence.end].trim_start().len();
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_page_is_one_window() {
+        let text = "Fill it. Boil it.\n\nPour it.";
+        assert_eq!(windows(text, 1500), vec![0..text.len()]);
+        assert!(windows(" \n", 1500).is_empty());
+    }
+
+    #[test]
+    fn windows_end_with_sentences_and_overlap() {
+        let text: String = (0..40).map(|n| format!("Sentence number {n} stands here. ")).collect();
+        let found = windows(&text, 200);
+        for window in &found {
+            assert!(text[window.clone()].ends_with('.') && text[window.clone()].starts_with("Sentence"));
+            assert!(text[window.clone()].chars().count() <= 210);
+        }
+        for pair in found.windows(2) {
+            assert!(pair[1].start < pair[0].end && pair[1].start > pair[0].start);
+        }
+        assert_eq!(found.last().map(|window| window.end), Some(text.trim_end().len()));
+    }
+
+    #[test]
+    fn what_has_no_full_stop_is_cut_all_the_same() {
+        for text in ["word ".repeat(1000), "主".repeat(3000), "a".repeat(3000)] {
+            let found = windows(&text, 500);
+            assert!(found.len() > 3);
+            assert!(found.iter().all(|window| text[window.clone()].chars().count() <= 500));
+            assert_eq!((found[0].start, found.last().map(|w| w.end)), (0, Some(text.trim_end().len())));
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The options of web search.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Parser, ValueEnum};
+use emend_chassis::ServiceOptions;
+
+/// Finds pages outside the collections and returns the passages of them that fit a query.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "emend-web-search", version, about, mut_arg("listen", |listen| listen.default_value("127.0.0.1:50055")))]
+pub struct Options {
+    /// What every service has.
+    #[command(flatten)]
+    pub service: ServiceOptions,
+
+    /// Where pages come from. Without it: `folder` where --folder is given, else `none`.
+    #[arg(long, env = "EMEND_WEB_PROVIDER", value_enum)]
+    pub provider: Option<ProviderKind>,
+
+    /// Provider `folder`: a folder of saved pages (.html, .htm, .md, .txt, .jsonl), read with its subfolders.
+    ///
+    /// A page's URL is its `<link rel="canonical">`, the `url:` of its front matter or of its JSON line, else its file://
+    /// URL. A JSON line has `text`, and may have `title`, `url` and `doc_id`.
+    #[arg(long, env = "EMEND_WEB_FOLDER", value_name = "FOLDER")]
+    pub folder: Option<PathBuf>,
+
+    /// Provider `folder`: how often, at most, a query looks for files that have changed.
+    #[arg(long, env = "EMEND_WEB_FOLDER_CHECK", value_name = "DURATION", default_value = "5s", value_parser = emend_chassis::config::duration)]
+    pub folder_check: Duration,
+
+    /// Provider `folder`: about how many characters a passage has, 200–20000; it ends where a sentence ends.
+    #[arg(long, env = "EMEND_WEB_PASSAGE_CHARS", value_name = "CHARS", default_value_t = 1500, value_parser = clap::value_parser!(u32).range(200..=20_000))]
+    pub passage_chars: u32,
+}
+
+/// Where pages come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ProviderKind {
+    /// A folder of saved pages.
+    Folder,
+    /// Nowhere: every search fails with FAILED_PRECONDITION.
+    None,
+}
+
+impl Options {
+    /// The provider these options mean.
+    pub fn provider(&self) -> ProviderKind {
+        self.provider.unwrap_or(if self.folder.is_some() { ProviderKind::Folder } else { ProviderKind::None })
+    }
+}
+
+impl AsRef<ServiceOptions> for Options {
+    fn as_ref(&self) -> &ServiceOptions {
+        &self.service
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        emend_chassis::config::defaults()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_alone_means_the_provider_folder() {
+        assert_eq!(Options::default().provider(), ProviderKind::None);
+        assert_eq!(Options::default().service.listen.port(), 50055);
+        let with = |arguments: &[&str]| Options::parse_from([&["emend-web-search"], arguments].concat()).provider();
+        assert_eq!(with(&["--folder", "pages"]), ProviderKind::Folder);
+        assert_eq!(with(&["--folder", "pages", "--provider", "none"]), ProviderKind::None);
+    }
+
+    #[test]
+    fn an_unknown_provider_lists_the_known_ones() {
+        let error = Options::try_parse_from(["emend-web-search", "--provider", "altavista"]).unwrap_err().to_string();
+        assert!(error.contains("folder") && error.contains("none"), "{error}");
+    }
+}

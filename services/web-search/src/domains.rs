@@ -1,0 +1,120 @@
+//! Domains as a person writes them, compared as the DNS does.
+
+use std::fmt;
+
+use url::{Host, Url};
+
+/// A domain or an address, in the form that hosts of URLs have: lower case, IDNA-encoded, without a final dot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Domain(Host);
+
+/// Why a text is no domain.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not a domain: write the name alone, like example.com, without scheme, port or path")]
+pub struct DomainError {
+    text: String,
+}
+
+impl Domain {
+    /// Reads `example.com`, `EXAMPLE.com.`, `*.example.com`, `.example.com`, `例え.jp`, `127.0.0.1`, `[::1]`.
+    ///
+    /// # Errors
+    /// [`DomainError`] for anything else.
+    pub fn parse(text: &str) -> Result<Self, DomainError> {
+        let error = || DomainError { text: text.chars().take(80).collect() };
+        let trimmed = text.trim();
+        let name = trimmed.strip_prefix("*.").or_else(|| trimmed.strip_prefix('.')).unwrap_or(trimmed);
+        let name = name.strip_suffix('.').unwrap_or(name);
+        let host = Host::parse(name).map_err(|_| error())?;
+        match &host {
+            Host::Domain(domain) if domain.is_empty() || domain.split('.').any(str::is_empty) => Err(error()),
+            _ => Ok(Self(host)),
+        }
+    }
+
+    /// The domain of `url`; none for a file.
+    pub fn of(url: &Url) -> Option<Self> {
+        // A file:// URL may name a machine, which is no domain on the web.
+        (url.scheme() != "file").then(|| Self::parse(url.host_str()?).ok()).flatten()
+    }
+
+    /// Whether this is `other` or one of its subdomains.
+    pub fn is_within(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Host::Domain(mine), Host::Domain(other)) => {
+                mine.strip_suffix(other.as_str()).is_some_and(|left| left.is_empty() || left.ends_with('.'))
+            }
+            (mine, other) => mine == other,
+        }
+    }
+}
+
+impl fmt::Display for Domain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Which pages a caller wants, by domain.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DomainFilter {
+    /// Only these and their subdomains; all where empty.
+    pub allowed: Vec<Domain>,
+    /// None of these and their subdomains, even where allowed.
+    pub blocked: Vec<Domain>,
+}
+
+impl DomainFilter {
+    /// Whether a page of `domain` may be returned. A page without one (a file) is in no allowed domain and in no blocked.
+    pub fn admits(&self, domain: Option<&Domain>) -> bool {
+        let within = |domains: &[Domain]| domain.is_some_and(|domain| domains.iter().any(|other| domain.is_within(other)));
+        (self.allowed.is_empty() || within(&self.allowed)) && !within(&self.blocked)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn domain(text: &str) -> Domain {
+        Domain::parse(text).unwrap()
+    }
+
+    #[test]
+    fn spellings_of_a_domain_are_one() {
+        for text in ["Example.COM", "example.com.", "*.example.com", ".example.com", " example.com "] {
+            assert_eq!(domain(text), domain("example.com"), "{text}");
+        }
+        assert_eq!(domain("bücher.example"), domain("xn--bcher-kva.EXAMPLE"));
+        assert!(domain("食べ物.jp").to_string().starts_with("xn--"));
+    }
+
+    #[test]
+    fn what_is_no_domain_is_refused_with_an_example() {
+        for text in ["", ".", "https://example.com", "example.com/path", "example.com:80", "exa mple.com", "a..b", "user@example.com"] {
+            let error = Domain::parse(text).unwrap_err().to_string();
+            assert!(error.contains("like example.com"), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn subdomains_belong_and_lookalikes_do_not() {
+        for (name, within) in
+            [("example.com", true), ("www.example.com", true), ("a.b.example.com", true), ("notexample.com", false), ("com", false), ("example.com.evil.net", false)]
+        {
+            assert_eq!(domain(name).is_within(&domain("example.com")), within, "{name}");
+        }
+        assert!(!domain("1.2.3.4").is_within(&domain("2.3.4.5")) && domain("127.0.0.1").is_within(&domain("127.0.0.1")));
+    }
+
+    #[test]
+    fn blocked_wins_over_allowed_and_files_have_no_domain() {
+        let filter = DomainFilter { allowed: vec![domain("example.com")], blocked: vec![domain("ads.example.com")] };
+        assert!(filter.admits(Some(&domain("docs.example.com"))));
+        assert!(!filter.admits(Some(&domain("x.ads.example.com"))));
+        assert!(!filter.admits(Some(&domain("example.org"))) && !filter.admits(None));
+        let file = Domain::of(&Url::parse("file:///pages/a.html").unwrap());
+        assert!(file.is_none() && DomainFilter::default().admits(None));
+        assert_eq!(Domain::of(&Url::parse("https://WWW.Example.com/a").unwrap()), Some(domain("www.example.com")));
+    }
+}

@@ -1,0 +1,73 @@
+//! Web search: passages from outside the user's documents, for when those do not help.
+//!
+//! Where the passages come from is the provider's business; the service bounds, filters and marks them. Web text is never
+//! trusted more than it deserves: every passage is marked `ORIGIN_WEB` and graded like any other.
+
+mod actor;
+pub mod backend;
+mod config;
+mod domains;
+mod error;
+mod messages;
+mod service;
+mod validate;
+
+use std::sync::Arc;
+
+use emend_chassis::{ActorOptions, ActorSystem, Front, ServeError, Server, ServiceOptions};
+use emend_proto::FILE_DESCRIPTOR_SET;
+use emend_proto::v1::web_search_service_server::WebSearchServiceServer;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::actor::WebSearchActor;
+use crate::backend::Provider;
+use crate::service::Service;
+
+pub use config::{Options, ProviderKind};
+pub use domains::{Domain, DomainError, DomainFilter};
+pub use error::{LoadError, SearchError};
+
+/// Name of the service in health checks.
+pub const SERVICE_NAME: &str = "emend.v1.WebSearchService";
+
+/// The longest request: a query of 8 KiB and 200 domains of 253 bytes, with room to spare.
+const MAX_REQUEST_BYTES: usize = 256 * 1024;
+
+/// Serves web search on `listener` until `shutdown` is cancelled and the calls in flight are done.
+///
+/// # Errors
+/// [`ServeError`] when the provider cannot be made from the options (a folder that does not exist) or the server fails.
+pub async fn serve(options: Options, listener: TcpListener, shutdown: CancellationToken) -> Result<(), ServeError> {
+    let provider = backend::load(&options).await.map_err(ServeError::start)?;
+    serve_provider(provider, &options.service, listener, shutdown).await
+}
+
+/// Serves web search whose passages come from `provider`; [`serve`] with a provider of one's own.
+///
+/// # Errors
+/// [`ServeError`] when the actor or the server cannot be started.
+pub async fn serve_provider(
+    provider: Arc<dyn Provider>,
+    options: &ServiceOptions,
+    listener: TcpListener,
+    shutdown: CancellationToken,
+) -> Result<(), ServeError> {
+    let system = ActorSystem::start("emend-web-search").map_err(ServeError::start)?;
+    let server = Server::new("emend-web-search", options).descriptors(FILE_DESCRIPTOR_SET);
+    let health = server.health().flag(SERVICE_NAME);
+    let front = Front::start(&system, ActorOptions::new("web-search", options.max_in_flight), health, move |alive| {
+        WebSearchActor::new(Arc::clone(&provider), alive)
+    })
+    .map_err(ServeError::start)?;
+    let service = Service::new(front, options.default_timeout);
+    let served = server
+        .add(WebSearchServiceServer::new(service).max_decoding_message_size(MAX_REQUEST_BYTES))
+        .serve(listener, shutdown)
+        .await;
+    system.stop().await;
+    served
+}
+
+#[cfg(test)]
+mod tests;
