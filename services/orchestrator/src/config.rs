@@ -1,0 +1,130 @@
+//! What the orchestrator can be told.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser};
+use emend_chassis::ServiceOptions;
+
+/// Walks a graph for each question, by calling the retriever, grader, generator, rewriter and web search.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "emend-orchestrator", version)]
+#[command(mut_arg("listen", |arg| arg.default_value("127.0.0.1:50050")))]
+#[command(mut_arg("default_timeout", |arg| arg.default_value("60s")))]
+pub struct Options {
+    #[command(flatten)]
+    #[expect(
+        missing_docs,
+        reason = "a doc comment here would become the help text of the whole program"
+    )]
+    pub service: ServiceOptions,
+
+    #[command(flatten)]
+    #[expect(
+        missing_docs,
+        reason = "a doc comment here would become the help text of the whole program"
+    )]
+    pub services: ServiceUrls,
+
+    /// Graph to walk for a question that names none
+    #[arg(
+        long,
+        env = "EMEND_DEFAULT_GRAPH",
+        value_name = "NAME",
+        default_value = "self-corrective-rag",
+        help_heading = "Graphs"
+    )]
+    pub default_graph: String,
+
+    /// Folder of graph files (*.yaml); one replaces the built-in graph of its name
+    #[arg(long, env = "EMEND_GRAPHS_DIR", value_name = "FOLDER", help_heading = "Graphs")]
+    pub graphs_dir: Option<PathBuf>,
+}
+
+/// Where the other five services are. A name that resolves to several addresses is balanced over all of them.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Services")]
+pub struct ServiceUrls {
+    /// Address of the retriever
+    #[arg(
+        long,
+        env = "EMEND_RETRIEVER_URL",
+        value_name = "URL",
+        default_value = "http://127.0.0.1:50051"
+    )]
+    pub retriever_url: String,
+
+    /// Address of the grader
+    #[arg(
+        long,
+        env = "EMEND_GRADER_URL",
+        value_name = "URL",
+        default_value = "http://127.0.0.1:50052"
+    )]
+    pub grader_url: String,
+
+    /// Address of the generator
+    #[arg(
+        long,
+        env = "EMEND_GENERATOR_URL",
+        value_name = "URL",
+        default_value = "http://127.0.0.1:50053"
+    )]
+    pub generator_url: String,
+
+    /// Address of the rewriter
+    #[arg(
+        long,
+        env = "EMEND_REWRITER_URL",
+        value_name = "URL",
+        default_value = "http://127.0.0.1:50054"
+    )]
+    pub rewriter_url: String,
+
+    /// Address of the web search
+    #[arg(
+        long,
+        env = "EMEND_WEB_SEARCH_URL",
+        value_name = "URL",
+        default_value = "http://127.0.0.1:50055"
+    )]
+    pub web_search_url: String,
+}
+
+impl AsRef<ServiceOptions> for Options {
+    fn as_ref(&self) -> &ServiceOptions {
+        &self.service
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        emend_chassis::config::defaults::<Options>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_those_of_a_laptop() {
+        let options = Options::default();
+        assert_eq!(options.service.listen.to_string(), "127.0.0.1:50050");
+        assert_eq!(options.service.default_timeout.as_secs(), 60);
+        assert_eq!(options.services.grader_url, "http://127.0.0.1:50052");
+        assert_eq!(options.default_graph, "self-corrective-rag");
+    }
+
+    #[test]
+    fn flags_win() {
+        let options = Options::parse_from([
+            "emend-orchestrator",
+            "--listen",
+            "127.0.0.1:1",
+            "--default-graph",
+            "plain-rag",
+        ]);
+        assert_eq!(options.service.listen.port(), 1);
+        assert_eq!(options.default_graph, "plain-rag");
+    }
+}

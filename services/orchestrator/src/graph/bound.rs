@@ -1,0 +1,244 @@
+//! The exact worst case of a graph: the longest and the dearest walk its edges and its recursion limit allow.
+//!
+//! A walk's future depends on where it is, on how often the nodes that conditions count were visited (up to the point
+//! where the condition closes for good), and on how many passages are still to be graded. All such states are
+//! explored step by step, keeping for each the most that any way of reaching it has cost. Costs only grow, so the
+//! largest cost seen is the worst case, and the last step that any state takes is the longest walk.
+
+use std::collections::HashMap;
+
+use super::{
+    FinalizeResponseOutcome, GenerateOutcome, Graph, MAXIMUM_PASSAGES, NodeId, Options, Outcome, RetrieveOutcome,
+    Target, Task, WebResults, WebSearchOutcome,
+};
+
+/// States that are explored before giving up; the graphs that come with this crate need a few thousand.
+const MAXIMUM_STATES: usize = 500_000;
+
+/// The most a walk can cost. Each figure is reached by some walk, not necessarily all by the same one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorstCase {
+    /// Visits of nodes.
+    pub steps: u64,
+    /// Model calls, where each passage is graded by a call of its own.
+    pub model_calls: u64,
+    /// Web searches.
+    pub web_searches: u64,
+}
+
+/// Why there is no worst case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BoundError {
+    /// The conditions count too much at once.
+    #[error("its worst case has more than {MAXIMUM_STATES} states; lower the limits that its conditions compare with")]
+    TooManyStates,
+}
+
+/// Everything a walk's future depends on, about to visit `node`.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct State {
+    node: NodeId,
+    /// Visits by node, each stopped where no condition can tell any more; 0 for nodes that no condition counts.
+    visits: Vec<u32>,
+    /// Passages held that have not been graded.
+    ungraded: u32,
+}
+
+pub(super) fn worst_case(graph: &Graph, options: &Options) -> Result<WorstCase, BoundError> {
+    let recursion_limit = graph
+        .limits()
+        .recursion
+        .map_or(u64::MAX, |limit| u64::from(limit.count(options)));
+    let saturation = saturation(graph, options);
+    let start = State {
+        node: graph.start(),
+        visits: vec![0; saturation.len()],
+        ungraded: 0,
+    };
+
+    let mut worst = WorstCase::default();
+    let mut explored = 0;
+    let mut reached = HashMap::from([(start, WorstCase::default())]);
+    while !reached.is_empty() && worst.steps < recursion_limit {
+        worst.steps += 1;
+        explored += reached.len();
+        if explored > MAXIMUM_STATES {
+            return Err(BoundError::TooManyStates);
+        }
+        let mut next = HashMap::new();
+        for (mut state, spent) in reached {
+            let visited = &mut state.visits[state.node.index()];
+            *visited = saturation[state.node.index()].min(*visited + 1);
+            let node = graph.node(state.node);
+            for (outcome, route) in node.routes() {
+                let cost = cost(node.task(), outcome, state.ungraded, options);
+                let spent = WorstCase {
+                    steps: worst.steps,
+                    model_calls: spent.model_calls + cost.model_calls,
+                    web_searches: spent.web_searches + cost.web_searches,
+                };
+                worst = worst.max(spent);
+                if let (_, Target::Node(node)) = route.choose(&state.visits, options) {
+                    let state = State {
+                        node,
+                        visits: state.visits.clone(),
+                        ungraded: cost.ungraded,
+                    };
+                    let known: &mut WorstCase = next.entry(state).or_default();
+                    *known = known.max(spent);
+                }
+            }
+        }
+        reached = next;
+    }
+    Ok(worst)
+}
+
+impl WorstCase {
+    /// The larger of each figure.
+    fn max(self, other: WorstCase) -> WorstCase {
+        WorstCase {
+            steps: self.steps.max(other.steps),
+            model_calls: self.model_calls.max(other.model_calls),
+            web_searches: self.web_searches.max(other.web_searches),
+        }
+    }
+}
+
+/// For each node, the number of visits from which every condition that counts it is closed.
+fn saturation(graph: &Graph, options: &Options) -> Vec<u32> {
+    let mut saturation = vec![0; graph.nodes().len()];
+    for (_, node) in graph.nodes() {
+        for (condition, _) in node.routes().flat_map(|(_, route)| route.edges()) {
+            if let Some(condition) = condition {
+                let most = &mut saturation[condition.counted().index()];
+                *most = condition.closes_at(options).max(*most);
+            }
+        }
+    }
+    saturation
+}
+
+/// What one visit costs, and how many passages are ungraded after it.
+struct Cost {
+    model_calls: u64,
+    web_searches: u64,
+    ungraded: u32,
+}
+
+fn cost(task: Task, outcome: Outcome, ungraded: u32, options: &Options) -> Cost {
+    let calls = |model_calls| Cost {
+        model_calls,
+        web_searches: 0,
+        ungraded,
+    };
+    match task {
+        Task::Retrieve { top_k } => Cost {
+            ungraded: if outcome == RetrieveOutcome::Passages.into() {
+                top_k.count(options).min(MAXIMUM_PASSAGES)
+            } else if outcome == RetrieveOutcome::NoPassages.into() {
+                0
+            } else {
+                ungraded
+            },
+            ..calls(0)
+        },
+        Task::GradeDocuments { .. } => Cost {
+            ungraded: 0,
+            ..calls(u64::from(ungraded))
+        },
+        Task::WebSearch { results } => {
+            let (WebResults::Exactly(most) | WebResults::FillTo(most)) = results;
+            let found = if outcome == WebSearchOutcome::Results.into() {
+                most.count(options)
+            } else {
+                0
+            };
+            Cost {
+                model_calls: 0,
+                web_searches: 1,
+                ungraded: (ungraded + found).min(MAXIMUM_PASSAGES),
+            }
+        }
+        Task::Generate if outcome == GenerateOutcome::NoDocuments.into() => calls(0),
+        Task::Rewrite { .. } | Task::Generate | Task::GenerateWithoutDocuments => calls(1),
+        Task::GradeGeneration { .. } => calls(2),
+        Task::FinalizeResponse => {
+            debug_assert!(outcome.action() == Outcome::from(FinalizeResponseOutcome::Verified).action());
+            calls(0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{catalog::builtin, graph::Graph};
+
+    fn defaults(graph: &Graph) -> super::Options {
+        super::Options::defaults(graph.options())
+    }
+
+    #[test]
+    fn r1_the_worst_case_of_self_rag_is_the_formula() {
+        let graph = builtin("self-rag");
+        for c in 0..=5u32 {
+            for r in 0..=5u32 {
+                for k in [1u32, 4] {
+                    let options = defaults(&graph)
+                        .with(&graph, "max_count", c.into())
+                        .with(&graph, "max_retries", r.into())
+                        .with(&graph, "top_k", k.into());
+                    let worst = graph.worst_case(&options).unwrap();
+                    let (c, r, k) = (u64::from(c), u64::from(r), u64::from(k));
+                    assert_eq!(worst.steps, 3 * c + 5 * r + 4, "C={c} R={r}");
+                    assert_eq!(
+                        worst.model_calls,
+                        k * (1 + c + r) + (c + r) + 3 * (r + 1),
+                        "C={c} R={r} k={k}"
+                    );
+                    assert_eq!(worst.web_searches, 0);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn r1_the_recursion_limit_caps_the_worst_case() {
+        let graph = builtin("self-rag");
+        let options = defaults(&graph).with(&graph, "recursion_limit", 10.0);
+        assert_eq!(graph.worst_case(&options).unwrap().steps, 10);
+    }
+
+    #[test]
+    fn the_defaults_of_self_rag_cost_28_steps_and_46_model_calls() {
+        let graph = builtin("self-rag");
+        let worst = graph.worst_case(&defaults(&graph)).unwrap();
+        assert_eq!((worst.steps, worst.model_calls), (28, 46));
+    }
+
+    #[test]
+    fn plain_rag_costs_two_steps_and_one_model_call() {
+        let graph = builtin("plain-rag");
+        let worst = graph.worst_case(&defaults(&graph)).unwrap();
+        assert_eq!((worst.steps, worst.model_calls), (2, 1));
+    }
+
+    #[test]
+    fn web_results_are_graded_once_and_local_passages_are_not_graded_again() {
+        let graph = builtin("corrective-rag-binary");
+        let options = defaults(&graph).with(&graph, "top_k", 4.0);
+        let worst = graph.worst_case(&options).unwrap();
+        // 4 local grades, 1 rewrite, 4 web grades, 1 generation, 2 grades of the answer.
+        assert_eq!((worst.model_calls, worst.web_searches), (12, 1));
+    }
+
+    #[test]
+    fn the_web_is_searched_at_most_as_often_as_the_option_says() {
+        let graph = builtin("self-corrective-rag");
+        for searches in [0.0, 1.0] {
+            let options = defaults(&graph).with(&graph, "web_fallback", searches);
+            let worst = graph.worst_case(&options).unwrap();
+            assert_eq!(worst.web_searches, searches as u64);
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! What only the whole graph shows: reachability, ways to the end, cycles, options, the budget (R1).
+
+use super::{
+    Condition, Finding, Graph, MAXIMUM_PASSAGES, MAXIMUM_WEB_RESULTS, NodeId, Options, Target, Task, Value, WebResults,
+};
+
+/// Everything that keeps a graph from being walked; empty when it can be.
+pub(super) fn check(graph: &Graph) -> Vec<Finding> {
+    let mut findings = unreachable(graph);
+    findings.extend(no_way_to_finish(graph));
+    findings.extend(unread_options(graph));
+    findings.extend(out_of_range(graph));
+    if graph.limits.recursion.is_none() {
+        findings.extend(unbounded_cycles(graph));
+    }
+    if findings.is_empty() {
+        findings.extend(over_budget(graph));
+    }
+    findings.sort_by_key(|finding| finding.line);
+    findings
+}
+
+/// Edges between nodes; those to the end are left out.
+fn edges(graph: &Graph) -> impl Iterator<Item = (NodeId, Option<&Condition>, NodeId)> {
+    graph.nodes().flat_map(|(from, node)| {
+        node.routes()
+            .flat_map(|(_, route)| route.edges())
+            .filter_map(move |(condition, target)| match target {
+                Target::Node(to) => Some((from, condition, to)),
+                Target::Finish(_) => None,
+            })
+    })
+}
+
+/// Grows a set of nodes along `steps` until it no longer changes.
+fn closure(mut reached: Vec<bool>, steps: &[(NodeId, NodeId)]) -> Vec<bool> {
+    loop {
+        let mut grew = false;
+        for (from, to) in steps {
+            if reached[from.0] && !reached[to.0] {
+                reached[to.0] = true;
+                grew = true;
+            }
+        }
+        if !grew {
+            return reached;
+        }
+    }
+}
+
+fn unreachable(graph: &Graph) -> Vec<Finding> {
+    let steps: Vec<_> = edges(graph).map(|(from, _, to)| (from, to)).collect();
+    let starts = graph.nodes().map(|(id, _)| id == graph.start).collect();
+    let reached = closure(starts, &steps);
+    findings_for(graph, &reached, |_| {
+        format!(
+            "cannot be reached from `{}`; add an edge to it or remove it",
+            graph.node(graph.start).name
+        )
+    })
+}
+
+fn no_way_to_finish(graph: &Graph) -> Vec<Finding> {
+    let backwards: Vec<_> = edges(graph).map(|(from, _, to)| (to, from)).collect();
+    let last = graph
+        .nodes()
+        .map(|(_, node)| {
+            node.routes()
+                .flat_map(|(_, route)| route.edges())
+                .any(|(_, target)| matches!(target, Target::Finish(_)))
+        })
+        .collect();
+    let reaching = closure(last, &backwards);
+    findings_for(graph, &reaching, |_| {
+        "no way leads from it to the end; add an edge to `finish(STATUS)`".to_owned()
+    })
+}
+
+/// One finding for each node that is not `fine`.
+fn findings_for(graph: &Graph, fine: &[bool], message: impl Fn(NodeId) -> String) -> Vec<Finding> {
+    graph
+        .nodes()
+        .filter(|(id, _)| !fine[id.0])
+        .map(|(id, node)| Finding::node(node.line, &node.name, message(id)))
+        .collect()
+}
+
+fn unread_options(graph: &Graph) -> Vec<Finding> {
+    let conditions = graph
+        .nodes()
+        .flat_map(|(_, node)| node.routes())
+        .flat_map(|(_, route)| route.edges())
+        .filter_map(|(condition, _)| Some(condition?.limit));
+    let limits = [graph.limits.recursion, graph.limits.model_calls];
+    let read: Vec<Value> = settings(graph)
+        .map(|setting| setting.value)
+        .chain(conditions)
+        .chain(limits.into_iter().flatten())
+        .collect();
+    graph
+        .options
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| !read.contains(&Value::Option(super::OptionId(*index))))
+        .map(|(_, option)| {
+            Finding::file(
+                option.line,
+                format!(
+                    "nothing reads option `{}`; use it in a condition, a setting or a limit, or remove it",
+                    option.name
+                ),
+            )
+        })
+        .collect()
+}
+
+/// A number that a node hands to a service.
+struct Setting<'a> {
+    node: &'a super::Node,
+    name: &'static str,
+    value: Value,
+    largest: u32,
+}
+
+fn settings(graph: &Graph) -> impl Iterator<Item = Setting<'_>> {
+    graph.nodes().filter_map(|(_, node)| {
+        let (name, value, largest) = match node.task {
+            Task::Retrieve { top_k } => ("top_k", top_k, MAXIMUM_PASSAGES),
+            Task::WebSearch {
+                results: WebResults::Exactly(most),
+            } => ("max_results", most, MAXIMUM_WEB_RESULTS),
+            Task::WebSearch {
+                results: WebResults::FillTo(most),
+            } => ("fill_to", most, MAXIMUM_PASSAGES),
+            _ => return None,
+        };
+        Some(Setting {
+            node,
+            name,
+            value,
+            largest,
+        })
+    })
+}
+
+fn out_of_range(graph: &Graph) -> Vec<Finding> {
+    let range = |value: Value| match value {
+        Value::Fixed(number) => (f64::from(number), f64::from(number)),
+        Value::Option(id) => (graph.options[id.0].minimum, graph.options[id.0].maximum),
+    };
+    let mut findings: Vec<_> = settings(graph)
+        .filter_map(
+            |Setting {
+                 node,
+                 name,
+                 value,
+                 largest,
+             }| {
+                let (minimum, maximum) = range(value);
+                (minimum < 1.0 || maximum > f64::from(largest)).then(|| {
+                    Finding::node(
+                        node.line,
+                        &node.name,
+                        format!("`{name}` can be {minimum} to {maximum}; it must stay within 1 to {largest}"),
+                    )
+                })
+            },
+        )
+        .collect();
+    if graph.limits.recursion.is_some_and(|limit| range(limit).0 < 1.0) {
+        findings.push(Finding::file(0, "`recursion` can be 0; a walk needs at least one step"));
+    }
+    findings
+}
+
+/// Cycles that a walk could go round for ever. An edge of a cycle bounds it when its condition counts a node of the
+/// cycle: each round brings it nearer to closing. So edges that bound the cycle they are on are taken out until none
+/// is left; a cycle that is still there has nothing that closes.
+fn unbounded_cycles(graph: &Graph) -> Option<Finding> {
+    let mut open: Vec<_> = edges(graph).collect();
+    loop {
+        let steps: Vec<_> = open.iter().map(|(from, _, to)| (*from, *to)).collect();
+        let reach: Vec<Vec<bool>> = graph
+            .nodes()
+            .map(|(id, _)| {
+                let mut first = vec![false; graph.nodes.len()];
+                for (from, to) in &steps {
+                    first[to.0] |= *from == id;
+                }
+                closure(first, &steps)
+            })
+            .collect();
+        let share_a_cycle = |a: NodeId, b: NodeId| reach[a.0][b.0] && reach[b.0][a.0];
+        let before = open.len();
+        open.retain(|(from, condition, to)| {
+            share_a_cycle(*from, *to) && !condition.is_some_and(|condition| share_a_cycle(*from, condition.counted))
+        });
+        if open.len() < before {
+            continue;
+        }
+        let (first, _, _) = open.first()?;
+        let cycle: Vec<_> = graph
+            .nodes()
+            .filter(|(id, _)| share_a_cycle(*first, *id))
+            .map(|(_, node)| format!("`{}`", node.name))
+            .collect();
+        let node = graph.node(*first);
+        return Some(Finding::node(
+            node.line,
+            &node.name,
+            format!(
+                "nothing bounds the cycle of {}; give one of its edges `while: visits(NODE) <= LIMIT` with a node of \
+                 the cycle, or set `limits.recursion`",
+                cycle.join(", ")
+            ),
+        ));
+    }
+}
+
+fn over_budget(graph: &Graph) -> Option<Finding> {
+    let defaults = Options::defaults(&graph.options);
+    let problem = match graph.worst_case(&defaults) {
+        Ok(_) => budget_problem(graph, &defaults)?,
+        Err(error) => error.to_string(),
+    };
+    Some(Finding::file(0, problem))
+}
+
+/// Why the worst case with these options is above the budget of the graph, if it has one and it is.
+pub(super) fn budget_problem(graph: &Graph, options: &Options) -> Option<String> {
+    let budget = u64::from(graph.limits.model_calls?.count(options));
+    let worst = match graph.worst_case(options) {
+        Ok(worst) => worst,
+        Err(error) => return Some(error.to_string()),
+    };
+    (worst.model_calls > budget).then(|| {
+        format!(
+            "the worst case is {} model calls, above the budget of {budget}; lower the options or raise \
+             `limits.model_calls`",
+            worst.model_calls
+        )
+    })
+}
+
+#[cfg(test)]
+#[path = "check_tests.rs"]
+mod tests;

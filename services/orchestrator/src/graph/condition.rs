@@ -1,0 +1,143 @@
+//! Conditions of edges: `visits(generate) <= max_retries`.
+
+use std::fmt;
+
+use super::{NodeId, OptionSpec, Options, Value};
+
+/// Open while a node has been visited few enough times. Visits only grow, so a condition closes for good.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    pub(super) counted: NodeId,
+    pub(super) comparison: Comparison,
+    pub(super) limit: Value,
+    pub(super) text: String,
+}
+
+/// How visits and the limit compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// `<`
+    Below,
+    /// `<=`
+    AtMost,
+}
+
+impl Condition {
+    /// The node whose visits it counts.
+    pub fn counted(&self) -> NodeId {
+        self.counted
+    }
+
+    /// Whether the edge is open after these visits, indexed by node.
+    pub fn is_open(&self, visits: &[u32], options: &Options) -> bool {
+        visits[self.counted.0] < self.closes_at(options)
+    }
+
+    /// Visits from which it is closed.
+    pub(super) fn closes_at(&self, options: &Options) -> u32 {
+        let limit = self.limit.count(options);
+        match self.comparison {
+            Comparison::Below => limit,
+            Comparison::AtMost => limit.saturating_add(1),
+        }
+    }
+}
+
+impl fmt::Display for Condition {
+    /// As the graph file words it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// The parts of a condition, before its names are looked up.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Words<'a> {
+    pub(super) counted: &'a str,
+    pub(super) comparison: Comparison,
+    pub(super) limit: &'a str,
+}
+
+impl<'a> Words<'a> {
+    /// Splits `visits(NODE) < LIMIT` or `visits(NODE) <= LIMIT`.
+    pub(super) fn parse(text: &'a str) -> Option<Words<'a>> {
+        let (counted, rest) = text.trim().strip_prefix("visits(")?.split_once(')')?;
+        let rest = rest.trim_start().strip_prefix('<')?;
+        let (comparison, limit) = match rest.strip_prefix('=') {
+            Some(limit) => (Comparison::AtMost, limit),
+            None => (Comparison::Below, rest),
+        };
+        let (counted, limit) = (counted.trim(), limit.trim());
+        let is_word = |word: &str| !word.is_empty() && !word.contains(char::is_whitespace);
+        (is_word(counted) && is_word(limit)).then_some(Words {
+            counted,
+            comparison,
+            limit,
+        })
+    }
+}
+
+/// A number written out, or the name of an option.
+pub(super) fn value(text: &str, options: &[OptionSpec]) -> Option<Value> {
+    if let Ok(number) = text.parse::<u32>() {
+        return (number <= super::MAXIMUM_COUNT).then_some(Value::Fixed(number));
+    }
+    options
+        .iter()
+        .position(|option| option.name == text)
+        .map(|index| Value::Option(super::OptionId(index)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_comparisons_parse_with_any_spacing() {
+        for text in ["visits(generate) <= max_retries", " visits( generate )<=max_retries "] {
+            assert_eq!(
+                Words::parse(text),
+                Some(Words {
+                    counted: "generate",
+                    comparison: Comparison::AtMost,
+                    limit: "max_retries"
+                })
+            );
+        }
+        assert_eq!(
+            Words::parse("visits(web_search) < 1").unwrap().comparison,
+            Comparison::Below
+        );
+    }
+
+    #[test]
+    fn anything_else_is_no_condition() {
+        for text in [
+            "",
+            "visits(generate)",
+            "visits(generate) > 3",
+            "visits(generate) <= ",
+            "visits() < 3",
+            "visits(generate < 3",
+            "retries < 3",
+            "visits(a) < 3 or true",
+        ] {
+            assert_eq!(Words::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn at_most_closes_one_visit_after_below() {
+        let condition = |comparison| Condition {
+            counted: NodeId(0),
+            comparison,
+            limit: Value::Fixed(3),
+            text: String::new(),
+        };
+        let options = Options::defaults(&[]);
+        assert!(condition(Comparison::AtMost).is_open(&[3], &options));
+        assert!(!condition(Comparison::AtMost).is_open(&[4], &options));
+        assert!(condition(Comparison::Below).is_open(&[2], &options));
+        assert!(!condition(Comparison::Below).is_open(&[3], &options));
+    }
+}

@@ -1,0 +1,150 @@
+//! The YAML of a graph file as it is written, before names are looked up. Every value knows its line.
+
+use std::{fmt, marker::PhantomData};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{IntoDeserializer, MapAccess, SeqAccess, Visitor, value::SeqAccessDeserializer},
+};
+use serde_saphyr::Spanned;
+
+use super::finding::Finding;
+
+/// A whole graph file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GraphFile {
+    pub(super) name: Spanned<String>,
+    pub(super) description: String,
+    #[serde(default)]
+    pub(super) options: Entries<OptionFile>,
+    #[serde(default)]
+    pub(super) limits: LimitsFile,
+    pub(super) start: Spanned<String>,
+    pub(super) nodes: Entries<NodeFile>,
+    pub(super) edges: Entries<Entries<RouteFile>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OptionFile {
+    pub(super) description: String,
+    pub(super) default: f64,
+    pub(super) min: f64,
+    pub(super) max: f64,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LimitsFile {
+    pub(super) recursion: Option<Spanned<String>>,
+    pub(super) at_limit: Option<Spanned<String>>,
+    pub(super) model_calls: Option<Spanned<String>>,
+}
+
+/// A node with every setting that any action reads; which ones its own action reads is checked when it is loaded.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NodeFile {
+    pub(super) action: Spanned<String>,
+    pub(super) top_k: Option<Spanned<String>>,
+    pub(super) ungraded: Option<Spanned<String>>,
+    pub(super) purpose: Option<Spanned<String>>,
+    pub(super) max_results: Option<Spanned<String>>,
+    pub(super) fill_to: Option<Spanned<String>>,
+    pub(super) support: Option<Spanned<String>>,
+}
+
+/// The edges of one outcome: a target, or a list of edges.
+#[derive(Debug)]
+pub(super) enum RouteFile {
+    To(String),
+    FirstOpen(Vec<EdgeFile>),
+}
+
+/// `{to, while}`, or `{else}` at the end of the list.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EdgeFile {
+    pub(super) to: Option<Spanned<String>>,
+    #[serde(rename = "while")]
+    pub(super) condition: Option<Spanned<String>>,
+    #[serde(rename = "else")]
+    pub(super) otherwise: Option<Spanned<String>>,
+}
+
+/// A mapping in the order of the file.
+#[derive(Debug)]
+pub(super) struct Entries<T>(pub(super) Vec<(String, Spanned<T>)>);
+
+impl<T> Default for Entries<T> {
+    fn default() -> Self {
+        Entries(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Entries<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct EntriesVisitor<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for EntriesVisitor<T> {
+            type Value = Entries<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a mapping of names")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries<T>, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(Entries(entries))
+            }
+
+            fn visit_unit<E>(self) -> Result<Entries<T>, E> {
+                Ok(Entries::default())
+            }
+        }
+
+        deserializer.deserialize_map(EntriesVisitor(PhantomData))
+    }
+}
+
+impl<'de> Deserialize<'de> for RouteFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct RouteVisitor;
+
+        impl<'de> Visitor<'de> for RouteVisitor {
+            type Value = RouteFile;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a node, `finish(STATUS)`, or a list of edges")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, target: &str) -> Result<RouteFile, E> {
+                String::deserialize(target.into_deserializer()).map(RouteFile::To)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, edges: A) -> Result<RouteFile, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(edges)).map(RouteFile::FirstOpen)
+            }
+        }
+
+        deserializer.deserialize_any(RouteVisitor)
+    }
+}
+
+/// Reads the YAML; an error is one finding with its line.
+pub(super) fn read(yaml: &str) -> Result<GraphFile, Finding> {
+    let options = serde_saphyr::options! { with_snippet: false };
+    serde_saphyr::from_str_with_options(yaml, options).map_err(|error| {
+        let line = error.location().map_or(0, |location| location.line());
+        Finding::file(u32::try_from(line).unwrap_or(0), error.to_string())
+    })
+}
+
+/// The line a value stands on.
+pub(super) fn line<T>(value: &Spanned<T>) -> u32 {
+    u32::try_from(value.referenced.line()).unwrap_or(0)
+}

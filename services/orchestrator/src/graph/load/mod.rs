@@ -1,0 +1,176 @@
+//! From the file's words to a graph: looks every name up and says what it does not know.
+
+mod names;
+mod node;
+mod route;
+
+use std::sync::Arc;
+
+use serde_saphyr::Spanned;
+
+use super::{
+    DEFAULT_RECURSION_LIMIT, FinishStatus, Graph, Limits, MAXIMUM_COUNT, OptionSpec, Value,
+    file::{Entries, GraphFile, LimitsFile, OptionFile, RouteFile, line, read},
+    finding::Finding,
+};
+
+/// Reads a graph. What it returns is not checked yet for what only the whole shows.
+pub(in crate::graph) fn load(yaml: &str) -> Result<Graph, Vec<Finding>> {
+    let file = read(yaml).map_err(|finding| vec![finding])?;
+    Loader::default().graph(file, yaml)
+}
+
+#[derive(Default)]
+struct Loader {
+    options: Vec<OptionSpec>,
+    nodes: Vec<String>,
+    findings: Vec<Finding>,
+}
+
+impl Loader {
+    fn graph(mut self, file: GraphFile, yaml: &str) -> Result<Graph, Vec<Finding>> {
+        if let Some(problem) = name_problem(&file.name.value, '-') {
+            self.file_finding(line(&file.name), format!("name `{}` {problem}", file.name.value));
+        }
+        for (name, option) in file.options.0 {
+            self.option(name, &option);
+        }
+        for (name, node) in &file.nodes.0 {
+            if let Some(problem) = name_problem(name, '_') {
+                self.findings
+                    .push(Finding::node(line(node), name, format!("its name {problem}")));
+            } else if name == "finish" {
+                self.findings.push(Finding::node(
+                    line(node),
+                    name,
+                    "`finish` is the end and cannot be a node",
+                ));
+            }
+        }
+        self.nodes = file.nodes.0.iter().map(|(name, _)| name.clone()).collect();
+
+        let limits = self.limits(&file.limits);
+        let start = self.node_id(line(&file.start), None, &file.start.value);
+        let mut edges = self.edges_by_node(file.edges);
+        let nodes: Vec<_> = file
+            .nodes
+            .0
+            .into_iter()
+            .zip(&mut edges)
+            .map(|((name, node), edges)| self.node(name, &node, edges.take()))
+            .collect();
+
+        if !self.findings.is_empty() {
+            self.findings.sort_by_key(|finding| finding.line);
+            return Err(self.findings);
+        }
+        let (Some(limits), Some(start), Some(nodes)) = (limits, start, nodes.into_iter().collect()) else {
+            return Err(vec![Finding::file(0, "the file could not be read")]);
+        };
+        Ok(Graph {
+            name: file.name.value,
+            description: file.description.trim().to_owned(),
+            options: self.options,
+            limits,
+            start,
+            nodes,
+            source: Arc::from(yaml),
+        })
+    }
+
+    fn option(&mut self, name: String, option: &Spanned<OptionFile>) {
+        let at = line(option);
+        let OptionFile {
+            description,
+            default,
+            min,
+            max,
+        } = &option.value;
+        if let Some(problem) = name_problem(&name, '_') {
+            self.file_finding(at, format!("option `{name}`: its name {problem}"));
+        }
+        let whole = [default, min, max].iter().all(|number| number.fract() == 0.0);
+        let in_order = 0.0 <= *min && min <= default && default <= max && *max <= f64::from(MAXIMUM_COUNT);
+        if !whole || !in_order {
+            self.file_finding(
+                at,
+                format!(
+                    "option `{name}`: expected whole numbers with 0 <= min <= default <= max <= {MAXIMUM_COUNT}, \
+                     found min {min}, default {default}, max {max}"
+                ),
+            );
+        }
+        self.options.push(OptionSpec {
+            name,
+            description: description.trim().to_owned(),
+            default: *default,
+            minimum: *min,
+            maximum: *max,
+            line: at,
+        });
+    }
+
+    fn limits(&mut self, file: &LimitsFile) -> Option<Limits> {
+        let recursion = match &file.recursion {
+            None => Some(Some(Value::Fixed(DEFAULT_RECURSION_LIMIT))),
+            Some(word) if word.value == "none" => Some(None),
+            Some(word) => self.value(None, "recursion", word).map(Some),
+        };
+        let at_limit = match &file.at_limit {
+            None => Some(FinishStatus::Unverified),
+            Some(word) => self.word(
+                None,
+                "at_limit",
+                word,
+                &[
+                    ("unverified", FinishStatus::Unverified),
+                    ("abstained", FinishStatus::Abstained),
+                ],
+            ),
+        };
+        let model_calls = match &file.model_calls {
+            None => Some(None),
+            Some(word) => self.value(None, "model_calls", word).map(Some),
+        };
+        Some(Limits {
+            recursion: recursion?,
+            at_limit: at_limit?,
+            model_calls: model_calls?,
+        })
+    }
+
+    /// The edges of each node, in the order of the nodes.
+    fn edges_by_node(&mut self, edges: Entries<Entries<RouteFile>>) -> Vec<Option<Spanned<Entries<RouteFile>>>> {
+        let mut by_node: Vec<_> = self.nodes.iter().map(|_| None).collect();
+        for (name, routes) in edges.0 {
+            if let Some(id) = self.node_id(line(&routes), None, &name) {
+                by_node[id.0] = Some(routes);
+            }
+        }
+        by_node
+    }
+
+    fn file_finding(&mut self, at: u32, message: String) {
+        self.findings.push(Finding::file(at, message));
+    }
+}
+
+/// Why a name cannot be used: names go into YAML, URLs, span names and Mermaid as they are.
+fn name_problem(name: &str, separator: char) -> Option<String> {
+    let starts = name.starts_with(|c: char| c.is_ascii_lowercase());
+    let rest = name
+        .chars()
+        .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == separator);
+    let fits = starts && rest && name.len() <= 64;
+    (!fits).then(|| format!("must be 1 to 64 of a-z, 0-9 and `{separator}`, beginning with a letter"))
+}
+
+/// Names as a person lists them.
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    if names.is_empty() {
+        "none".to_owned()
+    } else {
+        names.join(", ")
+    }
+}

@@ -1,0 +1,136 @@
+//! Options of a graph: declared in its file, overridden by a question, each within a declared range.
+
+use std::collections::BTreeMap;
+
+use super::nearest;
+
+/// Place of an option in its graph's list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct OptionId(pub(super) usize);
+
+/// One option as the graph file declares it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OptionSpec {
+    /// What graph files and questions call it.
+    pub name: String,
+    /// What it does, one line.
+    pub description: String,
+    /// The value in force unless a question says otherwise.
+    pub default: f64,
+    /// Smallest value allowed.
+    pub minimum: f64,
+    /// Largest value allowed.
+    pub maximum: f64,
+    /// Line of its declaration in the file, from 1.
+    pub line: u32,
+}
+
+/// A number in a graph: written out, or an option's value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// Written out.
+    Fixed(u32),
+    /// The value of an option.
+    Option(OptionId),
+}
+
+impl Value {
+    /// The number for these options. Options that are read as counts are checked to be whole when a graph is loaded
+    /// and when a question overrides them.
+    pub fn count(self, options: &Options) -> u32 {
+        match self {
+            Value::Fixed(count) => count,
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "every option is whole and within 0..=MAXIMUM_COUNT"
+            )]
+            Value::Option(id) => options.0[id.0] as u32,
+        }
+    }
+}
+
+/// The options in force for one walk, one value for each the graph declares.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options(Vec<f64>);
+
+/// What is wrong with one override.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidOption {
+    /// The option as the question names it.
+    pub name: String,
+    /// What is wrong and what is allowed.
+    pub problem: String,
+}
+
+impl Options {
+    /// The declared defaults.
+    pub fn defaults(specs: &[OptionSpec]) -> Options {
+        Options(specs.iter().map(|spec| spec.default).collect())
+    }
+
+    /// The defaults with a question's overrides, or everything that is wrong with the overrides (R17).
+    pub fn resolve<'a>(
+        specs: &[OptionSpec],
+        overrides: impl IntoIterator<Item = (&'a String, &'a f64)>,
+    ) -> Result<Options, Vec<InvalidOption>> {
+        let mut options = Options::defaults(specs);
+        let mut problems = BTreeMap::new();
+        for (name, &value) in overrides {
+            match specs.iter().position(|spec| spec.name == *name) {
+                Some(index) => match specs[index].problem_with(value) {
+                    None => options.0[index] = value,
+                    Some(problem) => drop(problems.insert(name.clone(), problem)),
+                },
+                None => drop(problems.insert(name.clone(), unknown(specs, name))),
+            }
+        }
+        if problems.is_empty() {
+            return Ok(options);
+        }
+        Err(problems
+            .into_iter()
+            .map(|(name, problem)| InvalidOption { name, problem })
+            .collect())
+    }
+
+    /// Each option's name and value.
+    pub fn named<'a>(&'a self, specs: &'a [OptionSpec]) -> impl Iterator<Item = (&'a str, f64)> {
+        specs
+            .iter()
+            .zip(&self.0)
+            .map(|(spec, &value)| (spec.name.as_str(), value))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn with(mut self, graph: &super::Graph, name: &str, value: f64) -> Options {
+        let index = graph.options().iter().position(|spec| spec.name == name).unwrap();
+        self.0[index] = value;
+        self
+    }
+}
+
+impl OptionSpec {
+    /// Why `value` is not allowed, if it is not.
+    fn problem_with(&self, value: f64) -> Option<String> {
+        let OptionSpec { minimum, maximum, .. } = self;
+        if !(*minimum..=*maximum).contains(&value) {
+            Some(format!("{value} is outside {minimum} to {maximum}"))
+        } else if value.fract() != 0.0 {
+            Some(format!(
+                "{value} is not whole; give a whole number from {minimum} to {maximum}"
+            ))
+        } else {
+            None
+        }
+    }
+}
+
+fn unknown(specs: &[OptionSpec], name: &str) -> String {
+    let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+    let hint = nearest::did_you_mean(name, names.iter().copied());
+    if names.is_empty() {
+        return "unknown option; this graph has none".to_owned();
+    }
+    format!("unknown option{hint}; the options are {}", names.join(", "))
+}

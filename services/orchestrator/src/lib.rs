@@ -1,0 +1,72 @@
+//! The orchestrator: walks a graph for a question by calling the other five services.
+//!
+//! [`graph`] is what can be walked, proven to end before it is; [`walk`] is the walking; the rest makes a gRPC service
+//! of them.
+#![warn(missing_docs)]
+
+pub mod actor;
+pub mod catalog;
+mod config;
+mod error;
+pub mod graph;
+pub mod mermaid;
+pub mod messages;
+mod service;
+#[cfg(test)]
+mod service_tests;
+pub mod walk;
+
+use std::sync::Arc;
+
+use emend_chassis::{ActorOptions, ActorSystem, Front, ServeError, Server};
+use emend_proto::v1::orchestrator_service_server::OrchestratorServiceServer;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    actor::{WalkServices, WalksActor},
+    catalog::Catalog,
+    walk::{GrpcServices, WalkMetrics},
+};
+pub use crate::{
+    config::{Options, ServiceUrls},
+    error::StartError,
+    service::Orchestrator,
+};
+
+/// Name of the service, as health reports it.
+pub const SERVICE: &str = "emend.v1.OrchestratorService";
+
+/// Serves until `shutdown` is cancelled and the walks in flight have ended.
+///
+/// # Errors
+/// [`ServeError`] when a graph is wrong, an address is none, or the server fails.
+pub async fn serve(options: Options, listener: TcpListener, shutdown: CancellationToken) -> Result<(), ServeError> {
+    let catalog =
+        Catalog::load(options.graphs_dir.as_deref()).map_err(|error| ServeError::start(StartError::from(error)))?;
+    catalog
+        .get(&options.default_graph)
+        .map_err(|unknown| ServeError::start(StartError::DefaultGraph(unknown)))?;
+    let services = GrpcServices::new(&options.services).map_err(|error| ServeError::start(StartError::from(error)))?;
+    let services = WalkServices(Arc::new(services));
+
+    let system = ActorSystem::start("emend-walks").map_err(|error| ServeError::start(StartError::from(error)))?;
+    let server = Server::new("emend-orchestrator", &options.service);
+    let metrics = WalkMetrics::default();
+    let walks = Front::start(
+        &system,
+        ActorOptions::new("orchestrator", options.service.max_in_flight),
+        server.health().flag(SERVICE),
+        move |alive| WalksActor::new(services.clone(), metrics.clone(), alive),
+    )
+    .map_err(|error| ServeError::start(StartError::from(error)))?;
+
+    let orchestrator = Orchestrator::new(catalog, &options.default_graph, options.service.default_timeout, walks);
+    let served = server
+        .descriptors(emend_proto::FILE_DESCRIPTOR_SET)
+        .add(OrchestratorServiceServer::new(orchestrator))
+        .serve(listener, shutdown)
+        .await;
+    system.stop().await;
+    served
+}

@@ -1,0 +1,26 @@
+//! Settles on the best answer so far.
+
+use super::{Desk, Report};
+use crate::{graph::FinalizeResponseOutcome, walk::state::Verdict};
+
+pub(super) fn run(desk: &Desk<'_>) -> (FinalizeResponseOutcome, Report) {
+    let state = &desk.state;
+    if state.abstained.is_some() {
+        // A generator that found no answer in more evidence than before takes back what it said (R8).
+        return (
+            FinalizeResponseOutcome::NoAnswer,
+            Report::of("the generator found no answer in the evidence"),
+        );
+    }
+    match state.best() {
+        None => (FinalizeResponseOutcome::NoAnswer, Report::of("there is no answer")),
+        Some(best) if best.verdict == Verdict::Passed => (
+            FinalizeResponseOutcome::Verified,
+            Report::of(format!("generation {} passed", best.number)),
+        ),
+        Some(best) => (
+            FinalizeResponseOutcome::Unverified,
+            Report::of(format!("generation {} is the best so far", best.number)),
+        ),
+    }
+}

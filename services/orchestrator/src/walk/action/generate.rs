@@ -1,0 +1,179 @@
+//! Writes an answer from the passages held, and hands its text on while it is written.
+
+use std::{collections::HashSet, sync::Arc};
+
+use emend_chassis::Code;
+use emend_proto::v1::{
+    FinishReason, GenerateFinished, GenerateRequest, GradedPassage, Sentence, generate_response::Event,
+};
+use futures::StreamExt as _;
+
+use super::{Desk, Ended, Report};
+use crate::{
+    graph::GenerateOutcome,
+    walk::{
+        deadline::Share,
+        error::WalkError,
+        services::{Dependency, Failure},
+        state::{Attempt, Verdict, same_passages},
+    },
+};
+
+/// Most unsupported sentences fed back; the latest are sent.
+const MOST_UNSUPPORTED: usize = 50;
+/// How much the temperature rises with each further attempt at the same passages, and where it stops (R3).
+const TEMPERATURE_STEP: f64 = 0.3;
+const HIGHEST_TEMPERATURE: f64 = 1.0;
+
+pub(super) async fn run(desk: &mut Desk<'_>) -> Ended<GenerateOutcome> {
+    let evidence: Arc<[GradedPassage]> = desk.state.documents().into();
+    if evidence.is_empty() {
+        let report = Report::of("no passage to answer from");
+        return Ok((GenerateOutcome::NoDocuments, report));
+    }
+    let (finished, number) = match write(desk, &evidence).await? {
+        Ok(written) => written,
+        Err(failure) => return Ok((GenerateOutcome::Unavailable, Report::failed(&failure))),
+    };
+    let report = Report::of(summary(&finished)).costing(finished.usage);
+    if finished.abstained {
+        desk.state.abstained = Some(finished.answer);
+        return Ok((GenerateOutcome::Abstained, report));
+    }
+    if desk.state.is_stalled(&evidence, &finished.answer) {
+        retract(desk, number, &finished.sentences).await?;
+        let report = Report {
+            summary: "the same answer from the same passages as before".to_owned(),
+            ..report
+        };
+        return Ok((GenerateOutcome::Stalled, report));
+    }
+    desk.state.abstained = None;
+    desk.state.attempts.push(attempt(finished, number, evidence));
+    Ok((GenerateOutcome::Generated, report))
+}
+
+/// An answer nobody has graded yet.
+pub(super) fn attempt(finished: GenerateFinished, number: u32, evidence: Arc<[GradedPassage]>) -> Attempt {
+    Attempt {
+        number,
+        answer: finished.answer,
+        sentences: finished.sentences,
+        evidence,
+        verdict: Verdict::Ungraded,
+        groundedness: None,
+        usefulness: None,
+        retracted: HashSet::new(),
+    }
+}
+
+/// What a person should know of an answer.
+pub(super) fn summary(finished: &GenerateFinished) -> String {
+    let model = &finished.model;
+    let cut = match finished.finish_reason() {
+        FinishReason::Length => ", cut at the longest answer allowed",
+        FinishReason::Deadline => ", cut short by the deadline",
+        _ => "",
+    };
+    if finished.abstained {
+        format!("{model} abstained")
+    } else {
+        format!("{} sentences by {model}{cut}", finished.sentences.len())
+    }
+}
+
+/// Asks the generator and passes the text on. The answer comes with the number of its generation.
+pub(super) async fn write(
+    desk: &mut Desk<'_>,
+    evidence: &[GradedPassage],
+) -> Result<Result<(GenerateFinished, u32), Failure>, WalkError> {
+    // The answer before this one does not stand: whoever reads along must know before the next text comes.
+    retract_for(desk, None).await?;
+    desk.state.generations += 1;
+    let number = desk.state.generations;
+    let mut stream = desk
+        .services
+        .generate(request(desk, evidence, number), desk.hop(Share::ThreeQuarters));
+    let mut text = String::new();
+    let failure = loop {
+        match stream.next().await {
+            Some(Ok(Event::TextDelta(delta))) => {
+                text.push_str(&delta);
+                desk.events.text_delta(delta, number).await?;
+            }
+            Some(Ok(Event::Finished(finished))) => match refusal(&finished) {
+                None => return Ok(Ok((finished, number))),
+                Some(failure) => break failure,
+            },
+            Some(Err(failure)) => break failure,
+            None => break broken("the stream ended before the answer did"),
+        }
+    };
+    drop(stream);
+    if !text.is_empty() {
+        let written = Sentence {
+            text,
+            ..Sentence::default()
+        };
+        desk.events.retracted(written, number).await?;
+    }
+    Ok(Err(failure))
+}
+
+fn request(desk: &Desk<'_>, evidence: &[GradedPassage], number: u32) -> GenerateRequest {
+    let state = &desk.state;
+    let again = state
+        .attempts
+        .iter()
+        .filter(|attempt| same_passages(&attempt.evidence, evidence))
+        .count();
+    let temperature = (again > 0).then(|| (TEMPERATURE_STEP * again as f64).min(HIGHEST_TEMPERATURE));
+    let unsupported = state.unsupported.len().saturating_sub(MOST_UNSUPPORTED);
+    GenerateRequest {
+        question: state.question().text().to_owned(),
+        passages: evidence.iter().filter_map(|graded| graded.passage.clone()).collect(),
+        unsupported: state.unsupported[unsupported..].to_vec(),
+        attempt: number,
+        temperature,
+        ..GenerateRequest::default()
+    }
+}
+
+/// Why what came is no answer, if it is none.
+fn refusal(finished: &GenerateFinished) -> Option<Failure> {
+    if finished.abstained {
+        None
+    } else if finished.finish_reason() == FinishReason::ContentFilter {
+        Some(broken("the model's provider withheld the answer"))
+    } else if finished.answer.trim().is_empty() {
+        Some(broken("the answer is empty"))
+    } else {
+        None
+    }
+}
+
+fn broken(message: &str) -> Failure {
+    Failure::new(Dependency::Generator, Code::Internal, message)
+}
+
+/// Takes back every sentence that was not taken back before, of all answers but the one that is shown.
+pub(in crate::walk) async fn retract_for(desk: &mut Desk<'_>, shown: Option<u32>) -> Result<(), WalkError> {
+    for attempt in &mut desk.state.attempts {
+        if Some(attempt.number) == shown {
+            continue;
+        }
+        for (place, sentence) in attempt.sentences.iter().enumerate() {
+            if attempt.retracted.insert(place) {
+                desk.events.retracted(sentence.clone(), attempt.number).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn retract(desk: &Desk<'_>, number: u32, sentences: &[Sentence]) -> Result<(), WalkError> {
+    for sentence in sentences {
+        desk.events.retracted(sentence.clone(), number).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! Grades the passages held that have no grade yet, in one call, and drops what does not help.
+
+use emend_proto::v1::{GradeDocumentsRequest, Passage, Relevance};
+
+use super::{Desk, Ended, Report};
+use crate::{
+    graph::{GradeDocumentsOutcome, Ungraded},
+    walk::{
+        deadline::Share,
+        state::{Held, State},
+    },
+};
+
+pub(super) async fn run(desk: &mut Desk<'_>, ungraded: Ungraded) -> Ended<GradeDocumentsOutcome> {
+    let pending: Vec<Passage> = desk
+        .state
+        .held
+        .iter()
+        .filter(|held| held.relevance == Relevance::Unspecified)
+        .map(|held| held.passage.clone())
+        .collect();
+    let mut report = Report::default();
+    let asked = pending.len();
+    let mut graded = 0;
+    if asked > 0 {
+        let request = GradeDocumentsRequest {
+            question: desk.state.question().text().to_owned(),
+            passages: pending,
+            ..GradeDocumentsRequest::default()
+        };
+        match desk.services.grade_documents(request, desk.hop(Share::Half)).await {
+            Ok(response) => {
+                report = report.costing(response.usage);
+                for grade in response.grades {
+                    let relevance = grade.relevance();
+                    if matches!(relevance, Relevance::Relevant | Relevance::Irrelevant) {
+                        graded += 1;
+                        desk.state.grades.insert(grade.passage_id, (relevance, grade.score));
+                    } else if report.error.is_empty() && !grade.error.is_empty() {
+                        report.error = format!("grader: {}", grade.error);
+                    }
+                }
+            }
+            Err(failure) => report.error = failure.to_string(),
+        }
+        mark(&mut desk.state);
+        if graded == 0 {
+            report.error = non_empty(report.error, format!("grader: none of {asked} passages was graded"));
+        }
+    }
+
+    let keeps = |held: &Held| match held.relevance {
+        Relevance::Relevant => true,
+        Relevance::Irrelevant => false,
+        Relevance::Ungraded | Relevance::Unspecified => ungraded == Ungraded::Keep,
+    };
+    let before = desk.state.held.len();
+    let without_grade = desk
+        .state
+        .held
+        .iter()
+        .filter(|held| held.relevance == Relevance::Ungraded)
+        .count();
+    let shown = desk.state.held.iter().map(|held| held.graded(keeps(held))).collect();
+    desk.state.held.retain(keeps);
+    let kept = desk.state.held.len();
+
+    report = report.showing(shown);
+    report.summary = format!("kept {kept} of {before}");
+    if without_grade > 0 {
+        report.summary.push_str(&format!(", {without_grade} without a grade"));
+    }
+    let outcome = if asked > 0 && graded == 0 {
+        GradeDocumentsOutcome::Unavailable
+    } else if kept == 0 {
+        GradeDocumentsOutcome::NoneRelevant
+    } else if kept < before {
+        GradeDocumentsOutcome::SomeRelevant
+    } else {
+        GradeDocumentsOutcome::AllRelevant
+    };
+    Ok((outcome, report))
+}
+
+/// Gives the passages held their grades; one that was asked for and did not come is a state of its own (R4).
+fn mark(state: &mut State) {
+    for held in &mut state.held {
+        if held.relevance != Relevance::Unspecified {
+            continue;
+        }
+        (held.relevance, held.score) = state
+            .grades
+            .get(&held.passage.id)
+            .copied()
+            .unwrap_or((Relevance::Ungraded, None));
+    }
+}
+
+fn non_empty(text: String, otherwise: String) -> String {
+    if text.is_empty() { otherwise } else { text }
+}

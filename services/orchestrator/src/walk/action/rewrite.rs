@@ -1,0 +1,50 @@
+//! Makes the walk's next query from the original question and the queries that failed (R2).
+
+use emend_proto::v1::{RewritePurpose, RewriteRequest};
+
+use super::{Desk, Ended, Report};
+use crate::{
+    graph::{Purpose, RewriteOutcome},
+    walk::deadline::Share,
+};
+
+/// Most failed queries that a rewriter takes; the latest are sent.
+const MOST_QUERIES: usize = 50;
+/// Most passages that a rewriter takes; the best are sent.
+const MOST_PASSAGES: usize = 20;
+
+pub(super) async fn run(desk: &mut Desk<'_>, purpose: Purpose) -> Ended<RewriteOutcome> {
+    let mut failed: Vec<String> = desk
+        .state
+        .failed_queries(purpose)
+        .rev()
+        .take(MOST_QUERIES)
+        .map(str::to_owned)
+        .collect();
+    failed.reverse();
+    let request = RewriteRequest {
+        question: desk.state.question().text().to_owned(),
+        failed_queries: failed,
+        purpose: match purpose {
+            Purpose::Retrieval => RewritePurpose::Retrieval,
+            Purpose::WebSearch => RewritePurpose::WebSearch,
+        }
+        .into(),
+        history: Vec::new(),
+        passages: desk.state.retrieved.iter().take(MOST_PASSAGES).cloned().collect(),
+    };
+    let response = match desk.services.rewrite(request, desk.hop(Share::Half)).await {
+        Ok(response) => response,
+        Err(failure) => return Ok((RewriteOutcome::Unavailable, Report::failed(&failure))),
+    };
+    let query = response.query.trim().to_owned();
+    // A query that was searched already would bring the same passages again (R3).
+    if query.is_empty() || desk.state.has_searched(purpose, &query) {
+        let report = Report::of("no other query to offer").costing(response.usage);
+        return Ok((RewriteOutcome::Exhausted, report));
+    }
+    desk.state.query.clone_from(&query);
+    let mut report = Report::of(format!("query: {query}")).costing(response.usage);
+    report.query = query;
+    Ok((RewriteOutcome::Rewritten, report))
+}

@@ -1,0 +1,46 @@
+//! Searches the web with the walk's query. What it brings is evidence like any other, marked WEB (R6).
+
+use emend_proto::v1::{Origin, SearchRequest};
+
+use super::{Desk, Ended, Report};
+use crate::{
+    graph::{MAXIMUM_WEB_RESULTS, Options, Purpose, WebResults, WebSearchOutcome},
+    walk::deadline::Share,
+};
+
+pub(super) async fn run(desk: &mut Desk<'_>, results: WebResults, options: &Options) -> Ended<WebSearchOutcome> {
+    let held = u32::try_from(desk.state.held.len()).unwrap_or(u32::MAX);
+    let wanted = match results {
+        WebResults::Exactly(most) => most.count(options),
+        WebResults::FillTo(most) => most.count(options).saturating_sub(held),
+    };
+    let request = SearchRequest {
+        query: desk.state.query.clone(),
+        max_results: Some(wanted.clamp(1, MAXIMUM_WEB_RESULTS)),
+        allowed_domains: Vec::new(),
+        blocked_domains: Vec::new(),
+    };
+    desk.state.searching(Purpose::WebSearch);
+    let response = match desk.services.search(request, desk.hop(Share::Half)).await {
+        Ok(response) => response,
+        Err(failure) => {
+            let report = Report::failed(&failure);
+            desk.state.evidence.first_failure.get_or_insert(failure);
+            return Ok((WebSearchOutcome::Unavailable, report));
+        }
+    };
+    desk.state.evidence.answered = true;
+    let mut passages = response.passages;
+    passages.truncate(wanted.max(1) as usize);
+    for passage in &mut passages {
+        passage.set_origin(Origin::Local);
+    }
+    let found = desk.state.hold(passages);
+    let outcome = if found == 0 {
+        WebSearchOutcome::NoResults
+    } else {
+        WebSearchOutcome::Results
+    };
+    let report = Report::of(format!("found {found} on the web")).showing(desk.state.documents());
+    Ok((outcome, report))
+}

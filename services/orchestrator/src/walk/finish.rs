@@ -1,0 +1,99 @@
+//! How a walk ends: the result, and why it is not better.
+
+use emend_chassis::Code;
+use emend_proto::v1::{WalkResult, WalkStatus};
+
+use super::{
+    abstention::abstention,
+    error::WalkError,
+    state::{Attempt, State, Verdict},
+};
+use crate::graph::FinishStatus;
+
+/// The end that a walk has come to.
+#[derive(Clone, Debug)]
+pub(super) struct End {
+    /// How the graph, or the limit, wants it to end.
+    pub(super) status: FinishStatus,
+    /// Why it is not ANSWERED, for when it is not.
+    pub(super) reason: String,
+}
+
+/// What the state bears out of the end that is wanted: never more.
+enum Settled<'a> {
+    Answer(WalkStatus, &'a Attempt),
+    Abstained,
+}
+
+fn settle(state: &State, wanted: FinishStatus) -> Settled<'_> {
+    let Some(best) = state.best() else {
+        return Settled::Abstained;
+    };
+    let unverified = if best.evidence.is_empty() {
+        WalkStatus::Ungrounded
+    } else {
+        WalkStatus::Unverified
+    };
+    match wanted {
+        FinishStatus::Abstained => Settled::Abstained,
+        FinishStatus::Answered if best.verdict == Verdict::Passed => Settled::Answer(WalkStatus::Answered, best),
+        FinishStatus::Ungrounded => {
+            let without_evidence = state.attempts.iter().rfind(|attempt| attempt.evidence.is_empty());
+            match without_evidence {
+                Some(attempt) => Settled::Answer(WalkStatus::Ungrounded, attempt),
+                None => Settled::Answer(unverified, best),
+            }
+        }
+        FinishStatus::Answered | FinishStatus::Unverified => Settled::Answer(unverified, best),
+    }
+}
+
+/// Which generation the result will show, if any.
+pub(super) fn shown(state: &State, wanted: FinishStatus) -> Option<u32> {
+    match settle(state, wanted) {
+        Settled::Answer(_, attempt) => Some(attempt.number),
+        Settled::Abstained => None,
+    }
+}
+
+/// The result, less what only the engine knows: graph, options, trace id, duration.
+pub(super) fn result(state: State, end: End) -> Result<WalkResult, WalkError> {
+    let usage = Some(state.usage);
+    let result = match settle(&state, end.status) {
+        Settled::Answer(status, attempt) => {
+            let answered = status == WalkStatus::Answered;
+            WalkResult {
+                status: status.into(),
+                answer: attempt.answer.clone(),
+                sentences: attempt.sentences.clone(),
+                documents: attempt.evidence.to_vec(),
+                usage,
+                reason: if answered { String::new() } else { end.reason },
+                groundedness: attempt.groundedness,
+                usefulness: attempt.usefulness,
+                ..WalkResult::default()
+            }
+        }
+        Settled::Abstained => {
+            if let Some(failure) = &state.evidence.first_failure
+                && !state.evidence.answered
+                && failure.code != Code::DeadlineExceeded
+            {
+                return Err(WalkError::NoEvidenceSource(failure.clone()));
+            }
+            let own_words = state.abstained.clone().filter(|words| !words.trim().is_empty());
+            WalkResult {
+                status: WalkStatus::Abstained.into(),
+                answer: own_words.unwrap_or_else(|| abstention(state.question().text()).to_owned()),
+                documents: state.documents(),
+                usage,
+                reason: end.reason,
+                ..WalkResult::default()
+            }
+        }
+    };
+    Ok(WalkResult {
+        steps: state.steps,
+        ..result
+    })
+}

@@ -1,0 +1,192 @@
+//! The five services over gRPC.
+
+use std::future::Future;
+
+use emend_chassis::{Attempt, Code, Deadline, FieldViolation, TracedChannel, Upstream, UpstreamError, retrying};
+use emend_proto::v1::{
+    GenerateRequest, GenerateResponse, GradeDocumentsRequest, GradeDocumentsResponse, GradeGroundednessRequest,
+    GradeGroundednessResponse, GradeUsefulnessRequest, GradeUsefulnessResponse, RetrieveRequest, RetrieveResponse,
+    RewriteRequest, RewriteResponse, SearchRequest, SearchResponse, generate_response::Event,
+    generator_service_client::GeneratorServiceClient, grader_service_client::GraderServiceClient,
+    retriever_service_client::RetrieverServiceClient, rewriter_service_client::RewriterServiceClient,
+    web_search_service_client::WebSearchServiceClient,
+};
+use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream, stream::BoxStream};
+use tonic::{Response, Status, Streaming};
+use tonic_types::StatusExt as _;
+
+use super::services::{Answer, Dependency, Failure, Services};
+use crate::config::ServiceUrls;
+
+/// A hundred passages of 64 KiB in either direction, and their metadata.
+const LARGEST_MESSAGE: usize = 32 * 1024 * 1024;
+
+/// Clients of the five services, balanced over their replicas. Calls are tried again on another replica where that is
+/// safe, within the hop's deadline.
+#[derive(Clone, Debug)]
+pub struct GrpcServices {
+    retriever: RetrieverServiceClient<TracedChannel>,
+    grader: GraderServiceClient<TracedChannel>,
+    generator: GeneratorServiceClient<TracedChannel>,
+    rewriter: RewriterServiceClient<TracedChannel>,
+    web_search: WebSearchServiceClient<TracedChannel>,
+}
+
+impl GrpcServices {
+    /// Clients for these addresses. Nothing is connected before the first call. Call it inside a tokio runtime.
+    ///
+    /// # Errors
+    /// [`UpstreamError`] for what is no address of a server.
+    pub fn new(urls: &ServiceUrls) -> Result<GrpcServices, UpstreamError> {
+        let channel = |url: &str| Upstream::new(url).map(|upstream| upstream.channel());
+        Ok(GrpcServices {
+            retriever: RetrieverServiceClient::new(channel(&urls.retriever_url)?)
+                .max_decoding_message_size(LARGEST_MESSAGE),
+            grader: GraderServiceClient::new(channel(&urls.grader_url)?).max_decoding_message_size(LARGEST_MESSAGE),
+            generator: GeneratorServiceClient::new(channel(&urls.generator_url)?)
+                .max_decoding_message_size(LARGEST_MESSAGE),
+            rewriter: RewriterServiceClient::new(channel(&urls.rewriter_url)?),
+            web_search: WebSearchServiceClient::new(channel(&urls.web_search_url)?)
+                .max_decoding_message_size(LARGEST_MESSAGE),
+        })
+    }
+}
+
+/// One unary call, tried again where that can help.
+async fn unary<T, F, Fut>(dependency: Dependency, deadline: Deadline, call: F) -> Result<T, Failure>
+where
+    F: FnMut(Attempt) -> Fut,
+    Fut: Future<Output = Result<Response<T>, Status>>,
+{
+    retrying(deadline, call)
+        .await
+        .map(Response::into_inner)
+        .map_err(|status| failure(dependency, &status))
+}
+
+fn failure(dependency: Dependency, status: &Status) -> Failure {
+    let violations = status
+        .get_details_bad_request()
+        .map(|bad| bad.field_violations)
+        .unwrap_or_default();
+    Failure {
+        dependency,
+        code: Code::of_grpc(status.code()),
+        message: match status.code() {
+            tonic::Code::DeadlineExceeded => "no answer within its share of the time that was left".to_owned(),
+            _ => status.message().to_owned(),
+        },
+        violations: violations
+            .into_iter()
+            .map(|violation| FieldViolation {
+                field: violation.field,
+                description: violation.description,
+            })
+            .collect(),
+    }
+}
+
+impl Services for GrpcServices {
+    fn retrieve(&self, request: RetrieveRequest, deadline: Deadline) -> Answer<'_, RetrieveResponse> {
+        unary(Dependency::Retriever, deadline, move |attempt| {
+            let (mut client, request) = (self.retriever.clone(), attempt.request(request.clone()));
+            async move { client.retrieve(request).await }
+        })
+        .boxed()
+    }
+
+    fn grade_documents(
+        &self,
+        request: GradeDocumentsRequest,
+        deadline: Deadline,
+    ) -> Answer<'_, GradeDocumentsResponse> {
+        unary(Dependency::Grader, deadline, move |attempt| {
+            let (mut client, request) = (self.grader.clone(), attempt.request(request.clone()));
+            async move { client.grade_documents(request).await }
+        })
+        .boxed()
+    }
+
+    fn grade_groundedness(
+        &self,
+        request: GradeGroundednessRequest,
+        deadline: Deadline,
+    ) -> Answer<'_, GradeGroundednessResponse> {
+        unary(Dependency::Grader, deadline, move |attempt| {
+            let (mut client, request) = (self.grader.clone(), attempt.request(request.clone()));
+            async move { client.grade_groundedness(request).await }
+        })
+        .boxed()
+    }
+
+    fn grade_usefulness(
+        &self,
+        request: GradeUsefulnessRequest,
+        deadline: Deadline,
+    ) -> Answer<'_, GradeUsefulnessResponse> {
+        unary(Dependency::Grader, deadline, move |attempt| {
+            let (mut client, request) = (self.grader.clone(), attempt.request(request.clone()));
+            async move { client.grade_usefulness(request).await }
+        })
+        .boxed()
+    }
+
+    fn generate(&self, request: GenerateRequest, deadline: Deadline) -> BoxStream<'_, Result<Event, Failure>> {
+        // Until the first message nothing was handed on, so the call can be made again; after it, it cannot.
+        let opening = retrying(deadline, move |attempt| {
+            let (mut client, request) = (self.generator.clone(), attempt.request(request.clone()));
+            async move {
+                let mut messages = client.generate(request).await?.into_inner();
+                let first = messages.message().await?;
+                Ok((first, messages))
+            }
+        });
+        async move {
+            match opening.await {
+                Ok((first, messages)) => stream::iter(first.map(Ok))
+                    .chain(until(deadline, messages))
+                    .filter_map(|message| async { message.map(|message| message.event).transpose() })
+                    .map(|event| event.map_err(|status| failure(Dependency::Generator, &status)))
+                    .boxed(),
+                Err(status) => stream::iter([Err(failure(Dependency::Generator, &status))]).boxed(),
+            }
+        }
+        .flatten_stream()
+        .boxed()
+    }
+
+    fn rewrite(&self, request: RewriteRequest, deadline: Deadline) -> Answer<'_, RewriteResponse> {
+        unary(Dependency::Rewriter, deadline, move |attempt| {
+            let (mut client, request) = (self.rewriter.clone(), attempt.request(request.clone()));
+            async move { client.rewrite(request).await }
+        })
+        .boxed()
+    }
+
+    fn search(&self, request: SearchRequest, deadline: Deadline) -> Answer<'_, SearchResponse> {
+        unary(Dependency::WebSearch, deadline, move |attempt| {
+            let (mut client, request) = (self.web_search.clone(), attempt.request(request.clone()));
+            async move { client.search(request).await }
+        })
+        .boxed()
+    }
+}
+
+/// The rest of a stream; the deadline ends it with an error.
+fn until(
+    deadline: Deadline,
+    messages: Streaming<GenerateResponse>,
+) -> impl futures::Stream<Item = Result<GenerateResponse, Status>> + Send {
+    stream::unfold(Some(messages), move |messages| -> BoxFuture<'static, _> {
+        async move {
+            let mut messages = messages?;
+            match deadline.run(messages.message()).await {
+                Ok(Ok(Some(message))) => Some((Ok(message), Some(messages))),
+                Ok(Ok(None)) => None,
+                Ok(Err(status)) => Some((Err(status), None)),
+                Err(expired) => Some((Err(expired.into()), None)),
+            }
+        }
+        .boxed()
+    })
+}

@@ -1,0 +1,77 @@
+//! Walks by status, steps per walk, corrections by kind.
+
+use emend_chassis::{Code, ServiceError as _, metrics::meter, semconv};
+use emend_proto::v1::WalkResult;
+use opentelemetry::{
+    KeyValue,
+    metrics::{Counter, Histogram},
+};
+use tracing::Span;
+
+use super::error::WalkError;
+use crate::graph::Action;
+
+/// Bounds of the histogram of steps.
+const STEPS: [f64; 10] = [2.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0];
+
+/// The instruments of the walks of one service; cheap to clone. Make them once telemetry has started.
+#[derive(Clone, Debug)]
+pub struct WalkMetrics {
+    walks: Counter<u64>,
+    steps: Histogram<u64>,
+    corrections: Counter<u64>,
+}
+
+impl Default for WalkMetrics {
+    fn default() -> Self {
+        let meter = meter();
+        WalkMetrics {
+            walks: meter.u64_counter(semconv::EMEND_WALKS).with_unit("{walk}").build(),
+            steps: meter
+                .u64_histogram(semconv::EMEND_WALK_STEPS)
+                .with_unit("{step}")
+                .with_boundaries(STEPS.to_vec())
+                .build(),
+            corrections: meter
+                .u64_counter(semconv::EMEND_CORRECTIONS)
+                .with_unit("{correction}")
+                .build(),
+        }
+    }
+}
+
+impl WalkMetrics {
+    /// Counts a walk that ended, and says in its span how.
+    pub(super) fn ended(&self, graph: &str, ended: &Result<WalkResult, WalkError>, span: &Span) {
+        let graph = KeyValue::new(semconv::GEN_AI_WORKFLOW_NAME, graph.to_owned());
+        match ended {
+            Ok(result) => {
+                let status = result.status().as_str_name();
+                let status = status.strip_prefix("WALK_STATUS_").unwrap_or(status);
+                span.record(semconv::EMEND_WALK_STATUS, status);
+                span.record(semconv::EMEND_WALK_STEPS, result.steps.len());
+                let status = KeyValue::new(semconv::EMEND_WALK_STATUS, status);
+                self.walks.add(1, &[graph.clone(), status]);
+                self.steps.record(result.steps.len() as u64, &[graph]);
+            }
+            Err(error) => {
+                let code: Code = error.code();
+                span.record(semconv::ERROR_TYPE, code.name());
+                let status = KeyValue::new(semconv::ERROR_TYPE, code.name());
+                self.walks.add(1, &[graph, status]);
+            }
+        }
+    }
+
+    /// Counts a step if it is a correction; `generations` counts the answers asked for so far, this step's included.
+    pub(super) fn corrected(&self, action: Action, generations: u32) {
+        let kind = match action {
+            Action::Rewrite => "rewrite",
+            Action::WebSearch => "web_search",
+            Action::Generate if generations > 1 => "regenerate",
+            _ => return,
+        };
+        self.corrections
+            .add(1, &[KeyValue::new(semconv::EMEND_CORRECTION_KIND, kind)]);
+    }
+}

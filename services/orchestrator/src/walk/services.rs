@@ -1,0 +1,98 @@
+//! The five services as a walk sees them.
+
+use std::fmt;
+
+use emend_chassis::{Code, Deadline, FieldViolation};
+use emend_proto::v1::{
+    GenerateRequest, GradeDocumentsRequest, GradeDocumentsResponse, GradeGroundednessRequest,
+    GradeGroundednessResponse, GradeUsefulnessRequest, GradeUsefulnessResponse, RetrieveRequest, RetrieveResponse,
+    RewriteRequest, RewriteResponse, SearchRequest, SearchResponse, generate_response,
+};
+use futures::{future::BoxFuture, stream::BoxStream};
+
+/// What a call brings.
+pub(super) type Answer<'a, T> = BoxFuture<'a, Result<T, Failure>>;
+
+/// The five services. Each call ends by its deadline; dropping its future ends it at once (R12).
+pub trait Services: Send + Sync {
+    /// `RetrieverService.Retrieve`
+    fn retrieve(&self, request: RetrieveRequest, deadline: Deadline) -> Answer<'_, RetrieveResponse>;
+    /// `GraderService.GradeDocuments`
+    fn grade_documents(&self, request: GradeDocumentsRequest, deadline: Deadline)
+    -> Answer<'_, GradeDocumentsResponse>;
+    /// `GraderService.GradeGroundedness`
+    fn grade_groundedness(
+        &self,
+        request: GradeGroundednessRequest,
+        deadline: Deadline,
+    ) -> Answer<'_, GradeGroundednessResponse>;
+    /// `GraderService.GradeUsefulness`
+    fn grade_usefulness(
+        &self,
+        request: GradeUsefulnessRequest,
+        deadline: Deadline,
+    ) -> Answer<'_, GradeUsefulnessResponse>;
+    /// `GeneratorService.Generate`
+    fn generate(
+        &self,
+        request: GenerateRequest,
+        deadline: Deadline,
+    ) -> BoxStream<'_, Result<generate_response::Event, Failure>>;
+    /// `RewriterService.Rewrite`
+    fn rewrite(&self, request: RewriteRequest, deadline: Deadline) -> Answer<'_, RewriteResponse>;
+    /// `WebSearchService.Search`
+    fn search(&self, request: SearchRequest, deadline: Deadline) -> Answer<'_, SearchResponse>;
+}
+
+/// One of the five services.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dependency {
+    /// Finds passages.
+    Retriever,
+    /// Grades passages and answers.
+    Grader,
+    /// Writes answers.
+    Generator,
+    /// Rewrites queries.
+    Rewriter,
+    /// Searches the web.
+    WebSearch,
+}
+
+impl fmt::Display for Dependency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Dependency::Retriever => "retriever",
+            Dependency::Grader => "grader",
+            Dependency::Generator => "generator",
+            Dependency::Rewriter => "rewriter",
+            Dependency::WebSearch => "web search",
+        })
+    }
+}
+
+/// A call that brought nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{dependency}: {message}")]
+pub struct Failure {
+    /// Who was called.
+    pub dependency: Dependency,
+    /// What kind of failure it is.
+    pub code: Code,
+    /// What the service says, or what kept it from saying anything.
+    pub message: String,
+    /// The fields it says are wrong; empty unless it refused the request.
+    pub violations: Vec<FieldViolation>,
+}
+
+impl Failure {
+    /// A failure without violations.
+    pub fn new(dependency: Dependency, code: Code, message: impl Into<String>) -> Failure {
+        Failure {
+            dependency,
+            code,
+            message: message.into(),
+            violations: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! What a walk knows at one moment.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use emend_proto::v1::{GradedPassage, Passage, Relevance, Sentence, Step, Support, Usage};
+
+use super::{question::Question, services::Failure};
+use crate::graph::{MAXIMUM_PASSAGES, Purpose};
+
+/// Everything the actions read and change.
+#[derive(Debug)]
+pub(crate) struct State {
+    question: Question,
+    /// What retrieval and web search look for: the question, until it is rewritten.
+    pub(super) query: String,
+    /// Queries that were searched, by what they were searched in; when a rewrite is due, they failed.
+    searched: Vec<(Purpose, String)>,
+    /// What the last retrieval found, best first, helpful or not.
+    pub(super) retrieved: Vec<Passage>,
+    /// The evidence: passages held, in the order of their finding.
+    pub(super) held: Vec<Held>,
+    /// Grades of passages by id. The question never changes, so a grade stands for the whole walk.
+    pub(super) grades: HashMap<String, (Relevance, Option<f64>)>,
+    /// Answers, oldest first.
+    pub(super) attempts: Vec<Attempt>,
+    /// Times the generator was asked.
+    pub(super) generations: u32,
+    /// What the generator said when it last found that the evidence has no answer; `None` once it answers again.
+    pub(super) abstained: Option<String>,
+    /// Sentences that were found unsupported so far.
+    pub(super) unsupported: Vec<String>,
+    pub(super) usage: Usage,
+    pub(super) steps: Vec<Step>,
+    pub(super) evidence: EvidenceSources,
+    /// Why the walk last went where it went, one line.
+    pub(super) turn: String,
+}
+
+/// Whether anything could be searched.
+#[derive(Debug, Default)]
+pub(super) struct EvidenceSources {
+    /// The retriever or a web search answered, if only with nothing.
+    pub(super) answered: bool,
+    /// Why the first of them did not.
+    pub(super) first_failure: Option<Failure>,
+}
+
+/// A passage among the evidence.
+#[derive(Clone, Debug)]
+pub(super) struct Held {
+    pub(super) passage: Passage,
+    pub(super) relevance: Relevance,
+    pub(super) score: Option<f64>,
+}
+
+/// One answer.
+#[derive(Clone, Debug)]
+pub(super) struct Attempt {
+    /// Which generation it is, from 1.
+    pub(super) number: u32,
+    pub(super) answer: String,
+    pub(super) sentences: Vec<Sentence>,
+    /// What it was written from; empty when it was written from the model alone.
+    pub(super) evidence: Arc<[GradedPassage]>,
+    pub(super) verdict: Verdict,
+    pub(super) groundedness: Option<f64>,
+    pub(super) usefulness: Option<f64>,
+    /// Places of the sentences that a reader of the events was told to forget.
+    pub(super) retracted: HashSet<usize>,
+}
+
+/// What grading said about an answer, worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Verdict {
+    NotSupported,
+    NotUseful,
+    /// Not graded, or not fully.
+    Ungraded,
+    Passed,
+}
+
+impl State {
+    pub(crate) fn new(question: Question) -> State {
+        State {
+            query: question.text().to_owned(),
+            question,
+            searched: Vec::new(),
+            retrieved: Vec::new(),
+            held: Vec::new(),
+            grades: HashMap::new(),
+            attempts: Vec::new(),
+            generations: 0,
+            abstained: None,
+            unsupported: Vec::new(),
+            usage: Usage::default(),
+            steps: Vec::new(),
+            evidence: EvidenceSources::default(),
+            turn: String::new(),
+        }
+    }
+
+    /// What the user asked; there is no way to change it (R2).
+    pub(super) fn question(&self) -> &Question {
+        &self.question
+    }
+
+    /// Remembers that the walk's query is being searched.
+    pub(super) fn searching(&mut self, purpose: Purpose) {
+        if !self.has_searched(purpose, &self.query) {
+            self.searched.push((purpose, self.query.clone()));
+        }
+    }
+
+    /// Whether a query was searched before, spacing and case aside.
+    pub(super) fn has_searched(&self, purpose: Purpose, query: &str) -> bool {
+        let query = normalised(query);
+        self.failed_queries(purpose)
+            .any(|searched| normalised(searched) == query)
+    }
+
+    /// The queries that were searched for that purpose, oldest first.
+    pub(super) fn failed_queries(&self, purpose: Purpose) -> impl DoubleEndedIterator<Item = &str> {
+        self.searched
+            .iter()
+            .filter(move |(searched, _)| *searched == purpose)
+            .map(|(_, query)| query.as_str())
+    }
+
+    /// Holds what was retrieved in place of what was held, with the grades it already has.
+    pub(super) fn hold_retrieved(&mut self, passages: Vec<Passage>) {
+        self.retrieved.clone_from(&passages);
+        self.held.clear();
+        self.hold(passages);
+    }
+
+    /// Holds passages besides those held; returns how many are new.
+    pub(super) fn hold(&mut self, passages: Vec<Passage>) -> usize {
+        let before = self.held.len();
+        for passage in passages {
+            let known = self.held.iter().any(|held| held.passage.id == passage.id);
+            if known || self.held.len() >= MAXIMUM_PASSAGES as usize {
+                continue;
+            }
+            let (relevance, score) = self
+                .grades
+                .get(&passage.id)
+                .copied()
+                .unwrap_or((Relevance::Unspecified, None));
+            self.held.push(Held {
+                passage,
+                relevance,
+                score,
+            });
+        }
+        self.held.len() - before
+    }
+
+    /// The evidence as a result shows it.
+    pub(super) fn documents(&self) -> Vec<GradedPassage> {
+        self.held.iter().map(|held| held.graded(true)).collect()
+    }
+
+    /// The best answer so far: by verdict, then by how well it is supported, then the later one.
+    pub(super) fn best(&self) -> Option<&Attempt> {
+        self.attempts.iter().max_by(|a, b| {
+            let support = |attempt: &Attempt| attempt.groundedness.unwrap_or(0.0);
+            a.verdict.cmp(&b.verdict).then(support(a).total_cmp(&support(b)))
+        })
+    }
+
+    /// Whether this answer was written from these passages before (R3).
+    pub(super) fn is_stalled(&self, evidence: &[GradedPassage], answer: &str) -> bool {
+        let answer = normalised(answer);
+        self.attempts
+            .iter()
+            .any(|attempt| same_passages(&attempt.evidence, evidence) && normalised(&attempt.answer) == answer)
+    }
+
+    /// Remembers sentences that were not supported, so that the next attempt does not say them again.
+    pub(super) fn remember_unsupported(&mut self, sentences: &[Sentence]) {
+        for sentence in sentences {
+            if sentence.support() == Support::NotSupported && !self.unsupported.contains(&sentence.text) {
+                self.unsupported.push(sentence.text.clone());
+            }
+        }
+    }
+}
+
+impl Held {
+    pub(super) fn graded(&self, kept: bool) -> GradedPassage {
+        GradedPassage {
+            passage: Some(self.passage.clone()),
+            relevance: self.relevance.into(),
+            score: self.score,
+            kept,
+        }
+    }
+}
+
+/// Whether two lists are the same passages in the same order.
+pub(super) fn same_passages(a: &[GradedPassage], b: &[GradedPassage]) -> bool {
+    let ids = |passages: &[GradedPassage]| -> Vec<String> {
+        passages
+            .iter()
+            .filter_map(|graded| Some(graded.passage.as_ref()?.id.clone()))
+            .collect()
+    };
+    ids(a) == ids(b)
+}
+
+/// Text without what does not make it another text: case and spacing.
+fn normalised(text: &str) -> String {
+    let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
+    words.join(" ")
+}
+
+/// Adds what a call cost.
+pub(super) fn add_usage(sum: &mut Usage, usage: Option<Usage>) {
+    let usage = usage.unwrap_or_default();
+    sum.model_calls = sum.model_calls.saturating_add(usage.model_calls);
+    sum.input_tokens = sum.input_tokens.saturating_add(usage.input_tokens);
+    sum.output_tokens = sum.output_tokens.saturating_add(usage.output_tokens);
+}

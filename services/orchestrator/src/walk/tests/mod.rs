@@ -1,0 +1,65 @@
+//! Walks of the built-in graphs over scripted services.
+
+mod bound;
+mod degraded;
+mod events;
+mod paths;
+mod rules;
+mod spans;
+
+use std::time::Duration;
+
+use emend_chassis::Deadline;
+use emend_proto::v1::{self, WalkResult, WalkStatus};
+
+use super::{Events, WalkError, WalkMetrics, question::Question, scripted::Scripted, walk};
+use crate::{catalog::builtin, graph::Options, walk::Course};
+
+const QUESTION: &str = "Since when does the lighthouse of Arran stand?";
+
+/// A walk with all the time in the world.
+async fn ask(graph: &str, services: &Scripted) -> WalkResult {
+    ask_with(graph, &[], services, Duration::from_secs(60)).await.unwrap()
+}
+
+async fn ask_with(
+    graph: &str,
+    options: &[(&str, f64)],
+    services: &Scripted,
+    timeout: Duration,
+) -> Result<WalkResult, WalkError> {
+    walk(
+        course(graph, options),
+        services,
+        Deadline::after(timeout),
+        &Events::none(),
+        &WalkMetrics::default(),
+    )
+    .await
+}
+
+fn course(graph: &str, options: &[(&str, f64)]) -> Course {
+    let graph = builtin(graph);
+    let mut values = Options::defaults(graph.options());
+    for (name, value) in options {
+        values = values.with(&graph, name, *value);
+    }
+    Course {
+        graph,
+        options: values,
+        question: Question::new(v1::Question {
+            question: QUESTION.to_owned(),
+            collection: "islands".to_owned(),
+            ..v1::Question::default()
+        }),
+    }
+}
+
+/// The nodes visited, in order.
+fn path(result: &WalkResult) -> Vec<&str> {
+    result.steps.iter().map(|step| step.node.as_str()).collect()
+}
+
+fn status(result: &WalkResult) -> WalkStatus {
+    result.status()
+}

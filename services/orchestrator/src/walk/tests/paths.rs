@@ -1,0 +1,252 @@
+//! The main paths of each graph.
+
+use emend_proto::v1::{Origin, Relevance, SearchResponse, Support, WalkStatus};
+
+use super::{
+    super::{
+        scripted::{Call, Scripted, abstained, documents_graded, down, passage, supported, useful},
+        services::Dependency,
+    },
+    ask, path, status,
+};
+
+#[tokio::test(start_paused = true)]
+async fn plain_rag_ends_unverified_as_nothing_is_graded() {
+    let result = ask("plain-rag", &Scripted::default()).await;
+    assert_eq!(path(&result), ["retrieve", "generate"]);
+    assert_eq!(status(&result), WalkStatus::Unverified);
+    assert_eq!(result.answer, "Answer 1.");
+    assert_eq!(result.documents.len(), 4);
+    assert_eq!(result.reason, "`generate` ended in `generated`");
+    assert_eq!(result.options["top_k"], 4.0);
+    assert_eq!(result.graph, "plain-rag");
+}
+
+#[tokio::test(start_paused = true)]
+async fn self_rag_answers_at_the_first_try_when_all_goes_well() {
+    let services = Scripted::default();
+    let result = ask("self-rag", &services).await;
+    assert_eq!(
+        path(&result),
+        ["retrieve", "grade_documents", "generate", "grade_generation"]
+    );
+    assert_eq!(status(&result), WalkStatus::Answered);
+    assert_eq!(
+        (result.reason.as_str(), result.groundedness, result.usefulness),
+        ("", Some(0.9), Some(0.9))
+    );
+    assert_eq!(u64::from(result.usage.unwrap().model_calls), services.model_calls());
+    assert_eq!(result.sentences[0].support(), Support::FullySupported);
+}
+
+#[tokio::test(start_paused = true)]
+async fn self_rag_rewrites_when_no_passage_helps_and_searches_the_new_query() {
+    let services = Scripted::default().grade_documents(|request| {
+        Ok(documents_graded(request, |id| match id.starts_with("query") {
+            true => Relevance::Relevant,
+            false => Relevance::Irrelevant,
+        }))
+    });
+    let result = ask("self-rag", &services).await;
+    assert_eq!(
+        path(&result),
+        [
+            "retrieve",
+            "grade_documents",
+            "rewrite",
+            "retrieve",
+            "grade_documents",
+            "generate",
+            "grade_generation"
+        ]
+    );
+    assert_eq!(status(&result), WalkStatus::Answered);
+    assert_eq!(result.steps[2].query, "query 2");
+    let Some(Call::Retrieve(second)) = services
+        .calls()
+        .into_iter()
+        .rfind(|call| matches!(call, Call::Retrieve(_)))
+    else {
+        panic!("nothing was retrieved");
+    };
+    assert_eq!(second.query, "query 2");
+}
+
+#[tokio::test(start_paused = true)]
+async fn self_rag_generates_again_when_the_answer_is_not_supported() {
+    let services = Scripted::default().grade_groundedness(|request| {
+        let support = if request.answer == "Answer 1." {
+            Support::NotSupported
+        } else {
+            Support::FullySupported
+        };
+        Ok(supported(request, support))
+    });
+    let result = ask("self-rag", &services).await;
+    assert_eq!(
+        path(&result)[2..],
+        ["generate", "grade_generation", "generate", "grade_generation"]
+    );
+    assert_eq!(
+        (status(&result), result.answer.as_str()),
+        (WalkStatus::Answered, "Answer 2.")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn self_rag_rewrites_when_the_answer_is_not_useful() {
+    let services = Scripted::default().grade_usefulness(|request| Ok(useful(request.answer != "Answer 1.")));
+    let result = ask("self-rag", &services).await;
+    assert_eq!(
+        path(&result)[3..],
+        [
+            "grade_generation",
+            "rewrite",
+            "retrieve",
+            "grade_documents",
+            "generate",
+            "grade_generation"
+        ]
+    );
+    assert_eq!(status(&result), WalkStatus::Answered);
+}
+
+#[tokio::test(start_paused = true)]
+async fn self_corrective_rag_searches_the_web_when_its_retries_are_used_up() {
+    let services = Scripted::default().grade_usefulness(|request| Ok(useful(request.answer == "Answer 5.")));
+    let result = ask("self-corrective-rag", &services).await;
+    assert_eq!(
+        path(&result)[path(&result).len() - 4..],
+        ["web_search", "generate", "grade_generation", "finalize_response"]
+    );
+    assert_eq!(
+        (status(&result), result.answer.as_str()),
+        (WalkStatus::Answered, "Answer 5.")
+    );
+    let origins: Vec<_> = result
+        .documents
+        .iter()
+        .map(|graded| graded.passage.as_ref().unwrap().origin())
+        .collect();
+    assert_eq!(origins.iter().filter(|origin| **origin == Origin::Web).count(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn self_corrective_rag_grades_the_answer_from_the_web_too() {
+    let services = Scripted::default().grade_usefulness(|_| Ok(useful(false)));
+    let result = ask("self-corrective-rag", &services).await;
+    let nodes = path(&result);
+    let web = nodes.iter().position(|node| *node == "web_search").unwrap();
+    assert_eq!(nodes[web + 1..], ["generate", "grade_generation", "finalize_response"]);
+    assert_eq!(status(&result), WalkStatus::Unverified);
+    assert!(
+        result.reason.contains("visits(web_search) < web_fallback"),
+        "{}",
+        result.reason
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn self_corrective_rag_goes_to_the_web_when_the_generator_abstains() {
+    let services = Scripted::default().generate(|request| {
+        Ok(match request.attempt {
+            1 => abstained(),
+            _ => super::super::scripted::answer("It was built in 1790."),
+        })
+    });
+    let result = ask("self-corrective-rag", &services).await;
+    assert_eq!(
+        path(&result),
+        [
+            "retrieve",
+            "generate",
+            "web_search",
+            "generate",
+            "grade_generation",
+            "finalize_response"
+        ]
+    );
+    assert_eq!(status(&result), WalkStatus::Answered);
+}
+
+#[tokio::test(start_paused = true)]
+async fn corrective_rag_fills_up_from_the_web_what_grading_left() {
+    let services = Scripted::default().grade_documents(|request| {
+        Ok(documents_graded(request, |id| match id.ends_with("/1") {
+            true => Relevance::Relevant,
+            false => Relevance::Irrelevant,
+        }))
+    });
+    let result = ask("corrective-rag-binary", &services).await;
+    assert_eq!(
+        path(&result),
+        [
+            "retrieve",
+            "grade_documents",
+            "rewrite_for_web",
+            "web_search",
+            "grade_web_results",
+            "generate",
+            "grade_generation"
+        ]
+    );
+    assert_eq!(status(&result), WalkStatus::Answered);
+    let ids: Vec<_> = result
+        .documents
+        .iter()
+        .map(|graded| graded.passage.as_ref().unwrap().id.clone())
+        .collect();
+    assert_eq!(ids.len(), 2, "{ids:?}");
+    let asked = services.calls().into_iter().find_map(|call| match call {
+        Call::Search(request) => request.max_results,
+        _ => None,
+    });
+    assert_eq!(asked, Some(3), "one of four was kept");
+}
+
+#[tokio::test(start_paused = true)]
+async fn corrective_rag_does_not_search_the_web_when_every_passage_helps() {
+    let services = Scripted::default();
+    let result = ask("corrective-rag-binary", &services).await;
+    assert_eq!(
+        path(&result),
+        ["retrieve", "grade_documents", "generate", "grade_generation"]
+    );
+    assert_eq!(status(&result), WalkStatus::Answered);
+}
+
+#[tokio::test(start_paused = true)]
+async fn corrective_rag_goes_on_without_a_web_search_that_is_not_configured() {
+    let services = Scripted::default()
+        .grade_documents(|request| {
+            Ok(documents_graded(request, |id| match id.ends_with("/1") {
+                true => Relevance::Relevant,
+                false => Relevance::Irrelevant,
+            }))
+        })
+        .search(|_| down(Dependency::WebSearch));
+    let result = ask("corrective-rag-binary", &services).await;
+    assert_eq!(path(&result)[3..], ["web_search", "generate", "grade_generation"]);
+    assert_eq!(result.steps[3].outcome, "unavailable");
+    assert_eq!(result.steps[3].error, "web search: connection refused");
+    assert_eq!(status(&result), WalkStatus::Answered);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_web_search_that_finds_what_is_held_already_found_nothing() {
+    let services = Scripted::default().generate(|_| Ok(abstained())).search(|request| {
+        Ok(SearchResponse {
+            passages: vec![passage(&format!("{}/1", request.query))],
+            ..SearchResponse::default()
+        })
+    });
+    let result = ask("self-corrective-rag", &services).await;
+    assert_eq!(
+        path(&result),
+        ["retrieve", "generate", "web_search", "finalize_response"]
+    );
+    assert_eq!(
+        (status(&result), result.answer.as_str()),
+        (WalkStatus::Abstained, "The passages do not say.")
+    );
+}

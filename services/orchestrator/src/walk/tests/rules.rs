@@ -1,0 +1,282 @@
+//! One test or more for each rule that the walk keeps.
+
+use std::{
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
+
+use emend_chassis::Code;
+use emend_proto::v1::{
+    GradeDocumentsResponse, Origin, Relevance, RetrieveResponse, RewriteResponse, Support, WalkStatus,
+};
+
+use super::{
+    super::{
+        WalkError,
+        scripted::{Call, Scripted, abstained, answer, documents_graded, down, supported, useful},
+        services::{Dependency, Failure},
+    },
+    QUESTION, ask, ask_with, path, status,
+};
+
+#[tokio::test(start_paused = true)]
+async fn r1_the_recursion_limit_is_an_end_and_no_error() {
+    let services = Scripted::default().grade_usefulness(|_| Ok(useful(false)));
+    let result = ask_with(
+        "self-rag",
+        &[("recursion_limit", 6.0)],
+        &services,
+        Duration::from_secs(60),
+    )
+    .await
+    .unwrap();
+    assert_eq!(result.steps.len(), 6);
+    assert_eq!(status(&result), WalkStatus::Unverified);
+    assert_eq!(result.reason, "the recursion limit of 6 steps was reached");
+}
+
+#[tokio::test(start_paused = true)]
+async fn r1_without_retries_there_is_exactly_one_generation() {
+    let services = Scripted::default().grade_groundedness(|request| Ok(supported(request, Support::NotSupported)));
+    let result = ask_with("self-rag", &[("max_retries", 0.0)], &services, Duration::from_secs(60))
+        .await
+        .unwrap();
+    assert_eq!(
+        path(&result),
+        ["retrieve", "grade_documents", "generate", "grade_generation"]
+    );
+    assert_eq!(status(&result), WalkStatus::Unverified);
+    assert_eq!(
+        result.reason,
+        "`grade_generation` ended in `not_supported` and no longer holds: `visits(generate) <= max_retries`"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn r2_everything_is_graded_rewritten_and_answered_from_the_original_question() {
+    let services = Scripted::default().grade_usefulness(|_| Ok(useful(false)));
+    ask("self-corrective-rag", &services).await;
+    let mut rewrites = 0;
+    for call in services.calls() {
+        match call {
+            Call::Rewrite(request) => {
+                rewrites += 1;
+                assert_eq!(request.question, QUESTION);
+                // The question itself was searched first, and then every query that was made of it.
+                assert_eq!(request.failed_queries[0], QUESTION);
+                assert_eq!(request.failed_queries.len(), rewrites);
+            }
+            Call::Generate(request) => assert_eq!(request.question, QUESTION),
+            Call::GradeUsefulness(request) => assert_eq!(request.question, QUESTION),
+            Call::GradeGroundedness(request) => assert_eq!(request.question, QUESTION),
+            _ => {}
+        }
+    }
+    assert_eq!(rewrites, 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn r3_a_retry_is_told_what_was_not_supported_and_is_warmer() {
+    let services = Scripted::default().grade_groundedness(|request| Ok(supported(request, Support::NotSupported)));
+    ask("self-rag", &services).await;
+    let generations: Vec<_> = services
+        .calls()
+        .into_iter()
+        .filter_map(|call| match call {
+            Call::Generate(request) => Some((request.attempt, request.unsupported, request.temperature)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(generations.len(), 4);
+    assert_eq!(generations[0], (1, vec![], None));
+    assert_eq!(generations[1], (2, vec!["Answer 1.".to_owned()], Some(0.3)));
+    assert_eq!(generations[2].1, ["Answer 1.", "Answer 2."]);
+    assert!(generations[3].2 > generations[2].2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn r3_the_same_answer_from_the_same_passages_is_a_stall() {
+    let services = Scripted::default()
+        .generate(|_| Ok(answer("It was built in 1790.")))
+        .grade_groundedness(|request| Ok(supported(request, Support::NotSupported)));
+    let result = ask("self-corrective-rag", &services).await;
+    // Not three retries of the same, but other evidence.
+    assert_eq!(
+        path(&result)[1..5],
+        ["generate", "grade_generation", "generate", "web_search"]
+    );
+    assert_eq!(result.steps[3].outcome, "stalled");
+}
+
+#[tokio::test(start_paused = true)]
+async fn r3_a_query_that_was_searched_already_is_no_new_query() {
+    let services = Scripted::default()
+        .grade_documents(|request| Ok(documents_graded(request, |_| Relevance::Irrelevant)))
+        .rewrite(|request| {
+            Ok(RewriteResponse {
+                query: format!("  {} ", request.question.to_uppercase()),
+                usage: None,
+            })
+        });
+    let result = ask("self-rag", &services).await;
+    assert_eq!(path(&result), ["retrieve", "grade_documents", "rewrite"]);
+    assert_eq!(result.steps[2].outcome, "exhausted");
+    assert_eq!(status(&result), WalkStatus::Abstained);
+}
+
+#[tokio::test(start_paused = true)]
+async fn r4_an_ungraded_passage_is_kept_and_marked() {
+    let services = Scripted::default().grade_documents(|request| {
+        let mut response = documents_graded(request, |id| match id.ends_with("/1") {
+            true => Relevance::Ungraded,
+            false => Relevance::Irrelevant,
+        });
+        // No word about the second passage at all.
+        response.grades.remove(1);
+        Ok(response)
+    });
+    let result = ask("self-rag", &services).await;
+    let relevances: Vec<_> = result.documents.iter().map(|graded| graded.relevance()).collect();
+    assert_eq!(relevances, [Relevance::Ungraded, Relevance::Ungraded]);
+    assert_eq!(result.steps[1].outcome, "some_relevant");
+    assert_eq!(result.steps[1].summary, "kept 2 of 4, 2 without a grade");
+    assert_eq!(result.steps[1].passages.len(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn r4_without_any_grade_the_walk_goes_on_and_says_so() {
+    for grade in [(|_: &_| down(Dependency::Grader)) as fn(&_) -> _, |_| {
+        Ok(GradeDocumentsResponse::default())
+    }] {
+        let result = ask("self-rag", &Scripted::default().grade_documents(grade)).await;
+        assert_eq!(result.steps[1].outcome, "unavailable");
+        assert!(
+            result.steps[1].error.starts_with("grader: "),
+            "{}",
+            result.steps[1].error
+        );
+        assert_eq!(path(&result)[2], "generate");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn r4_an_answer_whose_support_is_ungraded_is_never_answered() {
+    for graph in ["self-rag", "self-corrective-rag", "corrective-rag-binary"] {
+        let services = Scripted::default().grade_groundedness(|request| Ok(supported(request, Support::Ungraded)));
+        let result = ask(graph, &services).await;
+        assert_eq!(status(&result), WalkStatus::Unverified, "{graph}");
+        assert_eq!(
+            result.reason,
+            "`grade_generation` ended in `unavailable`: grader: a grade that the verdict needs did not come"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn r6_web_passages_are_marked_and_graded_like_local_ones() {
+    let services = Scripted::default().grade_documents(|request| {
+        Ok(documents_graded(request, |id| match id.ends_with("/2") {
+            true => Relevance::Relevant,
+            false => Relevance::Irrelevant,
+        }))
+    });
+    let result = ask("corrective-rag-binary", &services).await;
+    let web = &result.steps[4].passages;
+    assert_eq!(result.steps[4].node, "grade_web_results");
+    let relevance_of_web: Vec<_> = web
+        .iter()
+        .filter(|graded| graded.passage.as_ref().unwrap().origin() == Origin::Web)
+        .map(|graded| (graded.relevance(), graded.kept))
+        .collect();
+    assert_eq!(
+        relevance_of_web,
+        [
+            (Relevance::Irrelevant, false),
+            (Relevance::Relevant, true),
+            (Relevance::Irrelevant, false)
+        ]
+    );
+    let graded_twice = services.calls().into_iter().any(|call| match call {
+        Call::GradeDocuments(request) => {
+            request.passages.iter().any(|passage| passage.origin() == Origin::Web)
+                && request.passages.iter().any(|passage| passage.origin() != Origin::Web)
+        }
+        _ => false,
+    });
+    assert!(!graded_twice, "a local passage was graded again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn r7_without_documents_an_answer_is_ungrounded_and_never_graded() {
+    let services =
+        Scripted::default().grade_documents(|request| Ok(documents_graded(request, |_| Relevance::Irrelevant)));
+    let result = ask("self-rag", &services).await;
+    assert_eq!(path(&result).last(), Some(&"generate_without_documents"));
+    assert_eq!(status(&result), WalkStatus::Ungrounded);
+    assert!(result.documents.is_empty());
+    assert!(
+        !services
+            .calls()
+            .iter()
+            .any(|call| matches!(call, Call::GradeGroundedness(_)))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn r7_a_generator_that_does_not_answer_without_documents_abstains() {
+    let services = Scripted::default()
+        .retrieve(|_| Ok(RetrieveResponse::default()))
+        .generate(|_| Ok(abstained()));
+    let result = ask("self-rag", &services).await;
+    assert_eq!(status(&result), WalkStatus::Abstained);
+    assert_eq!(result.answer, "The passages do not say.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn r8_abstaining_starts_no_loop() {
+    for (graph, generations) in [
+        ("plain-rag", 1),
+        ("self-rag", 1),
+        ("corrective-rag-binary", 1),
+        ("self-corrective-rag", 2),
+    ] {
+        let asked = std::sync::Arc::new(AtomicU32::new(0));
+        let count = std::sync::Arc::clone(&asked);
+        let services = Scripted::default().generate(move |_| {
+            count.fetch_add(1, Ordering::Relaxed);
+            Ok(abstained())
+        });
+        let result = ask(graph, &services).await;
+        assert_eq!(status(&result), WalkStatus::Abstained, "{graph}");
+        assert_eq!(asked.load(Ordering::Relaxed), generations, "{graph}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn r9_groundedness_and_usefulness_are_graded_at_the_same_time() {
+    let services = Scripted::default().takes(Dependency::Grader, Duration::from_secs(2));
+    let result = ask("self-corrective-rag", &services).await;
+    let took = result.steps[2].duration.unwrap();
+    assert_eq!((result.steps[2].node.as_str(), took.seconds), ("grade_generation", 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_retriever_refuses_is_the_callers_error() {
+    for code in [Code::NotFound, Code::InvalidArgument, Code::FailedPrecondition] {
+        let services = Scripted::default().retrieve(move |_| {
+            Err(Failure::new(
+                Dependency::Retriever,
+                code,
+                "unknown collection `islands`; the collections are coast",
+            ))
+        });
+        let error = ask_with("self-corrective-rag", &[], &services, Duration::from_secs(60))
+            .await
+            .unwrap_err();
+        assert!(matches!(&error, WalkError::Refused(failure) if failure.code == code));
+        assert_eq!(
+            error.to_string(),
+            "unknown collection `islands`; the collections are coast"
+        );
+    }
+}
