@@ -1,0 +1,330 @@
+//! The command line, which is also its manual.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::{Args, Parser, Subcommand, ValueEnum, builder::Styles};
+use emend_models::{chat::ChatOptions, embed::EmbedderOptions};
+
+/// Colours of `--help`, shown on a terminal only.
+const STYLES: Styles = Styles::styled()
+    .header(anstyle::AnsiColor::Green.on_default().bold())
+    .usage(anstyle::AnsiColor::Green.on_default().bold())
+    .literal(anstyle::AnsiColor::Cyan.on_default().bold())
+    .placeholder(anstyle::AnsiColor::Cyan.on_default());
+
+/// Answers questions over your own documents, and corrects itself before it answers.
+#[derive(Debug, Parser)]
+#[command(name = "emend", version, styles = STYLES, propagate_version = true, arg_required_else_help = true)]
+pub struct Arguments {
+    /// Say what the services do: once for information, twice for details
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+impl Arguments {
+    /// The log filter: `EMEND_LOG` when set, else by `--verbose`. `up` is a server and says more by itself.
+    #[must_use]
+    pub fn log_filter(&self) -> String {
+        if let Ok(filter) = std::env::var("EMEND_LOG") {
+            return filter;
+        }
+        let base = u8::from(matches!(self.command, Command::Up(_)));
+        match self.verbose + base {
+            0 => "error".to_owned(),
+            1 => "warn,emend=info".to_owned(),
+            _ => "info,emend=debug".to_owned(),
+        }
+    }
+}
+
+/// What `emend` can do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Answer a question over a folder of files
+    ///
+    /// Starts the six services in this process, ingests the files (only what has changed), walks a graph and prints
+    /// the answer with its citations. Needs no server and no API key. With --url it asks a running service instead.
+    ///
+    /// The answer goes to standard output, everything else to standard error. Exit status: 0 answered, 3 abstained,
+    /// 1 an error, 2 a wrong command line.
+    #[command(after_help = "Examples:\n  \
+        emend ask --docs ./handbook \"How many days of leave do I have?\"\n  \
+        emend ask --docs notes.md --graph self-rag --json \"Who approved the budget?\" | jq .answer\n  \
+        emend ask --url http://127.0.0.1:50050 --collection handbook \"Who approves leave?\"\n  \
+        emend ask --docs . --llm-url http://127.0.0.1:11434/v1 --llm-model llama3.1 \"What is this?\"")]
+    Ask(Box<AskOptions>),
+    /// Run the six services until Ctrl-C
+    #[command(after_help = "Examples:\n  emend up\n  emend up --base-port 6000 --data-dir ./data")]
+    Up(Box<UpOptions>),
+    /// Store documents in a collection
+    ///
+    /// Text, Markdown, HTML and JSON Lines (`id` or `doc_id`, `title`, `text` a line). A document that cannot be read
+    /// is reported and skipped; one that has not changed is not embedded again.
+    #[command(after_help = "Examples:\n  \
+        emend ingest --collection handbook ./handbook\n  \
+        emend ingest --url http://127.0.0.1:50051 --collection wiki pages.jsonl")]
+    Ingest(Box<IngestOptions>),
+    /// Show and check graphs
+    #[command(subcommand)]
+    Graph(GraphCommand),
+    /// Show and fetch the local models
+    #[command(subcommand)]
+    Models(ModelsCommand),
+    /// Measure graphs on questions whose answers are known
+    #[command(subcommand)]
+    Eval(EvalCommand),
+}
+
+/// Where the local services keep things and which models they use.
+#[derive(Args, Clone, Debug)]
+pub struct LocalOptions {
+    /// Folder of the collections [default: the user's data folder]
+    #[arg(long, env = "EMEND_DATA_DIR", value_name = "DIR")]
+    pub data_dir: Option<PathBuf>,
+    /// Folder of saved pages that stands in for the web; without it a walk has no web search
+    #[arg(long, env = "EMEND_WEB_FOLDER", value_name = "DIR")]
+    pub web_folder: Option<PathBuf>,
+    /// Folder of graphs of your own, beside the built-in ones
+    #[arg(long, env = "EMEND_GRAPHS_DIR", value_name = "DIR")]
+    pub graphs_dir: Option<PathBuf>,
+    /// Who writes the answer [default: llm with --llm-url, else embedded]
+    #[arg(long, env = "EMEND_GENERATOR", value_name = "BACKEND")]
+    pub generator: Option<Backend>,
+    /// Who grades [default: llm with --llm-url, else embedded]
+    #[arg(long, env = "EMEND_GRADER", value_name = "BACKEND")]
+    pub grader: Option<Backend>,
+    /// Who rewrites questions [default: llm with --llm-url, else embedded]
+    #[arg(long, env = "EMEND_REWRITER", value_name = "BACKEND")]
+    pub rewriter: Option<Backend>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub embedder: EmbedderOptions,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub chat: ChatOptions,
+}
+
+/// Who does a component's work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Backend {
+    /// In process, without a language model
+    Embedded,
+    /// The OpenAI-compatible model of --llm-url
+    Llm,
+}
+
+/// Options of `emend ask`.
+#[derive(Args, Debug)]
+pub struct AskOptions {
+    /// The question
+    pub question: String,
+    /// Files or folders to answer from; give it again for more
+    #[arg(short, long, value_name = "PATH", num_args = 1.., conflicts_with = "url")]
+    pub docs: Vec<PathBuf>,
+    /// Ask a running orchestrator, for instance http://127.0.0.1:50050
+    #[arg(long, env = "EMEND_URL", value_name = "URL")]
+    pub url: Option<String>,
+    /// Collection to answer from [default: one for these --docs, else `default`]
+    #[arg(short, long, env = "EMEND_COLLECTION", value_name = "NAME")]
+    pub collection: Option<String>,
+    /// Graph to walk; `emend graph list` shows them
+    #[arg(short, long, env = "EMEND_GRAPH", value_name = "NAME", default_value = "self-corrective-rag")]
+    pub graph: String,
+    /// Passages to retrieve, 1–100 [default: the graph's]
+    #[arg(short = 'k', long, value_name = "N")]
+    pub top_k: Option<u32>,
+    /// Corrections after the first answer, from 0 [default: the graph's]
+    #[arg(short = 'r', long, value_name = "N")]
+    pub max_retries: Option<u32>,
+    /// Any other option of the graph; `emend graph show NAME` lists them
+    #[arg(short, long = "option", value_name = "NAME=VALUE", value_parser = name_and_value)]
+    pub options: Vec<(String, f64)>,
+    /// Longest time for the walk; what there is by then is the answer
+    #[arg(short, long, env = "EMEND_TIMEOUT", value_name = "DURATION", default_value = "60s", value_parser = humantime::parse_duration)]
+    pub timeout: Duration,
+    /// Print JSON: one object when done, or with `=events` every event as a line
+    #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "result")]
+    pub json: Option<Json>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub local: LocalOptions,
+}
+
+/// What `--json` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Json {
+    /// The result as one object
+    Result,
+    /// Every event as a line, the result last
+    Events,
+}
+
+/// Options of `emend up`.
+#[derive(Args, Debug)]
+pub struct UpOptions {
+    /// Address to listen on
+    #[arg(long, env = "EMEND_HOST", value_name = "IP", default_value = "127.0.0.1")]
+    pub host: std::net::IpAddr,
+    /// Port of the orchestrator; the other five take the ones after it. 0 takes free ports
+    #[arg(short = 'p', long, env = "EMEND_BASE_PORT", value_name = "PORT", default_value_t = 50050)]
+    pub base_port: u16,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub local: LocalOptions,
+}
+
+/// Options of `emend ingest`.
+#[derive(Args, Debug)]
+pub struct IngestOptions {
+    /// Files or folders
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Collection to write to; its first document creates it
+    #[arg(short, long, env = "EMEND_COLLECTION", value_name = "NAME", default_value = "default")]
+    pub collection: String,
+    /// A running retriever, for instance http://127.0.0.1:50051
+    #[arg(long, env = "EMEND_RETRIEVER_URL", value_name = "URL")]
+    pub url: Option<String>,
+    /// Also remove documents of the collection that are no longer among PATHs
+    #[arg(long)]
+    pub prune: bool,
+    /// Print the outcome as JSON, one document a line and a summary last
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub local: LocalOptions,
+}
+
+/// `emend graph …`.
+#[derive(Debug, Subcommand)]
+pub enum GraphCommand {
+    /// List the graphs and the most a walk of each can cost
+    List {
+        /// Folder of graphs of your own, beside the built-in ones
+        #[arg(long, env = "EMEND_GRAPHS_DIR", value_name = "DIR")]
+        graphs_dir: Option<PathBuf>,
+    },
+    /// Show a graph: options, worst case, and its picture
+    Show {
+        /// Its name
+        name: String,
+        /// What to print
+        #[arg(long, value_name = "FORMAT", default_value = "summary")]
+        format: GraphFormat,
+        /// Folder of graphs of your own, beside the built-in ones
+        #[arg(long, env = "EMEND_GRAPHS_DIR", value_name = "DIR")]
+        graphs_dir: Option<PathBuf>,
+    },
+    /// Check a graph file: what is wrong with it, or its exact worst case
+    Check {
+        /// The file
+        file: PathBuf,
+    },
+}
+
+/// How a graph is shown.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum GraphFormat {
+    /// Options and worst case
+    Summary,
+    /// A Mermaid flowchart
+    Mermaid,
+    /// The file
+    Yaml,
+}
+
+/// `emend models …`.
+#[derive(Debug, Subcommand)]
+pub enum ModelsCommand {
+    /// List the local models, their licences, and which are on this machine
+    List {
+        /// A folder with weights, looked at before the cache
+        #[arg(long, env = "EMEND_MODEL_DIR", value_name = "DIR")]
+        model_dir: Option<PathBuf>,
+    },
+    /// Fetch a model ahead of its first use
+    Fetch {
+        #[command(flatten)]
+        #[expect(missing_docs, reason = "its fields document themselves in --help")]
+        embedder: EmbedderOptions,
+    },
+}
+
+/// `emend eval …`.
+#[derive(Debug, Subcommand)]
+pub enum EvalCommand {
+    /// Ask every question of a folder and compare the answers with the right ones
+    ///
+    /// The folder holds NAME.questions.jsonl (`question`, `answers`, `gold_doc_ids`, `expect`: local, web, none or
+    /// absent) with NAME.corpus_local.jsonl, which is ingested, and optionally NAME.corpus_web.jsonl, which stands in
+    /// for the web. A question of kind none or absent is right when the walk abstains.
+    Qa(Box<EvalQaOptions>),
+}
+
+/// Options of `emend eval qa`.
+#[derive(Args, Debug)]
+pub struct EvalQaOptions {
+    /// Folder of the question sets
+    #[arg(long, value_name = "DIR")]
+    pub data: PathBuf,
+    /// Only these sets of the folder
+    #[arg(long = "set", value_name = "NAME")]
+    pub sets: Vec<String>,
+    /// Graphs to compare
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "plain-rag,self-corrective-rag")]
+    pub graphs: Vec<String>,
+    /// Only the first questions of each set
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Longest time for one walk
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = humantime::parse_duration)]
+    pub timeout: Duration,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub local: LocalOptions,
+}
+
+fn name_and_value(text: &str) -> Result<(String, f64), String> {
+    let (name, value) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` is not NAME=VALUE, for instance max_count=2"))?;
+    let value = value
+        .parse()
+        .map_err(|_| format!("the value of `{name}` is `{value}`, which is not a number"))?;
+    Ok((name.to_owned(), value))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn an_option_needs_a_name_and_a_number() {
+        assert_eq!(name_and_value("max_count=2"), Ok(("max_count".to_owned(), 2.0)));
+        assert!(name_and_value("max_count").is_err_and(|e| e.contains("NAME=VALUE")));
+        assert!(name_and_value("max_count=two").is_err_and(|e| e.contains("not a number")));
+    }
+
+    #[test]
+    fn json_alone_means_the_result_and_leaves_the_question_alone() {
+        let arguments = Arguments::parse_from(["emend", "ask", "--json", "why?"]);
+        let Command::Ask(options) = arguments.command else {
+            panic!("not ask")
+        };
+        assert_eq!((options.json, options.question.as_str()), (Some(Json::Result), "why?"));
+    }
+}

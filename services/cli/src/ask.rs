@@ -1,0 +1,191 @@
+//! `emend ask`: one question, its walk, its answer.
+
+use std::{
+    collections::HashMap,
+    io::{IsTerminal as _, Write as _},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context as _, Result, bail};
+use emend_chassis::{Deadline, TracedChannel, Upstream};
+use emend_proto::v1::{
+    AskStreamRequest, Question, WalkResult, WalkStatus, orchestrator_service_client::OrchestratorServiceClient,
+    walk_event::Event,
+};
+use sha2::{Digest as _, Sha256};
+use tracing::Instrument as _;
+
+use crate::{
+    args::{AskOptions, Json},
+    cluster::{Cluster, Component, Plan},
+    ingest, json, render,
+};
+
+/// Exit status of a walk that ended in an abstention.
+const ABSTAINED: u8 = 3;
+
+/// Runs the command.
+///
+/// # Errors
+/// The documents cannot be read, a service cannot start or be reached, or the question is refused.
+pub async fn run(options: AskOptions) -> Result<ExitCode> {
+    let span = tracing::info_span!(target: "emend", "emend ask", otel.kind = "internal");
+    async {
+        match &options.url {
+            Some(url) => {
+                let collection = options.collection.clone().unwrap_or_default();
+                ask(Upstream::new(url)?.channel(), &options, collection).await
+            }
+            None => ask_locally(&options).await,
+        }
+    }
+    .instrument(span)
+    .await
+}
+
+async fn ask_locally(options: &AskOptions) -> Result<ExitCode> {
+    let found = match options.docs.as_slice() {
+        [] => None,
+        paths => Some(ingest::found(paths)?),
+    };
+    let collection = match (&options.collection, &found) {
+        (Some(name), _) => name.clone(),
+        (None, Some(_)) => collection_of(&options.docs, &options.local.embedder.embedder.to_string())?,
+        (None, None) => String::new(),
+    };
+    let local = Cluster::start(&options.local, Plan::default()).await?;
+    let answered = async {
+        if let Some(found) = found {
+            // A collection of its own mirrors the files; one that the user named may hold more.
+            let mirror = options.collection.is_none();
+            let outcome = ingest::ingest(local.channel(Component::Retriever)?, &collection, found, mirror).await?;
+            let quiet = options.json.is_some() && outcome.failed.is_empty();
+            if !quiet {
+                ingest::report(&outcome);
+            }
+            if outcome.ingested + outcome.unchanged == 0 {
+                bail!("none of the documents could be stored; each is named above with its reason");
+            }
+        }
+        ask(local.channel(Component::Orchestrator)?, options, collection).await
+    }
+    .await;
+    local.stop().await;
+    answered
+}
+
+async fn ask(channel: TracedChannel, options: &AskOptions, collection: String) -> Result<ExitCode> {
+    let mut graph_options: HashMap<String, f64> = options.options.iter().cloned().collect();
+    if let Some(top_k) = options.top_k {
+        graph_options.insert("top_k".to_owned(), top_k.into());
+    }
+    if let Some(max_retries) = options.max_retries {
+        graph_options.insert("max_retries".to_owned(), max_retries.into());
+    }
+    let request = AskStreamRequest {
+        question: Some(Question {
+            question: options.question.clone(),
+            graph: options.graph.clone(),
+            collection,
+            options: graph_options,
+            filter: HashMap::new(),
+        }),
+    };
+    let request = emend_chassis::request(request, Deadline::after(options.timeout));
+    let mut events = OrchestratorServiceClient::new(channel).ask_stream(request).await?.into_inner();
+    let mut steps = render::Steps::new();
+    let mut result = None;
+    while let Some(event) = events.message().await? {
+        let Some(event) = event.event else { continue };
+        match options.json {
+            None => steps.show(&event),
+            Some(Json::Events) => print_line(&json::value("WalkEvent", &event)?.to_string())?,
+            Some(Json::Result) => {}
+        }
+        if let Some(Event::Finished(finished)) = event.event {
+            result = Some(finished);
+        }
+    }
+    let result = result.context("the orchestrator ended the stream without a result")?;
+    finish(&result, options.json)
+}
+
+fn finish(result: &WalkResult, format: Option<Json>) -> Result<ExitCode> {
+    match format {
+        None => {
+            if std::io::stderr().is_terminal() {
+                anstream::eprintln!();
+            }
+            anstream::print!("{}", render::result(result));
+        }
+        Some(Json::Result) => print_line(&serde_json::to_string_pretty(&json::value("WalkResult", result)?)?)?,
+        Some(Json::Events) => {}
+    }
+    Ok(match result.status() {
+        WalkStatus::Abstained => ExitCode::from(ABSTAINED),
+        _ => ExitCode::SUCCESS,
+    })
+}
+
+fn print_line(line: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}")?;
+    Ok(out.flush()?)
+}
+
+/// The collection that mirrors some paths: the same for the same paths and embedder, whatever the current folder.
+fn collection_of(paths: &[PathBuf], embedder: &str) -> Result<String> {
+    let mut hash = Sha256::new();
+    hash.update(embedder.as_bytes());
+    let mut full = Vec::new();
+    for path in paths {
+        let path = std::fs::canonicalize(path).with_context(|| format!("cannot read {}", path.display()))?;
+        full.push(path);
+    }
+    full.sort();
+    full.dedup();
+    for path in &full {
+        hash.update([0]);
+        hash.update(path.as_os_str().as_encoded_bytes());
+    }
+    let digest = hash.finalize();
+    let suffix: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("docs-{}-{suffix}", slug(full.first().map(PathBuf::as_path))))
+}
+
+/// A readable piece of a path's name that a collection's name may hold.
+fn slug(path: Option<&Path>) -> String {
+    let name = path.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    let slug: String = name
+        .unwrap_or_default()
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric() || ['-', '_', '.'].contains(c))
+        .take(32)
+        .collect();
+    if slug.is_empty() { "files".to_owned() } else { slug }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_paths_have_the_same_collection_in_any_order_and_spelling() {
+        let folder = tempfile::tempdir().unwrap();
+        let (a, b) = (folder.path().join("a"), folder.path().join("b"));
+        std::fs::create_dir(&a).unwrap();
+        std::fs::create_dir(&b).unwrap();
+        let roundabout = b.join("../a");
+        let one = collection_of(&[a.clone(), b.clone()], "e5-small").unwrap();
+        assert_eq!(one, collection_of(&[b.clone(), roundabout, a.clone()], "e5-small").unwrap());
+        assert_ne!(one, collection_of(&[a.clone()], "e5-small").unwrap());
+        assert_ne!(one, collection_of(&[a, b], "minilm").unwrap());
+    }
+
+    #[test]
+    fn a_name_that_a_collection_cannot_have_is_cleaned() {
+        assert_eq!(slug(Some(Path::new("/x/사내 규정"))), "files");
+        assert_eq!(slug(Some(Path::new("/x/Hand book!.md"))), "Handbook.md");
+    }
+}

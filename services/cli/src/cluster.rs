@@ -1,0 +1,306 @@
+//! The six services in one process, each on a port of its own, with real gRPC connections between them.
+
+use std::{
+    collections::BTreeMap,
+    future::Future,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    sync::Arc,
+};
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use emend_chassis::{ServeError, TracedChannel, Upstream, config::defaults};
+use emend_models::embed::{self, Embedder};
+use etcetera::BaseStrategy as _;
+use tokio::{net::TcpListener, task::JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    args::{Backend, LocalOptions},
+    progress::ModelProgress,
+};
+
+/// One of the six services.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Component {
+    /// Walks the graphs.
+    Orchestrator,
+    /// Keeps and finds passages.
+    Retriever,
+    /// Grades passages and answers.
+    Grader,
+    /// Writes answers.
+    Generator,
+    /// Rewrites questions.
+    Rewriter,
+    /// Searches the web.
+    WebSearch,
+}
+
+impl Component {
+    /// All six, in the order of their default ports.
+    pub const ALL: [Self; 6] =
+        [Self::Orchestrator, Self::Retriever, Self::Grader, Self::Generator, Self::Rewriter, Self::WebSearch];
+
+    /// As users know it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Orchestrator => "orchestrator",
+            Self::Retriever => "retriever",
+            Self::Grader => "grader",
+            Self::Generator => "generator",
+            Self::Rewriter => "rewriter",
+            Self::WebSearch => "web-search",
+        }
+    }
+}
+
+/// What runs here, where it listens, and what runs elsewhere.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Address to listen on.
+    pub host: IpAddr,
+    /// Port of the orchestrator, the others take the ones after it; 0 takes free ports.
+    pub base_port: u16,
+    /// What runs here.
+    pub components: Vec<Component>,
+    /// What runs elsewhere, by its URL.
+    pub elsewhere: BTreeMap<Component, String>,
+}
+
+impl Default for Plan {
+    /// All six on free loopback ports.
+    fn default() -> Self {
+        Self {
+            host: Ipv4Addr::LOCALHOST.into(),
+            base_port: 0,
+            components: Component::ALL.to_vec(),
+            elsewhere: BTreeMap::new(),
+        }
+    }
+}
+
+impl Plan {
+    /// One service on a free loopback port.
+    #[must_use]
+    pub fn only(component: Component) -> Self {
+        Self {
+            components: vec![component],
+            ..Self::default()
+        }
+    }
+
+    /// With one service somewhere else.
+    #[must_use]
+    pub fn elsewhere(mut self, component: Component, url: impl Into<String>) -> Self {
+        self.components.retain(|here| *here != component);
+        self.elsewhere.insert(component, url.into());
+        self
+    }
+
+    fn port_of(&self, component: Component) -> Result<u16> {
+        if self.base_port == 0 {
+            return Ok(0);
+        }
+        let offset = Component::ALL.iter().position(|known| *known == component).unwrap_or_default();
+        u16::try_from(usize::from(self.base_port) + offset)
+            .map_err(|_| anyhow!("the base port {} leaves no room for six ports", self.base_port))
+    }
+}
+
+type Ended = (Component, Result<(), ServeError>);
+
+/// Running services. Dropping it ends them at once; [`Cluster::stop`] lets them finish.
+pub struct Cluster {
+    urls: BTreeMap<Component, String>,
+    shutdown: CancellationToken,
+    running: JoinSet<Ended>,
+    kills: BTreeMap<Component, tokio::task::AbortHandle>,
+    /// Loaded once, before the services that share it start.
+    _embedder: Option<Arc<dyn Embedder>>,
+}
+
+impl Cluster {
+    /// Loads the models, binds every port, and starts the services of `plan`.
+    ///
+    /// # Errors
+    /// A model cannot be had, a port is taken, or the options contradict each other.
+    pub async fn start(local: &LocalOptions, plan: Plan) -> Result<Self> {
+        emend_chassis::install_crypto_provider();
+        if plan.components.is_empty() {
+            bail!("no service to start");
+        }
+        let embeds = [Component::Retriever, Component::Grader, Component::Generator];
+        let embedder = if plan.components.iter().any(|component| embeds.contains(component)) {
+            let (shown, progress) = ModelProgress::start();
+            let loaded = embed::load(&local.embedder, progress).await;
+            shown.finish();
+            Some(loaded?)
+        } else {
+            None
+        };
+        let mut listeners = Vec::new();
+        let mut urls = plan.elsewhere.clone();
+        for component in &plan.components {
+            let address = SocketAddr::new(plan.host, plan.port_of(*component)?);
+            let listener = TcpListener::bind(address)
+                .await
+                .with_context(|| format!("the {} cannot listen on {address}", component.name()))?;
+            urls.insert(*component, format!("http://{}", listener.local_addr()?));
+            listeners.push((*component, listener));
+        }
+        let mut cluster = Self {
+            urls,
+            shutdown: CancellationToken::new(),
+            running: JoinSet::new(),
+            kills: BTreeMap::new(),
+            _embedder: embedder,
+        };
+        for (component, listener) in listeners {
+            cluster.launch(component, listener, local)?;
+        }
+        Ok(cluster)
+    }
+
+    fn launch(&mut self, component: Component, listener: TcpListener, local: &LocalOptions) -> Result<()> {
+        let shutdown = self.shutdown.clone();
+        let llm = |chosen: Option<Backend>| match chosen {
+            Some(backend) => backend == Backend::Llm,
+            None => local.chat.llm_url.is_some(),
+        };
+        let handle = match component {
+            Component::Retriever => {
+                let mut options = defaults::<emend_retriever::Options>();
+                options.data_dir = Some(data_dir(local)?);
+                options.embedder = local.embedder.clone();
+                self.spawn(component, emend_retriever::serve(options, listener, shutdown))
+            }
+            Component::Grader => {
+                let mut options = defaults::<emend_grader::Options>();
+                options.embedder = local.embedder.clone();
+                options.chat = local.chat.clone();
+                if llm(local.grader) {
+                    options.backend = emend_grader::BackendKind::Llm;
+                }
+                self.spawn(component, emend_grader::serve(options, listener, shutdown))
+            }
+            Component::Generator => {
+                let mut options = defaults::<emend_generator::Options>();
+                options.embedder = local.embedder.clone();
+                options.chat = local.chat.clone();
+                if llm(local.generator) {
+                    options.backend = emend_generator::BackendKind::OpenAi;
+                }
+                self.spawn(component, emend_generator::serve(options, listener, shutdown))
+            }
+            Component::Rewriter => {
+                let mut options = defaults::<emend_rewriter::Options>();
+                options.chat = local.chat.clone();
+                if llm(local.rewriter) {
+                    options.backend = emend_rewriter::BackendKind::Llm;
+                }
+                self.spawn(component, emend_rewriter::serve(options, listener, shutdown))
+            }
+            Component::WebSearch => {
+                let mut options = defaults::<emend_web_search::Options>();
+                if let Some(folder) = &local.web_folder {
+                    options.provider = Some(emend_web_search::ProviderKind::Folder);
+                    options.folder = Some(folder.clone());
+                }
+                self.spawn(component, emend_web_search::serve(options, listener, shutdown))
+            }
+            Component::Orchestrator => {
+                let mut options = defaults::<emend_orchestrator::Options>();
+                let url = |component: Component| {
+                    self.urls.get(&component).cloned().with_context(|| format!("the {} has no URL", component.name()))
+                };
+                options.services.retriever_url = url(Component::Retriever)?;
+                options.services.grader_url = url(Component::Grader)?;
+                options.services.generator_url = url(Component::Generator)?;
+                options.services.rewriter_url = url(Component::Rewriter)?;
+                options.services.web_search_url = url(Component::WebSearch)?;
+                options.graphs_dir.clone_from(&local.graphs_dir);
+                self.spawn(component, emend_orchestrator::serve(options, listener, shutdown))
+            }
+        };
+        self.kills.insert(component, handle);
+        Ok(())
+    }
+
+    fn spawn(
+        &mut self,
+        component: Component,
+        service: impl Future<Output = Result<(), ServeError>> + Send + 'static,
+    ) -> tokio::task::AbortHandle {
+        self.running.spawn(async move { (component, service.await) })
+    }
+
+    /// Where a service is.
+    ///
+    /// # Errors
+    /// The plan did not name it.
+    pub fn url(&self, component: Component) -> Result<&str> {
+        let url = self.urls.get(&component).map(String::as_str);
+        url.with_context(|| format!("the {} does not run here", component.name()))
+    }
+
+    /// A connection to a service.
+    ///
+    /// # Errors
+    /// The plan did not name it.
+    pub fn channel(&self, component: Component) -> Result<TracedChannel> {
+        Ok(Upstream::new(self.url(component)?)?.channel())
+    }
+
+    /// Ends one service at once, as a crash would: its connections break, nothing drains.
+    pub fn kill(&mut self, component: Component) {
+        if let Some(handle) = self.kills.remove(&component) {
+            handle.abort();
+        }
+    }
+
+    /// Lets every service finish what it has begun, and ends them.
+    pub async fn stop(mut self) {
+        self.shutdown.cancel();
+        while self.running.join_next().await.is_some() {}
+    }
+
+    /// Runs until `signal`, then as [`Cluster::stop`].
+    ///
+    /// # Errors
+    /// A service ended by itself.
+    pub async fn run_until(mut self, signal: impl Future<Output = ()>) -> Result<()> {
+        let ended = tokio::select! {
+            () = signal => None,
+            ended = self.running.join_next() => ended,
+        };
+        self.stop().await;
+        match ended {
+            None => Ok(()),
+            Some(Ok((component, Ok(())))) => bail!("the {} ended by itself", component.name()),
+            Some(Ok((component, Err(error)))) => Err(error).with_context(|| format!("the {} ended", component.name())),
+            Some(Err(error)) => Err(error).context("a service ended"),
+        }
+    }
+
+    /// The first service that has ended by itself, and why.
+    pub fn failure(&mut self) -> Option<anyhow::Error> {
+        match self.running.try_join_next()? {
+            Ok((component, Err(error))) => Some(anyhow!(error).context(format!("the {} ended", component.name()))),
+            Ok((component, Ok(()))) => Some(anyhow!("the {} ended by itself", component.name())),
+            Err(error) => Some(error.into()),
+        }
+    }
+}
+
+/// Where collections are kept.
+fn data_dir(local: &LocalOptions) -> Result<PathBuf> {
+    match &local.data_dir {
+        Some(folder) => Ok(folder.clone()),
+        None => {
+            let strategy = etcetera::choose_base_strategy().context("there is no home folder: give --data-dir")?;
+            Ok(strategy.data_dir().join("emend").join("collections"))
+        }
+    }
+}

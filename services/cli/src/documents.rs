@@ -1,0 +1,326 @@
+//! Finds documents in files and folders, and reads them one at a time.
+
+use std::{
+    collections::HashMap,
+    fs, io,
+    io::BufRead as _,
+    path::{Path, PathBuf},
+};
+
+use emend_proto::v1::{Document, DocumentFormat};
+use serde_json::Value;
+
+/// Largest document that the retriever takes.
+const MAX_DOCUMENT_BYTES: u64 = 32 * 1024 * 1024;
+
+/// Extensions that are read as documents when found in a folder.
+const PLAIN: [&str; 6] = ["txt", "text", "rst", "adoc", "org", "tex"];
+const MARKDOWN: [&str; 3] = ["md", "markdown", "mdx"];
+const HTML: [&str; 3] = ["html", "htm", "xhtml"];
+const JSON_LINES: [&str; 2] = ["jsonl", "ndjson"];
+
+/// Something that was found but is not a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// The file, and the line where it is about one.
+    pub source: String,
+    /// Why, and what to do.
+    pub reason: String,
+}
+
+/// A file that may hold documents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    path: PathBuf,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    One(DocumentFormat),
+    JsonLines,
+}
+
+/// What is under some paths.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Files to read, in order of their paths.
+    pub sources: Vec<Source>,
+    /// Files that are passed over.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Why nothing can be read.
+#[derive(Debug)]
+pub struct Missing {
+    path: PathBuf,
+    source: io::Error,
+}
+
+impl std::fmt::Display for Missing {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "cannot read {}: {}", self.path.display(), self.source)
+    }
+}
+
+impl std::error::Error for Missing {}
+
+/// Finds the files under `paths`. A file that is named is always read, as plain text when its extension says nothing;
+/// within a folder only known extensions are, and hidden files are not looked at.
+///
+/// # Errors
+/// A path that does not exist or cannot be read.
+pub fn find(paths: &[PathBuf]) -> Result<Found, Missing> {
+    let mut found = Found::default();
+    for path in paths {
+        let path = fs::canonicalize(path).map_err(|source| Missing {
+            path: path.clone(),
+            source,
+        })?;
+        if path.is_dir() {
+            find_in_folder(&path, &mut found);
+        } else {
+            let kind = kind_of(&path).unwrap_or(Kind::One(DocumentFormat::PlainText));
+            found.sources.push(Source { path, kind });
+        }
+    }
+    found.sources.sort_by(|a, b| a.path.cmp(&b.path));
+    found.sources.dedup();
+    Ok(found)
+}
+
+fn find_in_folder(folder: &Path, found: &mut Found) {
+    let walk = ignore::WalkBuilder::new(folder)
+        .standard_filters(false)
+        .hidden(true)
+        .sort_by_file_path(Path::cmp)
+        .build();
+    for entry in walk {
+        match entry {
+            Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => match kind_of(entry.path()) {
+                Some(kind) => found.sources.push(Source {
+                    path: entry.into_path(),
+                    kind,
+                }),
+                None => found.skipped.push(Skipped {
+                    source: entry.path().display().to_string(),
+                    reason: "not a format that is read; name the file itself to read it as plain text".to_owned(),
+                }),
+            },
+            Ok(_) => {}
+            Err(error) => found.skipped.push(Skipped {
+                source: folder.display().to_string(),
+                reason: error.to_string(),
+            }),
+        }
+    }
+}
+
+fn kind_of(path: &Path) -> Option<Kind> {
+    let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+    let one_of = |known: &[&str]| known.contains(&extension.as_str());
+    if one_of(&PLAIN) {
+        Some(Kind::One(DocumentFormat::PlainText))
+    } else if one_of(&MARKDOWN) {
+        Some(Kind::One(DocumentFormat::Markdown))
+    } else if one_of(&HTML) {
+        Some(Kind::One(DocumentFormat::Html))
+    } else if one_of(&JSON_LINES) {
+        Some(Kind::JsonLines)
+    } else {
+        None
+    }
+}
+
+impl Source {
+    /// The documents of this file, read as they are asked for.
+    pub fn read(&self) -> Box<dyn Iterator<Item = Result<Document, Skipped>> + Send> {
+        match self.kind {
+            Kind::One(format) => Box::new(std::iter::once(read_one(&self.path, format))),
+            Kind::JsonLines => read_json_lines(&self.path),
+        }
+    }
+
+    /// How many documents the file holds: cheap, and right unless lines are blank.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn count(&self) -> io::Result<u64> {
+        match self.kind {
+            Kind::One(_) => Ok(1),
+            Kind::JsonLines => {
+                let mut lines = 0;
+                let mut reader = io::BufReader::new(fs::File::open(&self.path)?);
+                loop {
+                    let (read, newlines) = {
+                        let buffer = reader.fill_buf()?;
+                        (buffer.len(), buffer.iter().filter(|byte| **byte == b'\n').count())
+                    };
+                    if read == 0 {
+                        return Ok(lines);
+                    }
+                    lines += newlines as u64;
+                    reader.consume(read);
+                }
+            }
+        }
+    }
+}
+
+fn skipped(source: String, reason: impl Into<String>) -> Skipped {
+    Skipped {
+        source,
+        reason: reason.into(),
+    }
+}
+
+fn read_one(path: &Path, format: DocumentFormat) -> Result<Document, Skipped> {
+    let name = path.display().to_string();
+    let size = fs::metadata(path).map_err(|error| skipped(name.clone(), error.to_string()))?.len();
+    if size == 0 {
+        return Err(skipped(name, "is empty"));
+    }
+    if size > MAX_DOCUMENT_BYTES {
+        return Err(skipped(
+            name,
+            format!("is {} MiB, above the limit of 32 MiB; split it", size / (1024 * 1024)),
+        ));
+    }
+    let content = fs::read(path).map_err(|error| skipped(name.clone(), error.to_string()))?;
+    let title = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    Ok(Document {
+        id: name.clone(),
+        // Markdown and HTML have titles of their own, which the retriever reads.
+        title: title.filter(|_| format == DocumentFormat::PlainText).unwrap_or_default(),
+        format: format.into(),
+        content,
+        source: name,
+        metadata: HashMap::new(),
+    })
+}
+
+fn read_json_lines(path: &Path) -> Box<dyn Iterator<Item = Result<Document, Skipped>> + Send> {
+    let name = path.display().to_string();
+    match fs::File::open(path) {
+        Err(error) => Box::new(std::iter::once(Err(skipped(name, error.to_string())))),
+        Ok(file) => Box::new(
+            io::BufReader::new(file)
+                .split(b'\n')
+                .enumerate()
+                .filter(|(_, line)| !matches!(line, Ok(line) if line.trim_ascii().is_empty()))
+                .map(move |(index, line)| {
+                    let at = format!("{name}:{}", index + 1);
+                    let line = line.map_err(|error| skipped(at.clone(), error.to_string()))?;
+                    json_document(&line, &at)
+                }),
+        ),
+    }
+}
+
+/// A document from one line: `id` or `doc_id`, `text`, and optionally `title` and `url`; other scalars are metadata.
+fn json_document(line: &[u8], at: &str) -> Result<Document, Skipped> {
+    let refuse = |reason: String| skipped(at.to_owned(), reason);
+    let value: Value = serde_json::from_slice(line).map_err(|error| refuse(format!("is not JSON: {error}")))?;
+    let Value::Object(fields) = value else {
+        return Err(refuse("is not a JSON object with `doc_id` and `text`".to_owned()));
+    };
+    let text_of = |name: &str| fields.get(name).and_then(scalar);
+    let id = text_of("doc_id")
+        .or_else(|| text_of("id"))
+        .ok_or_else(|| refuse("has no `doc_id` and no `id`".to_owned()))?;
+    let text = text_of("text").ok_or_else(|| refuse(format!("document `{id}` has no `text`")))?;
+    if text.trim().is_empty() {
+        return Err(refuse(format!("the `text` of document `{id}` is empty")));
+    }
+    let metadata = fields
+        .iter()
+        .filter(|(name, _)| !["doc_id", "id", "title", "text", "url"].contains(&name.as_str()))
+        .filter_map(|(name, value)| Some((name.clone(), scalar(value)?)))
+        .collect();
+    Ok(Document {
+        title: text_of("title").unwrap_or_default(),
+        format: DocumentFormat::PlainText.into(),
+        content: text.into_bytes(),
+        source: text_of("url").unwrap_or_else(|| at.to_owned()),
+        metadata,
+        id,
+    })
+}
+
+fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(truth) => Some(truth.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, content) in files {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+        folder
+    }
+
+    fn names(found: &Found) -> Vec<String> {
+        let name = |source: &Source| source.path.file_name().unwrap().to_string_lossy().into_owned();
+        found.sources.iter().map(name).collect()
+    }
+
+    #[test]
+    fn a_folder_gives_known_formats_and_reports_the_rest() {
+        let folder = folder(&[("a.md", b"# A"), ("sub/b.txt", b"b"), ("c.png", b"\x89PNG"), (".hidden.md", b"h")]);
+        let found = find(&[folder.path().to_owned()]).unwrap();
+        assert_eq!(names(&found), ["a.md", "b.txt"]);
+        assert_eq!(found.skipped.len(), 1);
+        assert!(found.skipped[0].source.ends_with("c.png"));
+    }
+
+    #[test]
+    fn a_named_file_is_read_whatever_its_extension_and_once() {
+        let folder = folder(&[("notes.weird", b"text")]);
+        let path = folder.path().join("notes.weird");
+        let found = find(&[path.clone(), path]).unwrap();
+        assert_eq!(names(&found), ["notes.weird"]);
+    }
+
+    #[test]
+    fn a_path_that_does_not_exist_is_an_error_that_names_it() {
+        let error = find(&[PathBuf::from("/nowhere/at/all")]).unwrap_err();
+        assert!(error.to_string().contains("/nowhere/at/all"));
+    }
+
+    #[test]
+    fn json_lines_give_documents_and_name_bad_lines() {
+        let folder = folder(&[(
+            "d.jsonl",
+            b"{\"doc_id\":\"a\",\"title\":\"T\",\"text\":\"x\",\"year\":1999}\n\nnonsense\n{\"text\":\"no id\"}\n{\"id\":7,\"text\":\" \"}\n",
+        )]);
+        let found = find(&[folder.path().to_owned()]).unwrap();
+        let read: Vec<_> = found.sources[0].read().collect();
+        let first = read[0].as_ref().unwrap();
+        assert_eq!((first.id.as_str(), first.title.as_str()), ("a", "T"));
+        assert_eq!(first.metadata.get("year").map(String::as_str), Some("1999"));
+        let reasons: Vec<_> = read[1..].iter().map(|r| r.clone().unwrap_err()).collect();
+        assert!(reasons[0].source.ends_with(":3") && reasons[0].reason.contains("not JSON"));
+        assert!(reasons[1].source.ends_with(":4") && reasons[1].reason.contains("`id`"));
+        assert!(reasons[2].source.ends_with(":5") && reasons[2].reason.contains("empty"));
+        assert_eq!(found.sources[0].count().unwrap(), 5);
+    }
+
+    #[test]
+    fn an_empty_file_is_skipped_and_says_so() {
+        let folder = folder(&[("empty.txt", b"")]);
+        let found = find(&[folder.path().to_owned()]).unwrap();
+        let read: Vec<_> = found.sources[0].read().collect();
+        assert_eq!(read[0].clone().unwrap_err().reason, "is empty");
+    }
+}

@@ -1,0 +1,230 @@
+//! `emend ingest`: documents into a collection, acknowledged one by one.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    path::PathBuf,
+    process::ExitCode,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use anyhow::{Context as _, Result, bail};
+use emend_chassis::{TracedChannel, Upstream};
+use emend_proto::v1::{
+    DeleteDocumentsRequest, IngestRequest, IngestStatus, ListDocumentsRequest,
+    retriever_service_client::RetrieverServiceClient,
+};
+use serde::Serialize;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Code;
+
+use crate::{
+    args::IngestOptions,
+    cluster::{Cluster, Component, Plan},
+    documents::{self, Skipped, Source},
+    progress,
+};
+
+/// Documents read ahead of the retriever. Each may be 32 MiB.
+const READ_AHEAD: usize = 4;
+
+/// Ids that one request may delete.
+const DELETE_AT_ONCE: usize = 1000;
+
+/// What became of the documents.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Outcome {
+    /// Newly stored, or stored again because they changed.
+    pub ingested: u64,
+    /// Already there.
+    pub unchanged: u64,
+    /// Refused by the retriever, or not readable: where, and why.
+    pub failed: BTreeMap<String, String>,
+    /// Files that are in no format that is read.
+    pub skipped: u64,
+    /// Removed because they are gone from the paths.
+    pub removed: u64,
+    /// Passages of all documents that were stored now.
+    pub passages: u64,
+    #[serde(skip)]
+    seen: HashSet<String>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// No document could be read, or the retriever cannot be reached.
+pub async fn run(options: IngestOptions) -> Result<ExitCode> {
+    let found = found(&options.paths)?;
+    let (local, channel) = match &options.url {
+        Some(url) => (None, Upstream::new(url)?.channel()),
+        None => {
+            let local = Cluster::start(&options.local, Plan::only(Component::Retriever)).await?;
+            let channel = local.channel(Component::Retriever)?;
+            (Some(local), channel)
+        }
+    };
+    let outcome = ingest(channel, &options.collection, found, options.prune).await;
+    if let Some(local) = local {
+        local.stop().await;
+    }
+    let outcome = outcome?;
+    if options.json {
+        anstream::println!("{}", serde_json::to_string(&outcome)?);
+    } else {
+        report(&outcome);
+    }
+    Ok(if outcome.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// The documents under `paths`.
+///
+/// # Errors
+/// A path does not exist, or there is nothing to read in any of them.
+pub fn found(paths: &[PathBuf]) -> Result<documents::Found> {
+    let found = documents::find(paths)?;
+    if found.sources.is_empty() {
+        let list: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+        bail!(
+            "no readable document in {}: {} other files; text, Markdown, HTML and JSON Lines are read",
+            list.join(", "),
+            found.skipped.len()
+        );
+    }
+    Ok(found)
+}
+
+/// Sends documents to a retriever, with a progress bar on a terminal.
+///
+/// # Errors
+/// The retriever refuses the stream or cannot be reached. What was acknowledged before stays stored.
+pub async fn ingest(channel: TracedChannel, collection: &str, found: documents::Found, prune: bool) -> Result<Outcome> {
+    let mut client = RetrieverServiceClient::new(channel);
+    let total = found.sources.iter().map(|source| source.count().unwrap_or(1)).sum();
+    let bar = progress::documents(total);
+    let unreadable = Arc::new(Mutex::new(Vec::new()));
+    let (sender, receiver) = mpsc::channel(READ_AHEAD);
+    let reader = {
+        let unreadable = Arc::clone(&unreadable);
+        let collection = collection.to_owned();
+        tokio::task::spawn_blocking(move || read(&found.sources, &collection, &sender, &unreadable))
+    };
+    let mut outcome = Outcome {
+        skipped: found.skipped.len() as u64,
+        ..Outcome::default()
+    };
+    let received = async {
+        let mut answers = client.ingest(ReceiverStream::new(receiver)).await?.into_inner();
+        while let Some(answer) = answers.message().await? {
+            bar.inc(1);
+            match answer.status() {
+                IngestStatus::Ingested => {
+                    outcome.ingested += 1;
+                    outcome.passages += u64::from(answer.passages);
+                }
+                IngestStatus::Unchanged => outcome.unchanged += 1,
+                IngestStatus::Failed | IngestStatus::Unspecified => {
+                    outcome.failed.insert(answer.document_id.clone(), answer.error);
+                }
+            }
+            outcome.seen.insert(answer.document_id);
+        }
+        Ok::<_, tonic::Status>(())
+    }
+    .await;
+    bar.finish_and_clear();
+    received?;
+    reader.await.context("the reader of the documents ended early")?;
+    let unreadable = std::mem::take(&mut *unreadable.lock().unwrap_or_else(PoisonError::into_inner));
+    for Skipped { source, reason } in unreadable {
+        outcome.seen.insert(source.clone());
+        outcome.failed.insert(source, reason);
+    }
+    if prune {
+        outcome.removed = remove_others(&mut client, collection, &outcome.seen).await?;
+    }
+    Ok(outcome)
+}
+
+fn read(
+    sources: &[Source],
+    collection: &str,
+    sender: &mpsc::Sender<IngestRequest>,
+    unreadable: &Mutex<Vec<Skipped>>,
+) {
+    for document in sources.iter().flat_map(Source::read) {
+        match document {
+            Ok(document) => {
+                let request = IngestRequest {
+                    collection: collection.to_owned(),
+                    document: Some(document),
+                };
+                if sender.blocking_send(request).is_err() {
+                    return;
+                }
+            }
+            Err(skipped) => unreadable.lock().unwrap_or_else(PoisonError::into_inner).push(skipped),
+        }
+    }
+}
+
+/// Removes the documents of a collection whose ids are not in `seen`.
+async fn remove_others(
+    client: &mut RetrieverServiceClient<TracedChannel>,
+    collection: &str,
+    seen: &HashSet<String>,
+) -> Result<u64> {
+    let mut gone = Vec::new();
+    let mut page_token = String::new();
+    loop {
+        let page = client
+            .list_documents(ListDocumentsRequest {
+                collection: collection.to_owned(),
+                page_size: None,
+                page_token,
+            })
+            .await;
+        let page = match page {
+            Ok(page) => page.into_inner(),
+            // Nothing was stored at all: every document failed.
+            Err(status) if status.code() == Code::NotFound => return Ok(0),
+            Err(status) => return Err(status.into()),
+        };
+        gone.extend(page.documents.into_iter().map(|document| document.id).filter(|id| !seen.contains(id)));
+        page_token = page.next_page_token;
+        if page_token.is_empty() {
+            break;
+        }
+    }
+    let mut removed = 0;
+    for ids in gone.chunks(DELETE_AT_ONCE) {
+        let request = DeleteDocumentsRequest {
+            collection: collection.to_owned(),
+            document_ids: ids.to_vec(),
+        };
+        removed += u64::from(client.delete_documents(request).await?.into_inner().deleted);
+    }
+    Ok(removed)
+}
+
+/// Says on standard error what became of the documents.
+pub fn report(outcome: &Outcome) {
+    let mut parts = Vec::new();
+    let mut count = |number: u64, what: &str| {
+        if number > 0 {
+            parts.push(format!("{number} {what}"));
+        }
+    };
+    count(outcome.ingested, "ingested");
+    count(outcome.unchanged, "unchanged");
+    count(outcome.removed, "removed");
+    count(outcome.failed.len() as u64, "failed");
+    count(outcome.skipped, "skipped (not a format that is read)");
+    anstream::eprintln!("documents: {}", parts.join(", "));
+    for (document, reason) in outcome.failed.iter().take(10) {
+        anstream::eprintln!("  {document}: {reason}");
+    }
+    if outcome.failed.len() > 10 {
+        anstream::eprintln!("  and {} more", outcome.failed.len() - 10);
+    }
+}

@@ -1,0 +1,17 @@
+//! The command line tool, as a library so that tests run the same cluster.
+//!
+//! [`cluster::Cluster`] is the six services in one process on loopback ports, with real gRPC connections between them:
+//! what `emend ask` and `emend up` start, and what end-to-end tests start.
+
+pub mod args;
+pub mod ask;
+pub mod cluster;
+pub mod documents;
+pub mod eval;
+pub mod graph;
+pub mod ingest;
+pub mod json;
+pub mod models;
+pub mod progress;
+pub mod render;
+pub mod up;

@@ -1,0 +1,40 @@
+//! `emend`: questions answered over your own documents.
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use emend_chassis::{ServiceOptions, Telemetry, TelemetryOptions};
+use emend_cli::args::{Arguments, Command, EvalCommand};
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    emend_chassis::install_crypto_provider();
+    let arguments = Arguments::parse();
+    let logging = ServiceOptions {
+        log: arguments.log_filter(),
+        ..ServiceOptions::default()
+    };
+    let telemetry = match TelemetryOptions::from_environment("emend", &logging).and_then(Telemetry::start) {
+        Ok(telemetry) => telemetry,
+        Err(error) => {
+            anstream::eprintln!("error: {error}");
+            return ExitCode::from(1);
+        }
+    };
+    let outcome = match arguments.command {
+        Command::Ask(options) => emend_cli::ask::run(*options).await,
+        Command::Up(options) => emend_cli::up::run(*options).await,
+        Command::Ingest(options) => emend_cli::ingest::run(*options).await,
+        Command::Graph(options) => emend_cli::graph::run(options),
+        Command::Models(options) => emend_cli::models::run(options).await,
+        Command::Eval(EvalCommand::Qa(options)) => emend_cli::eval::qa(*options).await,
+    };
+    telemetry.shutdown().await;
+    match outcome {
+        Ok(code) => code,
+        Err(error) => {
+            emend_cli::render::error(&error);
+            ExitCode::from(1)
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! `emend up`: the six services until Ctrl-C.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::{
+    args::UpOptions,
+    cluster::{Cluster, Component, Plan},
+};
+
+/// Runs the services until they are told to stop.
+///
+/// # Errors
+/// A service cannot start, or ends by itself.
+pub async fn run(options: UpOptions) -> Result<ExitCode> {
+    let stop = emend_chassis::stop_on_signal()?;
+    let plan = Plan {
+        host: options.host,
+        base_port: options.base_port,
+        ..Plan::default()
+    };
+    let cluster = Cluster::start(&options.local, plan).await?;
+    for component in Component::ALL {
+        anstream::println!("{:<13} {}", component.name(), cluster.url(component)?);
+    }
+    anstream::println!();
+    anstream::println!("emend ingest --url {} FOLDER", cluster.url(Component::Retriever)?);
+    anstream::println!("emend ask --url {} \"QUESTION\"", cluster.url(Component::Orchestrator)?);
+    anstream::println!("Ctrl-C stops.");
+    cluster.run_until(stop.cancelled_owned()).await?;
+    Ok(ExitCode::SUCCESS)
+}

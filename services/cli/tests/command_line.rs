@@ -1,0 +1,190 @@
+//! The real binary, as a user and as a script runs it.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    path::Path,
+    process::{Command, Output, Stdio},
+};
+
+const LEAVE: &str = "# Leave\n\nEvery employee has 25 days of paid leave a year. Leave is approved by the team lead.\n\n\
+    # Travel\n\nTrains are booked in second class. Receipts are kept for two years.\n";
+const ASKED: &str = "How many days of paid leave does every employee have?";
+
+/// A folder with documents, and one for everything that the command keeps.
+struct Place {
+    docs: tempfile::TempDir,
+    data: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let place = Self {
+            docs: tempfile::tempdir().unwrap(),
+            data: tempfile::tempdir().unwrap(),
+        };
+        fs::write(place.docs.path().join("leave.md"), LEAVE).unwrap();
+        place
+    }
+
+    fn emend(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_emend"));
+        command.args(arguments).env_clear().env("HOME", self.data.path()).env("EMEND_EMBEDDER", "hashed");
+        command
+    }
+
+    fn ask(&self, more: &[&str]) -> Output {
+        let docs = self.docs.path().to_str().unwrap();
+        let arguments = [&["ask", "--docs", docs], more].concat();
+        self.emend(&arguments).output().unwrap()
+    }
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[test]
+fn an_answer_goes_to_standard_output_and_the_steps_to_standard_error() {
+    let place = Place::new();
+    let output = place.ask(&["--", ASKED]);
+    let (out, err) = (stdout(&output), stderr(&output));
+    assert_eq!(output.status.code(), Some(0), "{out}{err}");
+    assert!(out.contains("25 days of paid leave a year. [1]"), "{out}");
+    assert!(out.contains("leave.md"), "the file is cited: {out}");
+    assert!(err.contains("1 ingested") && err.contains("retrieve") && err.contains("generate"), "{err}");
+    assert!(!out.contains('\u{1b}') && !err.contains('\u{1b}'), "no colours in a pipe");
+
+    let again = place.ask(&["--", ASKED]);
+    assert!(stderr(&again).contains("1 unchanged"), "{}", stderr(&again));
+}
+
+#[test]
+fn json_is_one_object_on_standard_output() {
+    let place = Place::new();
+    let output = place.ask(&["--json", "--graph", "self-rag", "--", ASKED]);
+    let result: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(result["graph"], "self-rag");
+    assert!(result["answer"].as_str().unwrap().contains("25 days"), "{result}");
+    assert_eq!(result["steps"][0]["node"], "retrieve");
+
+    let output = place.ask(&["--json=events", "--", ASKED]);
+    let events: Vec<serde_json::Value> =
+        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(events[0].get("step_started").is_some(), "{}", events[0]);
+    assert!(events.last().unwrap().get("finished").is_some());
+}
+
+#[test]
+fn abstaining_has_an_exit_status_of_its_own() {
+    let place = Place::new();
+    let output = place.ask(&["--graph", "self-rag", "--", "Which comet passes near Jupiter?"]);
+    assert_eq!(output.status.code(), Some(3), "{}{}", stdout(&output), stderr(&output));
+    assert!(stdout(&output).contains("abstained"), "{}", stdout(&output));
+}
+
+#[test]
+fn a_file_that_is_gone_is_forgotten() {
+    let place = Place::new();
+    fs::write(place.docs.path().join("old.md"), "The canteen closes at three in the afternoon.").unwrap();
+    let asked = ["--graph", "plain-rag", "--", "When does the canteen close?"];
+    assert!(stdout(&place.ask(&asked)).contains("three in the afternoon"));
+    fs::remove_file(place.docs.path().join("old.md")).unwrap();
+    let output = place.ask(&asked);
+    assert!(stderr(&output).contains("1 removed"), "{}", stderr(&output));
+    assert!(!stdout(&output).contains("three in the afternoon"), "{}", stdout(&output));
+}
+
+#[test]
+fn wrong_use_says_what_is_wrong() {
+    let place = Place::new();
+    let refused = |arguments: &[&str], code: i32, says: &[&str]| {
+        let output = place.emend(arguments).output().unwrap();
+        let err = stderr(&output);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {err}");
+        for text in says {
+            assert!(err.contains(text), "{arguments:?} does not say `{text}`: {err}");
+        }
+        assert!(stdout(&output).is_empty(), "{arguments:?}");
+    };
+    let docs = place.docs.path().to_str().unwrap();
+    let nothing = tempfile::tempdir().unwrap();
+    fs::write(nothing.path().join("photo.png"), b"\x89PNG").unwrap();
+    refused(&["ask", "--dosc", docs, "Why?"], 2, &["--dosc", "--docs"]);
+    refused(&["ask", "--docs", "/no/such/folder", "--", "Why?"], 1, &["/no/such/folder"]);
+    refused(&["ask", "--docs", nothing.path().to_str().unwrap(), "--", "Why?"], 1, &["no readable document"]);
+    refused(&["ask", "--docs", docs, "--", " "], 1, &["question"]);
+    refused(&["ask", "--docs", docs, "--graph", "self-rga", "--", "Why?"], 1, &["self-rga", "self-rag"]);
+    refused(&["ask", "--docs", docs, "-k", "0", "--", "Why?"], 1, &["top_k"]);
+    refused(&["ask", "--docs", docs, "-k", "1000", "--", "Why?"], 1, &["top_k"]);
+    refused(&["ask", "--collection", "nowhere", "--", "Why?"], 1, &["nowhere"]);
+    refused(&["ask", "--url", "http://127.0.0.1:1", "--", "Why?"], 1, &["127.0.0.1:1"]);
+    refused(&["graph", "show", "self-rga"], 1, &["self-rag"]);
+}
+
+#[test]
+fn documents_that_cannot_be_read_are_named_and_the_rest_is_used() {
+    let place = Place::new();
+    fs::write(place.docs.path().join("report.txt"), b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n").unwrap();
+    fs::write(place.docs.path().join("latin.txt"), b"caf\xe9 au lait").unwrap();
+    let output = place.ask(&["--", ASKED]);
+    let err = stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    assert!(err.contains("2 failed") && err.contains("report.txt") && err.contains("latin.txt"), "{err}");
+}
+
+#[test]
+fn a_graph_file_with_a_mistake_is_refused_with_its_line() {
+    let place = Place::new();
+    let output = place.emend(&["graph", "show", "--format", "yaml", "self-rag"]).output().unwrap();
+    let yaml = stdout(&output);
+    let file = place.docs.path().join("mine.yaml");
+    fs::write(&file, &yaml).unwrap();
+    let output = place.emend(&["graph", "check", file.to_str().unwrap()]).output().unwrap();
+    assert!(stdout(&output).contains("28 steps") && stdout(&output).contains("46 model calls"), "{}", stdout(&output));
+
+    fs::write(&file, yaml.replace("none_relevant:", "none_relevent:")).unwrap();
+    let output = place.emend(&["graph", "check", file.to_str().unwrap()]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("mine.yaml:") && stderr(&output).contains("none_relevant"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_running_cluster_takes_documents_and_questions_and_ends_on_sigterm() {
+    let place = Place::new();
+    let data = place.data.path().join("collections");
+    let mut up = place
+        .emend(&["up", "--base-port", "0", "--data-dir", data.to_str().unwrap()])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(up.stdout.take().unwrap()).lines();
+    let mut urls = std::collections::HashMap::new();
+    while urls.len() < 6 {
+        let line = lines.next().expect("six addresses").unwrap();
+        if let [name, url] = line.split_whitespace().collect::<Vec<_>>()[..] {
+            urls.insert(name.to_owned(), url.to_owned());
+        }
+    }
+    let docs = place.docs.path().to_str().unwrap();
+    let arguments = ["ingest", "--url", &urls["retriever"], "--collection", "handbook", "--json", docs];
+    let stored = place.emend(&arguments).output().unwrap();
+    let outcome: serde_json::Value = serde_json::from_str(&stdout(&stored)).expect("JSON");
+    assert_eq!(outcome["ingested"], 1, "{}", stderr(&stored));
+    let arguments = ["ask", "--url", &urls["orchestrator"], "--collection", "handbook", "--", ASKED];
+    let answered = place.emend(&arguments).output().unwrap();
+    assert!(stdout(&answered).contains("25 days"), "{}{}", stdout(&answered), stderr(&answered));
+
+    assert!(terminate(&up));
+    let status = up.wait().unwrap();
+    assert_eq!(status.code(), Some(0), "SIGTERM is a clean end");
+    assert!(Path::new(&data).is_dir());
+}
+
+fn terminate(child: &std::process::Child) -> bool {
+    Command::new("kill").args(["-TERM", &child.id().to_string()]).status().is_ok_and(|status| status.success())
+}
