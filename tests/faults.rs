@@ -1,0 +1,111 @@
+//! A dependency that fails degrades the walk, visibly; it never hangs it.
+
+use std::time::Duration;
+
+use emend_chassis::Deadline;
+use emend_cli::cluster::{Component, Plan};
+use emend_proto::v1::{AskRequest, AskStreamRequest, WalkStatus, walk_event::Event};
+use emend_tests::{
+    Fixture, PATIENCE, question,
+    scripted::{BadGrader, Behaviour},
+};
+
+const LIGHTHOUSE: &str = "The Torvik lighthouse was built in 1873 by the engineer Ansgar Lund.";
+const ASKED: &str = "Who built the Torvik lighthouse in 1873?";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_grader_the_best_answer_is_given_and_marked() {
+    for behaviour in [Behaviour::Fails, Behaviour::FullOnce] {
+        let (grader, address) = BadGrader::start(behaviour).await;
+        let plan = Plan::default().elsewhere(Component::Grader, format!("http://{address}"));
+        let fixture = Fixture::start_with(plan, None).await;
+        fixture.ingest("village", &[("lighthouse", LIGHTHOUSE)]).await;
+        for graph in ["self-rag", "self-corrective-rag", "corrective-rag-binary"] {
+            let result = fixture.ask(question(ASKED, graph, "village")).await.expect(graph);
+            assert_eq!(result.status(), WalkStatus::Unverified, "{graph}: {result:?}");
+            assert!(result.answer.contains("Ansgar Lund"), "{graph}: {result:?}");
+            assert!(result.steps.iter().any(|step| step.error.contains("scripted failure")), "{graph}: {result:?}");
+        }
+        assert!(grader.calls() > 0);
+        fixture.cluster.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_grader_that_hangs_is_left_before_the_deadline() {
+    let (grader, address) = BadGrader::start(Behaviour::Hangs).await;
+    let plan = Plan::default().elsewhere(Component::Grader, format!("http://{address}"));
+    let fixture = Fixture::start_with(plan, None).await;
+    fixture.ingest("village", &[("lighthouse", LIGHTHOUSE)]).await;
+    let asked = AskRequest {
+        question: Some(question(ASKED, "self-corrective-rag", "village")),
+    };
+    let request = emend_chassis::request(asked, Deadline::after(Duration::from_secs(4)));
+    let result = fixture.orchestrator().ask(request).await.expect("a result, not a timeout");
+    let result = result.into_inner().result.unwrap();
+    assert!(matches!(result.status(), WalkStatus::Unverified | WalkStatus::Abstained), "{result:?}");
+    assert!(!result.reason.is_empty(), "{result:?}");
+    assert!(grader.calls() > 0);
+    fixture.cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn when_the_caller_leaves_the_work_stops_on_every_hop() {
+    let (grader, address) = BadGrader::start(Behaviour::Hangs).await;
+    let plan = Plan::default().elsewhere(Component::Grader, format!("http://{address}"));
+    let fixture = Fixture::start_with(plan, None).await;
+    fixture.ingest("village", &[("lighthouse", LIGHTHOUSE)]).await;
+    let asked = AskStreamRequest {
+        question: Some(question(ASKED, "self-rag", "village")),
+    };
+    let request = emend_chassis::request(asked, Deadline::after(PATIENCE));
+    let mut stream = fixture.orchestrator().ask_stream(request).await.unwrap().into_inner();
+    tokio::time::timeout(PATIENCE, async {
+        while grader.calls() == 0 {
+            stream.message().await.unwrap();
+        }
+        drop(stream);
+        while grader.abandoned() == 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await
+    .expect("the grader's caller goes away with the client");
+    fixture.cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_grader_killed_in_the_middle_of_a_walk_does_not_end_it() {
+    let mut fixture = Fixture::start().await;
+    fixture.ingest("village", &[("lighthouse", LIGHTHOUSE)]).await;
+    let asked = AskStreamRequest {
+        question: Some(question(ASKED, "self-corrective-rag", "village")),
+    };
+    let request = emend_chassis::request(asked, Deadline::after(PATIENCE));
+    let mut stream = fixture.orchestrator().ask_stream(request).await.unwrap().into_inner();
+    let mut result = None;
+    while let Some(event) = stream.message().await.unwrap() {
+        match event.event.and_then(|event| event.event) {
+            Some(Event::StepStarted(started)) if started.step == 1 => fixture.cluster.kill(Component::Grader),
+            Some(Event::Finished(finished)) => result = Some(finished),
+            _ => {}
+        }
+    }
+    let result = result.expect("a result");
+    assert!(result.answer.contains("Ansgar Lund"), "{result:?}");
+    // The walk may have been past its grading when the kill arrived.
+    assert!(matches!(result.status(), WalkStatus::Answered | WalkStatus::Unverified), "{result:?}");
+    let failed = result.steps.iter().any(|step| !step.error.is_empty());
+    assert_eq!(failed, result.status() == WalkStatus::Unverified, "{result:?}");
+    fixture.cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_retriever_the_caller_is_told_which_service_is_down() {
+    let plan = Plan::default().elsewhere(Component::Retriever, "http://127.0.0.1:1");
+    let fixture = Fixture::start_with(plan, None).await;
+    let status = fixture.ask(question(ASKED, "plain-rag", "village")).await.unwrap_err();
+    assert_eq!(status.code(), tonic::Code::Unavailable, "{status:?}");
+    assert!(status.message().contains("retriever"), "{}", status.message());
+    fixture.cluster.stop().await;
+}

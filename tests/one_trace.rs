@@ -1,0 +1,74 @@
+//! One walk is one trace: from the client through the orchestrator into every service.
+
+use emend_chassis::{Telemetry, TelemetryOptions};
+use emend_tests::{
+    Fixture,
+    otlp::{self, Collector},
+    question,
+};
+use tracing::Instrument as _;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_span_tree_of_a_walk_is_the_path_it_took() {
+    let (collector, address) = Collector::start().await;
+    let options = TelemetryOptions::new("emend-tests").with_endpoint(format!("http://{address}"));
+    let telemetry = Telemetry::start(options).unwrap();
+    let fixture = Fixture::start().await;
+    let text = "The Torvik lighthouse was built in 1873 by the engineer Ansgar Lund.";
+    fixture.ingest("village", &[("lighthouse", text)]).await;
+    let asked = question("Who built the Torvik lighthouse in 1873?", "self-rag", "village");
+    let client = tracing::info_span!(target: "emend", "client");
+    let result = fixture.ask(asked).instrument(client).await.unwrap();
+    fixture.cluster.stop().await;
+    telemetry.shutdown().await;
+
+    let spans = collector.spans();
+    assert_eq!(spans.traces_with(|name| name == "client"), [result.trace_id.clone()], "the client's trace");
+    let trace = spans.of_trace(&result.trace_id);
+    let names: Vec<_> = trace.iter().map(|span| span.name.as_str()).collect();
+
+    // No span has lost its parent, and one alone has none.
+    let roots: Vec<_> = trace.iter().filter(|span| span.parent_span_id.is_empty()).collect();
+    assert_eq!(roots.len(), 1, "{names:?}");
+    assert_eq!(roots[0].name, "client");
+    for span in &trace {
+        let known = span.parent_span_id.is_empty() || spans.parent(span).is_some();
+        assert!(known, "{} has lost its parent", span.name);
+    }
+
+    // The steps of the walk are spans below the walk's, in order, each with its outcome.
+    let steps: Vec<_> = trace.iter().filter(|span| otlp::attribute(span, "emend.step.number").is_some()).collect();
+    let path: Vec<_> = steps
+        .iter()
+        .map(|span| (otlp::attribute(span, "emend.node").unwrap(), otlp::attribute(span, "emend.outcome").unwrap()))
+        .collect();
+    let taken: Vec<_> = result.steps.iter().map(|step| (step.node.clone(), step.outcome.clone())).collect();
+    assert_eq!(path, taken);
+    let walk = spans.parent(steps[0]).unwrap();
+    assert!(steps.iter().all(|step| spans.parent(step).unwrap().span_id == walk.span_id));
+
+    // Every call of a service lies below the step that made it, and the service's own span below the call's.
+    for (rpc, node) in [
+        ("emend.v1.RetrieverService/Retrieve", "retrieve"),
+        ("emend.v1.GraderService/GradeDocuments", "grade_documents"),
+        ("emend.v1.GeneratorService/Generate", "generate"),
+        ("emend.v1.GraderService/GradeGroundedness", "grade_generation"),
+        ("emend.v1.GraderService/GradeUsefulness", "grade_generation"),
+    ] {
+        let of_rpc: Vec<_> = trace.iter().filter(|span| span.name == rpc).collect();
+        assert_eq!(of_rpc.len(), 2, "{rpc}: a client's span and a server's: {names:?}");
+        let (client, server) = (of_rpc[0], of_rpc[1]);
+        assert_eq!(server.parent_span_id, client.span_id, "{rpc}");
+        let step = spans.ancestor(client, |name| name == node).unwrap_or_else(|| panic!("{rpc} is below {node}"));
+        assert_eq!(otlp::attribute(step, "emend.node").as_deref(), Some(node));
+        assert_eq!(otlp::attribute(server, "rpc.method").as_deref(), Some(rpc));
+    }
+    assert!(names.iter().any(|name| name.starts_with("retrieval ")), "the store's span: {names:?}");
+    assert!(names.iter().any(|name| name.starts_with("embeddings ")), "the model's span: {names:?}");
+
+    // Neither the question nor the documents are in the spans.
+    for span in &trace {
+        let text = format!("{span:?}");
+        assert!(!text.contains("Torvik") && !text.contains("Ansgar"), "{}", span.name);
+    }
+}
