@@ -119,9 +119,10 @@ pub enum Backend {
 /// Options of `emend ask`.
 #[derive(Args, Debug)]
 pub struct AskOptions {
-    /// The question
-    pub question: String,
-    /// Files or folders to answer from; give it again for more
+    /// The question; after `--docs` the last word on the line is the question
+    #[arg(required_unless_present = "docs")]
+    pub question: Option<String>,
+    /// Files or folders to answer from
     #[arg(short, long, value_name = "PATH", num_args = 1.., conflicts_with = "url")]
     pub docs: Vec<PathBuf>,
     /// Ask a running orchestrator, for instance http://127.0.0.1:50050
@@ -151,6 +152,26 @@ pub struct AskOptions {
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields document themselves in --help")]
     pub local: LocalOptions,
+}
+
+impl AskOptions {
+    /// The question and the paths. `--docs` takes every word up to the next flag, so that `--docs *.md "Why?"` works;
+    /// the question is then the last of them.
+    ///
+    /// # Errors
+    /// No question was given, or the last word is a path.
+    pub fn question_and_docs(&self) -> Result<(String, Vec<PathBuf>), String> {
+        let mut docs = self.docs.clone();
+        if let Some(question) = &self.question {
+            return Ok((question.clone(), docs));
+        }
+        match docs.pop().map(PathBuf::into_os_string).map(std::ffi::OsString::into_string) {
+            Some(Ok(last)) if !docs.is_empty() && !std::path::Path::new(&last).exists() => Ok((last, docs)),
+            _ => Err("there is no question: give it as the last word, for instance \
+                      emend ask --docs ./handbook \"Who approves leave?\""
+                .to_owned()),
+        }
+    }
 }
 
 /// What `--json` prints.
@@ -325,6 +346,31 @@ mod tests {
         let Command::Ask(options) = arguments.command else {
             panic!("not ask")
         };
-        assert_eq!((options.json, options.question.as_str()), (Some(Json::Result), "why?"));
+        assert_eq!((options.json, options.question.as_deref()), (Some(Json::Result), Some("why?")));
+    }
+
+    fn asked(line: &[&str]) -> Result<(String, Vec<PathBuf>), String> {
+        let arguments = Arguments::parse_from([&["emend", "ask"], line].concat());
+        let Command::Ask(options) = arguments.command else {
+            panic!("not ask")
+        };
+        options.question_and_docs()
+    }
+
+    #[test]
+    fn the_last_word_after_docs_is_the_question() {
+        let expected = Ok(("why?".to_owned(), vec![PathBuf::from("a.md"), PathBuf::from("b.md")]));
+        assert_eq!(asked(&["--docs", "a.md", "b.md", "why?"]), expected);
+        assert_eq!(asked(&["--docs", "a.md", "b.md", "--", "why?"]), expected);
+        assert_eq!(asked(&["why?", "--docs", "a.md", "b.md"]), expected);
+        assert_eq!(asked(&["--docs", "a.md", "b.md", "--graph", "self-rag", "why?"]), expected);
+        assert_eq!(asked(&["--docs", "a.md", "--docs", "b.md", "--", "why?"]), expected);
+    }
+
+    #[test]
+    fn a_path_is_no_question() {
+        let here = env!("CARGO_MANIFEST_DIR");
+        assert!(asked(&["--docs", "why?"]).is_err_and(|error| error.contains("no question")));
+        assert!(asked(&["--docs", "a.md", here]).is_err_and(|error| error.contains("no question")));
     }
 }

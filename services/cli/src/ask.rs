@@ -24,34 +24,43 @@ use crate::{
 
 /// Exit status of a walk that ended in an abstention.
 const ABSTAINED: u8 = 3;
+/// Exit status of a wrong command line, as clap has it.
+const MISUSED: u8 = 2;
 
 /// Runs the command.
 ///
 /// # Errors
 /// The documents cannot be read, a service cannot start or be reached, or the question is refused.
 pub async fn run(options: AskOptions) -> Result<ExitCode> {
+    let (question, docs) = match options.question_and_docs() {
+        Ok(both) => both,
+        Err(problem) => {
+            anstream::eprintln!("error: {problem}");
+            return Ok(ExitCode::from(MISUSED));
+        }
+    };
     let span = tracing::info_span!(target: "emend", "emend ask", otel.kind = "internal");
     async {
         match &options.url {
             Some(url) => {
                 let collection = options.collection.clone().unwrap_or_default();
-                ask(Upstream::new(url)?.channel(), &options, collection).await
+                ask(Upstream::new(url)?.channel(), &options, question, collection).await
             }
-            None => ask_locally(&options).await,
+            None => ask_locally(&options, question, &docs).await,
         }
     }
     .instrument(span)
     .await
 }
 
-async fn ask_locally(options: &AskOptions) -> Result<ExitCode> {
-    let found = match options.docs.as_slice() {
+async fn ask_locally(options: &AskOptions, question: String, docs: &[PathBuf]) -> Result<ExitCode> {
+    let found = match docs {
         [] => None,
         paths => Some(ingest::found(paths)?),
     };
     let collection = match (&options.collection, &found) {
         (Some(name), _) => name.clone(),
-        (None, Some(_)) => collection_of(&options.docs, &options.local.embedder.embedder.to_string())?,
+        (None, Some(_)) => collection_of(docs, &options.local.embedder.embedder.to_string())?,
         (None, None) => String::new(),
     };
     let local = Cluster::start(&options.local, Plan::default()).await?;
@@ -68,14 +77,19 @@ async fn ask_locally(options: &AskOptions) -> Result<ExitCode> {
                 bail!("none of the documents could be stored; each is named above with its reason");
             }
         }
-        ask(local.channel(Component::Orchestrator)?, options, collection).await
+        ask(local.channel(Component::Orchestrator)?, options, question, collection).await
     }
     .await;
     local.stop().await;
     answered
 }
 
-async fn ask(channel: TracedChannel, options: &AskOptions, collection: String) -> Result<ExitCode> {
+async fn ask(
+    channel: TracedChannel,
+    options: &AskOptions,
+    question: String,
+    collection: String,
+) -> Result<ExitCode> {
     let mut graph_options: HashMap<String, f64> = options.options.iter().cloned().collect();
     if let Some(top_k) = options.top_k {
         graph_options.insert("top_k".to_owned(), top_k.into());
@@ -85,7 +99,7 @@ async fn ask(channel: TracedChannel, options: &AskOptions, collection: String) -
     }
     let request = AskStreamRequest {
         question: Some(Question {
-            question: options.question.clone(),
+            question,
             graph: options.graph.clone(),
             collection,
             options: graph_options,

@@ -33,7 +33,7 @@ pub(super) async fn run(desk: &mut Desk<'_>, results: WebResults, options: &Opti
     let mut passages = response.passages;
     passages.truncate(wanted.max(1) as usize);
     for passage in &mut passages {
-        passage.set_origin(Origin::Local);
+        passage.set_origin(Origin::Web);
     }
     let found = desk.state.hold(passages);
     let outcome = if found == 0 {

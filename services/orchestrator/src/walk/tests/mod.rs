@@ -7,13 +7,17 @@ mod paths;
 mod rules;
 mod spans;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use emend_chassis::Deadline;
 use emend_proto::v1::{self, WalkResult, WalkStatus};
 
 use super::{Events, WalkError, WalkMetrics, question::Question, scripted::Scripted, walk};
-use crate::{catalog::builtin, graph::Options, walk::Course};
+use crate::{
+    catalog::builtin,
+    graph::{Graph, Options},
+    walk::Course,
+};
 
 const QUESTION: &str = "Since when does the lighthouse of Arran stand?";
 
@@ -39,7 +43,10 @@ async fn ask_with(
 }
 
 fn course(graph: &str, options: &[(&str, f64)]) -> Course {
-    let graph = builtin(graph);
+    course_of(builtin(graph), options)
+}
+
+fn course_of(graph: Arc<Graph>, options: &[(&str, f64)]) -> Course {
     let mut values = Options::defaults(graph.options());
     for (name, value) in options {
         values = values.with(&graph, name, *value);

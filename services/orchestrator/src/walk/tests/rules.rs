@@ -1,23 +1,28 @@
 //! One test or more for each rule that the walk keeps.
 
 use std::{
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
-use emend_chassis::Code;
+use emend_chassis::{Code, Deadline};
 use emend_proto::v1::{
     GradeDocumentsResponse, Origin, Relevance, RetrieveResponse, RewriteResponse, Support, WalkStatus,
 };
 
 use super::{
     super::{
-        WalkError,
+        Events, WalkError, WalkMetrics,
         scripted::{Call, Scripted, abstained, answer, documents_graded, down, supported, useful},
         services::{Dependency, Failure},
+        walk,
     },
-    QUESTION, ask, ask_with, path, status,
+    QUESTION, ask, ask_with, course_of, path, status,
 };
+use crate::{catalog::builtin, graph::Graph};
 
 #[tokio::test(start_paused = true)]
 async fn r1_the_recursion_limit_is_an_end_and_no_error() {
@@ -240,8 +245,8 @@ async fn r8_abstaining_starts_no_loop() {
         ("corrective-rag-binary", 1),
         ("self-corrective-rag", 2),
     ] {
-        let asked = std::sync::Arc::new(AtomicU32::new(0));
-        let count = std::sync::Arc::clone(&asked);
+        let asked = Arc::new(AtomicU32::new(0));
+        let count = Arc::clone(&asked);
         let services = Scripted::default().generate(move |_| {
             count.fetch_add(1, Ordering::Relaxed);
             Ok(abstained())
@@ -279,4 +284,19 @@ async fn what_the_retriever_refuses_is_the_callers_error() {
             "unknown collection `islands`; the collections are coast"
         );
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn r7_a_graph_cannot_call_an_answer_answered_that_did_not_pass() {
+    let yaml = builtin("plain-rag")
+        .source()
+        .replace("generated: finish(unverified)", "generated: finish(answered)");
+    let graph = Arc::new(Graph::parse("bold.yaml", &yaml).unwrap());
+    let services = Scripted::default();
+    let deadline = Deadline::after(Duration::from_secs(60));
+    let (events, metrics) = (Events::none(), WalkMetrics::default());
+    let result = walk(course_of(graph, &[]), &services, deadline, &events, &metrics)
+        .await
+        .unwrap();
+    assert_eq!(status(&result), WalkStatus::Unverified);
 }
