@@ -18,13 +18,18 @@ struct Line {
     runs: usize,
 }
 
-const SENTENCE: &str = "The ferry to the outer islands leaves at half past six, unless the wind is stronger than the captain likes. ";
+const SENTENCE: &str =
+    "The ferry to the outer islands leaves at half past six, unless the wind is stronger than the captain likes. ";
 
 /// A text of about `tokens` tokens that no cache has seen.
 fn text(tokens: usize, run: usize) -> String {
     let mut text = format!("Report {run}. ");
     while text.len() < tokens * 4 {
-        text.push_str(SENTENCE.get(..(tokens * 4 - text.len()).min(SENTENCE.len())).unwrap_or_default());
+        text.push_str(
+            SENTENCE
+                .get(..(tokens * 4 - text.len()).min(SENTENCE.len()))
+                .unwrap_or_default(),
+        );
     }
     text
 }
@@ -34,7 +39,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let line = Line::parse();
     let started = Instant::now();
     let embedder = load(&line.embedder, Progress::none()).await?;
-    println!("{}: loaded in {:?}, memory {}", embedder.id(), started.elapsed(), memory());
+    println!(
+        "{}: loaded in {:?}, memory {}",
+        embedder.id(),
+        started.elapsed(),
+        memory()
+    );
     for (name, kind, count, tokens) in [
         ("a short query", Input::Query, 1, 10),
         ("16 short queries", Input::Query, 16, 10),
@@ -63,6 +73,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// Resident and peak memory, where the system tells.
 fn memory() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let fields = status.lines().filter(|line| line.starts_with("VmRSS") || line.starts_with("VmHWM"));
-    fields.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>().join(", ")
+    let fields = status
+        .lines()
+        .filter(|line| line.starts_with("VmRSS") || line.starts_with("VmHWM"));
+    fields
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect::<Vec<_>>()
+        .join(", ")
 }

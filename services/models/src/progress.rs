@@ -46,6 +46,10 @@ impl Progress {
 
 impl fmt::Debug for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "Progress(reporting)" } else { "Progress(none)" })
+        f.write_str(if self.0.is_some() {
+            "Progress(reporting)"
+        } else {
+            "Progress(none)"
+        })
     }
 }

@@ -1,5 +1,6 @@
 //! The embedders with their real weights, which are fetched once and kept in the user's cache.
 #![cfg(feature = "local")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 
@@ -13,34 +14,85 @@ async fn embedder(choice: EmbedderChoice) -> Arc<dyn Embedder> {
 }
 
 async fn embed(embedder: &dyn Embedder, kind: Input, texts: &[&str]) -> Vec<Embedding> {
-    embedder.embed(kind, texts.iter().map(|text| (*text).to_owned()).collect()).await.unwrap()
+    embedder
+        .embed(kind, texts.iter().map(|text| (*text).to_owned()).collect())
+        .await
+        .unwrap()
 }
 
 /// A question and the passage that answers it, in four languages, about four things.
 const PAIRS: [[(&str, &str); 4]; 4] = [
     [
-        ("How tall is the lighthouse at Varn Point?", "Built in 1871, the Varn Point lighthouse rises 31 metres above the rocks and can be seen from far out at sea."),
-        ("바른곶 등대의 높이는 얼마인가요?", "1871년에 세워진 바른곶 등대는 바위 위로 31미터 솟아 있으며 먼바다에서도 보인다."),
-        ("ヴァルン岬の灯台の高さはどのくらいですか？", "1871年に建てられたヴァルン岬灯台は岩の上に31メートルそびえ、遠い沖からも見える。"),
-        ("瓦恩角灯塔有多高？", "瓦恩角灯塔建于1871年，高出礁石三十一米，在远海也能看到。"),
+        (
+            "How tall is the lighthouse at Varn Point?",
+            "Built in 1871, the Varn Point lighthouse rises 31 metres above the rocks and can be seen from far out at sea.",
+        ),
+        (
+            "바른곶 등대의 높이는 얼마인가요?",
+            "1871년에 세워진 바른곶 등대는 바위 위로 31미터 솟아 있으며 먼바다에서도 보인다.",
+        ),
+        (
+            "ヴァルン岬の灯台の高さはどのくらいですか？",
+            "1871年に建てられたヴァルン岬灯台は岩の上に31メートルそびえ、遠い沖からも見える。",
+        ),
+        (
+            "瓦恩角灯塔有多高？",
+            "瓦恩角灯塔建于1871年，高出礁石三十一米，在远海也能看到。",
+        ),
     ],
     [
-        ("What makes bread dough rise?", "Yeast turns the sugars of the flour into carbon dioxide, and the bubbles lift the loaf before it is baked."),
-        ("빵 반죽은 왜 부풀어 오르나요?", "효모가 밀가루의 당을 이산화탄소로 바꾸고, 그 기포가 굽기 전의 빵을 부풀게 한다."),
-        ("パン生地が膨らむのはなぜですか？", "酵母が小麦粉の糖を二酸化炭素に変え、その気泡が焼く前の生地を持ち上げる。"),
-        ("面团为什么会发起来？", "酵母把面粉里的糖变成二氧化碳，气泡使面团在烘烤之前膨胀。"),
+        (
+            "What makes bread dough rise?",
+            "Yeast turns the sugars of the flour into carbon dioxide, and the bubbles lift the loaf before it is baked.",
+        ),
+        (
+            "빵 반죽은 왜 부풀어 오르나요?",
+            "효모가 밀가루의 당을 이산화탄소로 바꾸고, 그 기포가 굽기 전의 빵을 부풀게 한다.",
+        ),
+        (
+            "パン生地が膨らむのはなぜですか？",
+            "酵母が小麦粉の糖を二酸化炭素に変え、その気泡が焼く前の生地を持ち上げる。",
+        ),
+        (
+            "面团为什么会发起来？",
+            "酵母把面粉里的糖变成二氧化碳，气泡使面团在烘烤之前膨胀。",
+        ),
     ],
     [
-        ("Who may borrow books from the village library?", "Anyone who lives in the parish gets a reader's card free of charge and may take five volumes home for a month."),
-        ("마을 도서관에서 누가 책을 빌릴 수 있나요?", "이 지역에 사는 사람은 누구나 무료로 열람증을 받아 다섯 권을 한 달 동안 집에 가져갈 수 있다."),
-        ("村の図書館では誰が本を借りられますか？", "この地区に住む人は誰でも無料で利用カードを作り、五冊を一か月間家に持ち帰ることができる。"),
-        ("谁可以从村图书馆借书？", "住在本地的任何人都可以免费办理借书证，把五本书带回家一个月。"),
+        (
+            "Who may borrow books from the village library?",
+            "Anyone who lives in the parish gets a reader's card free of charge and may take five volumes home for a month.",
+        ),
+        (
+            "마을 도서관에서 누가 책을 빌릴 수 있나요?",
+            "이 지역에 사는 사람은 누구나 무료로 열람증을 받아 다섯 권을 한 달 동안 집에 가져갈 수 있다.",
+        ),
+        (
+            "村の図書館では誰が本を借りられますか？",
+            "この地区に住む人は誰でも無料で利用カードを作り、五冊を一か月間家に持ち帰ることができる。",
+        ),
+        (
+            "谁可以从村图书馆借书？",
+            "住在本地的任何人都可以免费办理借书证，把五本书带回家一个月。",
+        ),
     ],
     [
-        ("When does frost damage apple blossom?", "Open flowers of apple trees die when the night falls below minus two degrees, so growers light small fires in April."),
-        ("사과꽃은 언제 서리 피해를 입나요?", "사과나무의 핀 꽃은 밤 기온이 영하 2도 아래로 내려가면 얼어 죽기 때문에 농부들은 4월에 작은 불을 피운다."),
-        ("りんごの花はいつ霜の被害を受けますか？", "りんごの開いた花は夜の気温が氷点下二度を下回ると枯れるので、農家は四月に小さな火をたく。"),
-        ("苹果花什么时候会受霜冻？", "夜间气温低于零下两度时，苹果树盛开的花会冻死，所以果农在四月点起小火。"),
+        (
+            "When does frost damage apple blossom?",
+            "Open flowers of apple trees die when the night falls below minus two degrees, so growers light small fires in April.",
+        ),
+        (
+            "사과꽃은 언제 서리 피해를 입나요?",
+            "사과나무의 핀 꽃은 밤 기온이 영하 2도 아래로 내려가면 얼어 죽기 때문에 농부들은 4월에 작은 불을 피운다.",
+        ),
+        (
+            "りんごの花はいつ霜の被害を受けますか？",
+            "りんごの開いた花は夜の気温が氷点下二度を下回ると枯れるので、農家は四月に小さな火をたく。",
+        ),
+        (
+            "苹果花什么时候会受霜冻？",
+            "夜间气温低于零下两度时，苹果树盛开的花会冻死，所以果农在四月点起小火。",
+        ),
     ],
 ];
 
@@ -53,9 +105,18 @@ async fn the_answer_is_the_nearest(embedder: &dyn Embedder, languages: std::ops:
         let passages_embedded = embed(embedder, Input::Passage, &passages).await;
         for (asked, question) in questions_embedded.iter().enumerate() {
             let near = cosine(question, &passages_embedded[asked]);
-            for (other, passage) in passages_embedded.iter().enumerate().filter(|(other, _)| *other != asked) {
+            for (other, passage) in passages_embedded
+                .iter()
+                .enumerate()
+                .filter(|(other, _)| *other != asked)
+            {
                 let far = cosine(question, passage);
-                assert!(near > far + margin, "{}: {near} with its answer, {far} with {}", questions[asked], passages[other]);
+                assert!(
+                    near > far + margin,
+                    "{}: {near} with its answer, {far} with {}",
+                    questions[asked],
+                    passages[other]
+                );
             }
         }
     }
@@ -64,14 +125,18 @@ async fn the_answer_is_the_nearest(embedder: &dyn Embedder, languages: std::ops:
 #[tokio::test]
 async fn e5_finds_the_answer_in_four_languages_and_across_them() {
     let e5 = embedder(EmbedderChoice::E5Small).await;
-    assert_eq!((e5.id(), e5.dimensions(), e5.max_tokens()), ("multilingual-e5-small", 384, 507));
+    assert_eq!(
+        (e5.id(), e5.dimensions(), e5.max_tokens()),
+        ("multilingual-e5-small", 384, 507)
+    );
     the_answer_is_the_nearest(&*e5, 0..4, 0.03).await;
     for topic in PAIRS {
         let passages = PAIRS.map(|topic| topic[0].1);
         let passages = embed(&*e5, Input::Passage, &passages).await;
         for language in 1..4 {
             let question = embed(&*e5, Input::Query, &[topic[language].0]).await;
-            let nearest = (0..4).max_by(|a, b| cosine(&question[0], &passages[*a]).total_cmp(&cosine(&question[0], &passages[*b])));
+            let nearest = (0..4)
+                .max_by(|a, b| cosine(&question[0], &passages[*a]).total_cmp(&cosine(&question[0], &passages[*b])));
             assert_eq!(PAIRS[nearest.unwrap()][0].1, topic[0].1, "{}", topic[language].0);
         }
     }
@@ -80,7 +145,10 @@ async fn e5_finds_the_answer_in_four_languages_and_across_them() {
 #[tokio::test]
 async fn minilm_finds_the_answer_in_english() {
     let minilm = embedder(EmbedderChoice::MiniLm).await;
-    assert_eq!((minilm.id(), minilm.dimensions(), minilm.max_tokens()), ("all-MiniLM-L6-v2", 384, 254));
+    assert_eq!(
+        (minilm.id(), minilm.dimensions(), minilm.max_tokens()),
+        ("all-MiniLM-L6-v2", 384, 254)
+    );
     the_answer_is_the_nearest(&*minilm, 0..1, 0.2).await;
 }
 
@@ -88,7 +156,10 @@ async fn minilm_finds_the_answer_in_english() {
 async fn a_text_has_the_same_embedding_whatever_it_is_embedded_with() {
     for choice in [EmbedderChoice::E5Small, EmbedderChoice::MiniLm] {
         // A cache would answer the second time.
-        let options = EmbedderOptions { embedder_cache_mib: 0, ..EmbedderOptions::of(choice) };
+        let options = EmbedderOptions {
+            embedder_cache_mib: 0,
+            ..EmbedderOptions::of(choice)
+        };
         let embedder = load(&options, Progress::none()).await.unwrap();
         let long = PAIRS[0][0].1.repeat(12);
         let (one, other) = (PAIRS[0][0].1, long.as_str());
@@ -96,7 +167,11 @@ async fn a_text_has_the_same_embedding_whatever_it_is_embedded_with() {
         let again = embed(&*embedder, Input::Passage, &[one]).await;
         let among = embed(&*embedder, Input::Passage, &["", "x", one, other, PAIRS[1][1].1]).await;
         assert_eq!(alone, again);
-        let gap = alone[0].iter().zip(among[2].iter()).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        let gap = alone[0]
+            .iter()
+            .zip(among[2].iter())
+            .map(|(a, b)| (a - b).abs())
+            .fold(0.0, f32::max);
         assert!(gap < 1e-5, "{gap}");
         for vector in &among {
             assert!((vector.iter().map(|v| v * v).sum::<f32>() - 1.0).abs() < 1e-4);
@@ -122,12 +197,23 @@ async fn tokens_are_counted_and_too_many_are_cut() {
 
 #[tokio::test]
 async fn leaving_early_leaves_the_embedder_usable() {
-    let options = EmbedderOptions { embedder_cache_mib: 1, ..EmbedderOptions::of(EmbedderChoice::MiniLm) };
+    let options = EmbedderOptions {
+        embedder_cache_mib: 1,
+        ..EmbedderOptions::of(EmbedderChoice::MiniLm)
+    };
     let embedder = load(&options, Progress::none()).await.unwrap();
     let many: Vec<String> = (0..2000).map(|n| format!("{n} {}", PAIRS[0][0].1)).collect();
     let all = embedder.embed(Input::Passage, many);
-    assert!(tokio::time::timeout(std::time::Duration::from_millis(50), all).await.is_err(), "2000 texts in no time");
+    assert!(
+        tokio::time::timeout(std::time::Duration::from_millis(50), all)
+            .await
+            .is_err(),
+        "2000 texts in no time"
+    );
     // Were the rest still computed, this would have to wait for it.
-    let one = tokio::time::timeout(std::time::Duration::from_secs(10), embed(&*embedder, Input::Query, &["harbour"]));
+    let one = tokio::time::timeout(
+        std::time::Duration::from_secs(10),
+        embed(&*embedder, Input::Query, &["harbour"]),
+    );
     assert_eq!(one.await.unwrap().len(), 1);
 }

@@ -39,7 +39,11 @@ impl Handler<Job<Rewrite>> for RewriterActor {
 }
 
 /// One rewrite in a span of its own. Question and query are in no span: they are the user's.
-async fn rewrite(backend: &dyn Backend, request: RewriteRequest, scope: Scope) -> Result<RewriteResponse, RewriteError> {
+async fn rewrite(
+    backend: &dyn Backend,
+    request: RewriteRequest,
+    scope: Scope,
+) -> Result<RewriteResponse, RewriteError> {
     let purpose = match request.purpose() {
         RewritePurpose::Unspecified | RewritePurpose::Retrieval => "retrieval",
         RewritePurpose::WebSearch => "web_search",
@@ -62,7 +66,10 @@ async fn rewrite(backend: &dyn Backend, request: RewriteRequest, scope: Scope) -
                 span.record("emend.rewrite.fallback", reason);
             }
             span.record("emend.rewrite.exhausted", rewritten.query.is_empty());
-            Ok(RewriteResponse { query: rewritten.query, usage: Some(rewritten.usage) })
+            Ok(RewriteResponse {
+                query: rewritten.query,
+                usage: Some(rewritten.usage),
+            })
         }
         Err(error) => {
             span.record("otel.status_code", "ERROR");

@@ -27,7 +27,9 @@ impl ServiceError for RewriteError {
             Self::Keywords => Code::Unavailable,
             Self::Chat(error) => match error {
                 // A timeout here is the model's own limit: the caller's deadline is handled before.
-                ChatError::Unavailable { .. } | ChatError::BadReply { .. } | ChatError::Timeout { .. } => Code::Unavailable,
+                ChatError::Unavailable { .. } | ChatError::BadReply { .. } | ChatError::Timeout { .. } => {
+                    Code::Unavailable
+                }
                 ChatError::RateLimited { .. } => Code::ResourceExhausted,
                 ChatError::Refused { .. }
                 | ChatError::Rejected { .. }

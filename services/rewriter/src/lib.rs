@@ -55,9 +55,12 @@ pub async fn serve_backend(
     let system = ActorSystem::start("emend-rewriter").map_err(ServeError::start)?;
     let server = Server::new("emend-rewriter", options).descriptors(FILE_DESCRIPTOR_SET);
     let health = server.health().flag(SERVICE_NAME);
-    let front = Front::start(&system, ActorOptions::new("rewriter", options.max_in_flight), health, move |alive| {
-        RewriterActor::new(Arc::clone(&backend), alive)
-    })
+    let front = Front::start(
+        &system,
+        ActorOptions::new("rewriter", options.max_in_flight),
+        health,
+        move |alive| RewriterActor::new(Arc::clone(&backend), alive),
+    )
     .map_err(ServeError::start)?;
     let service = Service::new(front, options.default_timeout);
     let served = server

@@ -10,7 +10,12 @@ pub(crate) const MAX_TOKENS: usize = 128;
 
 /// What is left of a query when case, width, spacing and its last punctuation mark do not count.
 pub(crate) fn key(query: &str) -> String {
-    let folded: String = query.nfkc().flat_map(char::to_lowercase).nfkc().filter(|c| !c.is_whitespace()).collect();
+    let folded: String = query
+        .nfkc()
+        .flat_map(char::to_lowercase)
+        .nfkc()
+        .filter(|c| !c.is_whitespace())
+        .collect();
     let ending = |c: char| matches!(c, '?' | '!' | '.' | '。' | '…' | '؟');
     let kept = folded.trim_end_matches(ending);
     if kept.is_empty() { folded } else { kept.to_owned() }
@@ -22,7 +27,13 @@ pub(crate) struct Failed(HashSet<String>);
 
 impl Failed {
     pub(crate) fn new(queries: &[String]) -> Self {
-        Self(queries.iter().map(|query| key(query)).filter(|key| !key.is_empty()).collect())
+        Self(
+            queries
+                .iter()
+                .map(|query| key(query))
+                .filter(|key| !key.is_empty())
+                .collect(),
+        )
     }
 
     /// Whether `query` says something, and nothing that has failed.
@@ -67,8 +78,18 @@ mod tests {
 
     #[test]
     fn case_width_and_spacing_make_no_new_query() {
-        let failed = Failed::new(&["When was the Boiler installed?".to_owned(), "ボイラー 設置".to_owned(), String::new()]);
-        for same in ["when was  the boiler\tinstalled", "ＷＨＥＮ was the boiler installed？", "ﾎﾞｲﾗｰ設置", "", " ?!"] {
+        let failed = Failed::new(&[
+            "When was the Boiler installed?".to_owned(),
+            "ボイラー 設置".to_owned(),
+            String::new(),
+        ]);
+        for same in [
+            "when was  the boiler\tinstalled",
+            "ＷＨＥＮ was the boiler installed？",
+            "ﾎﾞｲﾗｰ設置",
+            "",
+            " ?!",
+        ] {
             assert!(!failed.allows(same), "{same}");
         }
         for new in ["boiler installed", "ボイラー 設置 年", "C++"] {
@@ -88,7 +109,11 @@ mod tests {
     fn long_queries_end_with_a_whole_word() {
         let long = "keyword ".repeat(200);
         let kept = shortened(&long);
-        assert!(kept.ends_with("keyword") && kept.len() > 400 && kept.len() < 600, "{}", kept.len());
+        assert!(
+            kept.ends_with("keyword") && kept.len() > 400 && kept.len() < 600,
+            "{}",
+            kept.len()
+        );
         assert_eq!(shortened(&"水".repeat(500)).chars().count(), MAX_TOKENS);
         assert_eq!(shortened("short query"), "short query");
     }

@@ -29,13 +29,21 @@ struct Running {
 }
 
 impl Running {
-    async fn start(serve: impl FnOnce(TcpListener, CancellationToken) -> BoxFuture<'static, Result<(), ServeError>>) -> Self {
+    async fn start(
+        serve: impl FnOnce(TcpListener, CancellationToken) -> BoxFuture<'static, Result<(), ServeError>>,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let shutdown = CancellationToken::new();
         let served = tokio::spawn(serve(listener, shutdown.clone()));
-        let channel = Channel::from_shared(format!("http://{address}")).unwrap().connect_lazy();
-        Self { client: RewriterServiceClient::new(channel), shutdown, served }
+        let channel = Channel::from_shared(format!("http://{address}"))
+            .unwrap()
+            .connect_lazy();
+        Self {
+            client: RewriterServiceClient::new(channel),
+            shutdown,
+            served,
+        }
     }
 
     async fn stop(self) {
@@ -46,7 +54,11 @@ impl Running {
 }
 
 fn request(question: &str) -> RewriteRequest {
-    RewriteRequest { question: question.to_owned(), purpose: RewritePurpose::Retrieval.into(), ..RewriteRequest::default() }
+    RewriteRequest {
+        question: question.to_owned(),
+        purpose: RewritePurpose::Retrieval.into(),
+        ..RewriteRequest::default()
+    }
 }
 
 #[tokio::test]
@@ -70,11 +82,20 @@ async fn queries_change_until_there_is_no_other() {
 #[tokio::test]
 async fn every_bad_field_is_named_in_one_answer() {
     let running = Running::start(|listener, shutdown| serve(Options::default(), listener, shutdown).boxed()).await;
-    let bad = RewriteRequest { failed_queries: vec![String::new(); 51], ..RewriteRequest::default() };
+    let bad = RewriteRequest {
+        failed_queries: vec![String::new(); 51],
+        ..RewriteRequest::default()
+    };
     let status = running.client.clone().rewrite(bad).await.unwrap_err();
     assert_eq!(status.code(), Code::InvalidArgument);
     let details = status.get_error_details();
-    let fields: Vec<_> = details.bad_request().unwrap().field_violations.iter().map(|v| v.field.as_str()).collect();
+    let fields: Vec<_> = details
+        .bad_request()
+        .unwrap()
+        .field_violations
+        .iter()
+        .map(|v| v.field.as_str())
+        .collect();
     assert_eq!(fields, ["question", "failed_queries", "purpose"]);
     running.stop().await;
 }
@@ -104,16 +125,30 @@ impl Backend for Held {
             let _gone = self.dropped.clone().drop_guard();
             self.asked.add_permits(1);
             self.let_go.acquire().await.unwrap().forget();
-            Ok(Rewritten { query: "q".to_owned(), ..Rewritten::default() })
+            Ok(Rewritten {
+                query: "q".to_owned(),
+                ..Rewritten::default()
+            })
         }
         .boxed()
     }
 }
 
 async fn held(max_in_flight: usize) -> (Running, Arc<Semaphore>, Arc<Semaphore>, CancellationToken) {
-    let (asked, let_go, dropped) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)), CancellationToken::new());
-    let backend = Arc::new(Held { asked: Arc::clone(&asked), let_go: Arc::clone(&let_go), dropped: dropped.clone() });
-    let options = ServiceOptions { max_in_flight, ..ServiceOptions::default() };
+    let (asked, let_go, dropped) = (
+        Arc::new(Semaphore::new(0)),
+        Arc::new(Semaphore::new(0)),
+        CancellationToken::new(),
+    );
+    let backend = Arc::new(Held {
+        asked: Arc::clone(&asked),
+        let_go: Arc::clone(&let_go),
+        dropped: dropped.clone(),
+    });
+    let options = ServiceOptions {
+        max_in_flight,
+        ..ServiceOptions::default()
+    };
     let running = Running::start(move |listener, shutdown| {
         async move { serve_backend(backend, &options, listener, shutdown).await }.boxed()
     })
@@ -126,12 +161,25 @@ async fn one_rewrite_too_many_is_told_to_come_back() {
     let (running, asked, let_go, _) = held(1).await;
     let mut client = running.client.clone();
     let first = tokio::spawn(async move { client.rewrite(request("first")).await });
-    tokio::time::timeout(HANG, asked.acquire()).await.unwrap().unwrap().forget();
+    tokio::time::timeout(HANG, asked.acquire())
+        .await
+        .unwrap()
+        .unwrap()
+        .forget();
     let status = running.client.clone().rewrite(request("second")).await.unwrap_err();
     assert_eq!(status.code(), Code::ResourceExhausted);
     assert!(status.get_error_details().retry_info().is_some());
     let_go.add_permits(1);
-    assert_eq!(tokio::time::timeout(HANG, first).await.unwrap().unwrap().unwrap().into_inner().query, "q");
+    assert_eq!(
+        tokio::time::timeout(HANG, first)
+            .await
+            .unwrap()
+            .unwrap()
+            .unwrap()
+            .into_inner()
+            .query,
+        "q"
+    );
     running.stop().await;
 }
 
@@ -140,7 +188,11 @@ async fn work_stops_when_the_caller_is_gone() {
     let (running, asked, _let_go, dropped) = held(1).await;
     let mut client = running.client.clone();
     let call = tokio::spawn(async move { client.rewrite(request("first")).await });
-    tokio::time::timeout(HANG, asked.acquire()).await.unwrap().unwrap().forget();
+    tokio::time::timeout(HANG, asked.acquire())
+        .await
+        .unwrap()
+        .unwrap()
+        .forget();
     call.abort();
     tokio::time::timeout(HANG, dropped.cancelled()).await.unwrap();
     running.stop().await;

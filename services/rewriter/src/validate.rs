@@ -22,33 +22,81 @@ pub(crate) fn rewrite(request: &RewriteRequest) -> Result<(), InvalidRequest> {
         format!("must not be blank, is {bytes} bytes of white space")
     });
     at_most(&mut violations, "question", bytes, MAX_QUESTION_BYTES, "bytes");
-    at_most(&mut violations, "failed_queries", request.failed_queries.len(), MAX_FAILED_QUERIES, "queries");
+    at_most(
+        &mut violations,
+        "failed_queries",
+        request.failed_queries.len(),
+        MAX_FAILED_QUERIES,
+        "queries",
+    );
     for (index, query) in request.failed_queries.iter().enumerate().take(MAX_FAILED_QUERIES) {
-        at_most(&mut violations, &format!("failed_queries[{index}]"), query.len(), MAX_QUESTION_BYTES, "bytes");
+        at_most(
+            &mut violations,
+            &format!("failed_queries[{index}]"),
+            query.len(),
+            MAX_QUESTION_BYTES,
+            "bytes",
+        );
     }
     let known = RewritePurpose::try_from(request.purpose).is_ok_and(|purpose| purpose != RewritePurpose::Unspecified);
     violations.require(known, "purpose", || {
-        let known = [RewritePurpose::Retrieval, RewritePurpose::WebSearch, RewritePurpose::Condense];
-        format!("must be one of {}, is {}", known.map(|purpose| purpose.as_str_name()).join(", "), request.purpose)
+        let known = [
+            RewritePurpose::Retrieval,
+            RewritePurpose::WebSearch,
+            RewritePurpose::Condense,
+        ];
+        format!(
+            "must be one of {}, is {}",
+            known.map(|purpose| purpose.as_str_name()).join(", "),
+            request.purpose
+        )
     });
-    at_most(&mut violations, "history", request.history.len(), MAX_HISTORY, "messages");
+    at_most(
+        &mut violations,
+        "history",
+        request.history.len(),
+        MAX_HISTORY,
+        "messages",
+    );
     for (index, message) in request.history.iter().enumerate().take(MAX_HISTORY) {
-        at_most(&mut violations, &format!("history[{index}].content"), message.content.len(), MAX_QUESTION_BYTES, "bytes");
+        at_most(
+            &mut violations,
+            &format!("history[{index}].content"),
+            message.content.len(),
+            MAX_QUESTION_BYTES,
+            "bytes",
+        );
         let spoken = Role::try_from(message.role).is_ok_and(|role| role != Role::Unspecified);
         violations.require(spoken, &format!("history[{index}].role"), || {
-            let known = [Role::User, Role::Assistant].map(|role| role.as_str_name()).join(" or ");
+            let known = [Role::User, Role::Assistant]
+                .map(|role| role.as_str_name())
+                .join(" or ");
             format!("must be {known}, is {}", message.role)
         });
     }
-    at_most(&mut violations, "passages", request.passages.len(), MAX_PASSAGES, "passages");
+    at_most(
+        &mut violations,
+        "passages",
+        request.passages.len(),
+        MAX_PASSAGES,
+        "passages",
+    );
     for (index, passage) in request.passages.iter().enumerate().take(MAX_PASSAGES) {
-        at_most(&mut violations, &format!("passages[{index}].text"), passage.text.len(), MAX_PASSAGE_BYTES, "bytes");
+        at_most(
+            &mut violations,
+            &format!("passages[{index}].text"),
+            passage.text.len(),
+            MAX_PASSAGE_BYTES,
+            "bytes",
+        );
     }
     violations.finish()
 }
 
 fn at_most(violations: &mut Violations, field: &str, value: usize, most: usize, unit: &str) {
-    violations.require(value <= most, field, || format!("must be at most {most} {unit}, is {value}"));
+    violations.require(value <= most, field, || {
+        format!("must be at most {most} {unit}, is {value}")
+    });
 }
 
 #[cfg(test)]
@@ -59,7 +107,10 @@ mod tests {
     use super::*;
 
     fn message(role: Role, content: String) -> ChatMessage {
-        ChatMessage { role: role.into(), content }
+        ChatMessage {
+            role: role.into(),
+            content,
+        }
     }
 
     #[test]
@@ -69,7 +120,13 @@ mod tests {
             failed_queries: vec!["q".repeat(MAX_QUESTION_BYTES); MAX_FAILED_QUERIES],
             purpose: RewritePurpose::Condense.into(),
             history: vec![message(Role::User, "q".repeat(MAX_QUESTION_BYTES)); MAX_HISTORY],
-            passages: vec![Passage { text: "p".repeat(MAX_PASSAGE_BYTES), ..Passage::default() }; MAX_PASSAGES],
+            passages: vec![
+                Passage {
+                    text: "p".repeat(MAX_PASSAGE_BYTES),
+                    ..Passage::default()
+                };
+                MAX_PASSAGES
+            ],
         };
         assert!(rewrite(&request).is_ok());
     }
@@ -85,13 +142,29 @@ mod tests {
         };
         let violations = rewrite(&request).unwrap_err().violations();
         let fields: Vec<_> = violations.iter().map(|violation| violation.field.as_str()).collect();
-        assert_eq!(fields, ["question", "failed_queries", "purpose", "history[0].content", "history[0].role", "passages"]);
-        assert!(violations[2].description.contains("REWRITE_PURPOSE_WEB_SEARCH"), "{violations:?}");
+        assert_eq!(
+            fields,
+            [
+                "question",
+                "failed_queries",
+                "purpose",
+                "history[0].content",
+                "history[0].role",
+                "passages"
+            ]
+        );
+        assert!(
+            violations[2].description.contains("REWRITE_PURPOSE_WEB_SEARCH"),
+            "{violations:?}"
+        );
     }
 
     #[test]
     fn a_purpose_has_to_be_told() {
-        let request = RewriteRequest { question: "q".to_owned(), ..RewriteRequest::default() };
+        let request = RewriteRequest {
+            question: "q".to_owned(),
+            ..RewriteRequest::default()
+        };
         assert_eq!(rewrite(&request).unwrap_err().violations()[0].field, "purpose");
     }
 }

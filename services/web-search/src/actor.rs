@@ -20,7 +20,10 @@ pub(crate) struct WebSearchActor {
 
 impl WebSearchActor {
     pub(crate) fn new(provider: Arc<dyn Provider>, alive: Alive) -> Self {
-        Self { provider, _alive: alive }
+        Self {
+            provider,
+            _alive: alive,
+        }
     }
 }
 
@@ -61,5 +64,8 @@ async fn search(provider: &dyn Provider, query: Query, scope: Scope) -> Result<S
             span.record(semconv::ERROR_TYPE, error.code().name());
         }
     }
-    Ok(SearchResponse { passages: found?, provider: provider.name().to_owned() })
+    Ok(SearchResponse {
+        passages: found?,
+        provider: provider.name().to_owned(),
+    })
 }

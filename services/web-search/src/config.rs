@@ -46,7 +46,11 @@ pub enum ProviderKind {
 impl Options {
     /// The provider these options mean.
     pub fn provider(&self) -> ProviderKind {
-        self.provider.unwrap_or(if self.folder.is_some() { ProviderKind::Folder } else { ProviderKind::None })
+        self.provider.unwrap_or(if self.folder.is_some() {
+            ProviderKind::Folder
+        } else {
+            ProviderKind::None
+        })
     }
 }
 
@@ -77,7 +81,9 @@ mod tests {
 
     #[test]
     fn an_unknown_provider_lists_the_known_ones() {
-        let error = Options::try_parse_from(["emend-web-search", "--provider", "altavista"]).unwrap_err().to_string();
+        let error = Options::try_parse_from(["emend-web-search", "--provider", "altavista"])
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("folder") && error.contains("none"), "{error}");
     }
 }

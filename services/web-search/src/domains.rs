@@ -21,9 +21,14 @@ impl Domain {
     /// # Errors
     /// [`DomainError`] for anything else.
     pub fn parse(text: &str) -> Result<Self, DomainError> {
-        let error = || DomainError { text: text.chars().take(80).collect() };
+        let error = || DomainError {
+            text: text.chars().take(80).collect(),
+        };
         let trimmed = text.trim();
-        let name = trimmed.strip_prefix("*.").or_else(|| trimmed.strip_prefix('.')).unwrap_or(trimmed);
+        let name = trimmed
+            .strip_prefix("*.")
+            .or_else(|| trimmed.strip_prefix('.'))
+            .unwrap_or(trimmed);
         let name = name.strip_suffix('.').unwrap_or(name);
         let host = Host::parse(name).map_err(|_| error())?;
         match &host {
@@ -35,15 +40,17 @@ impl Domain {
     /// The domain of `url`; none for a file.
     pub fn of(url: &Url) -> Option<Self> {
         // A file:// URL may name a machine, which is no domain on the web.
-        (url.scheme() != "file").then(|| Self::parse(url.host_str()?).ok()).flatten()
+        (url.scheme() != "file")
+            .then(|| Self::parse(url.host_str()?).ok())
+            .flatten()
     }
 
     /// Whether this is `other` or one of its subdomains.
     pub fn is_within(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
-            (Host::Domain(mine), Host::Domain(other)) => {
-                mine.strip_suffix(other.as_str()).is_some_and(|left| left.is_empty() || left.ends_with('.'))
-            }
+            (Host::Domain(mine), Host::Domain(other)) => mine
+                .strip_suffix(other.as_str())
+                .is_some_and(|left| left.is_empty() || left.ends_with('.')),
             (mine, other) => mine == other,
         }
     }
@@ -67,7 +74,8 @@ pub struct DomainFilter {
 impl DomainFilter {
     /// Whether a page of `domain` may be returned. A page without one (a file) is in no allowed domain and in no blocked.
     pub fn admits(&self, domain: Option<&Domain>) -> bool {
-        let within = |domains: &[Domain]| domain.is_some_and(|domain| domains.iter().any(|other| domain.is_within(other)));
+        let within =
+            |domains: &[Domain]| domain.is_some_and(|domain| domains.iter().any(|other| domain.is_within(other)));
         (self.allowed.is_empty() || within(&self.allowed)) && !within(&self.blocked)
     }
 }
@@ -82,7 +90,13 @@ mod tests {
 
     #[test]
     fn spellings_of_a_domain_are_one() {
-        for text in ["Example.COM", "example.com.", "*.example.com", ".example.com", " example.com "] {
+        for text in [
+            "Example.COM",
+            "example.com.",
+            "*.example.com",
+            ".example.com",
+            " example.com ",
+        ] {
             assert_eq!(domain(text), domain("example.com"), "{text}");
         }
         assert_eq!(domain("bücher.example"), domain("xn--bcher-kva.EXAMPLE"));
@@ -91,7 +105,16 @@ mod tests {
 
     #[test]
     fn what_is_no_domain_is_refused_with_an_example() {
-        for text in ["", ".", "https://example.com", "example.com/path", "example.com:80", "exa mple.com", "a..b", "user@example.com"] {
+        for text in [
+            "",
+            ".",
+            "https://example.com",
+            "example.com/path",
+            "example.com:80",
+            "exa mple.com",
+            "a..b",
+            "user@example.com",
+        ] {
             let error = Domain::parse(text).unwrap_err().to_string();
             assert!(error.contains("like example.com"), "{text}: {error}");
         }
@@ -99,22 +122,35 @@ mod tests {
 
     #[test]
     fn subdomains_belong_and_lookalikes_do_not() {
-        for (name, within) in
-            [("example.com", true), ("www.example.com", true), ("a.b.example.com", true), ("notexample.com", false), ("com", false), ("example.com.evil.net", false)]
-        {
+        for (name, within) in [
+            ("example.com", true),
+            ("www.example.com", true),
+            ("a.b.example.com", true),
+            ("notexample.com", false),
+            ("com", false),
+            ("example.com.evil.net", false),
+        ] {
             assert_eq!(domain(name).is_within(&domain("example.com")), within, "{name}");
         }
-        assert!(!domain("1.2.3.4").is_within(&domain("2.3.4.5")) && domain("127.0.0.1").is_within(&domain("127.0.0.1")));
+        assert!(
+            !domain("1.2.3.4").is_within(&domain("2.3.4.5")) && domain("127.0.0.1").is_within(&domain("127.0.0.1"))
+        );
     }
 
     #[test]
     fn blocked_wins_over_allowed_and_files_have_no_domain() {
-        let filter = DomainFilter { allowed: vec![domain("example.com")], blocked: vec![domain("ads.example.com")] };
+        let filter = DomainFilter {
+            allowed: vec![domain("example.com")],
+            blocked: vec![domain("ads.example.com")],
+        };
         assert!(filter.admits(Some(&domain("docs.example.com"))));
         assert!(!filter.admits(Some(&domain("x.ads.example.com"))));
         assert!(!filter.admits(Some(&domain("example.org"))) && !filter.admits(None));
         let file = Domain::of(&Url::parse("file:///pages/a.html").unwrap());
         assert!(file.is_none() && DomainFilter::default().admits(None));
-        assert_eq!(Domain::of(&Url::parse("https://WWW.Example.com/a").unwrap()), Some(domain("www.example.com")));
+        assert_eq!(
+            Domain::of(&Url::parse("https://WWW.Example.com/a").unwrap()),
+            Some(domain("www.example.com"))
+        );
     }
 }

@@ -56,9 +56,12 @@ pub async fn serve_provider(
     let system = ActorSystem::start("emend-web-search").map_err(ServeError::start)?;
     let server = Server::new("emend-web-search", options).descriptors(FILE_DESCRIPTOR_SET);
     let health = server.health().flag(SERVICE_NAME);
-    let front = Front::start(&system, ActorOptions::new("web-search", options.max_in_flight), health, move |alive| {
-        WebSearchActor::new(Arc::clone(&provider), alive)
-    })
+    let front = Front::start(
+        &system,
+        ActorOptions::new("web-search", options.max_in_flight),
+        health,
+        move |alive| WebSearchActor::new(Arc::clone(&provider), alive),
+    )
     .map_err(ServeError::start)?;
     let service = Service::new(front, options.default_timeout);
     let served = server

@@ -30,13 +30,21 @@ struct Running {
 }
 
 impl Running {
-    async fn start(serve: impl FnOnce(TcpListener, CancellationToken) -> BoxFuture<'static, Result<(), ServeError>>) -> Self {
+    async fn start(
+        serve: impl FnOnce(TcpListener, CancellationToken) -> BoxFuture<'static, Result<(), ServeError>>,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let shutdown = CancellationToken::new();
         let served = tokio::spawn(serve(listener, shutdown.clone()));
-        let channel = Channel::from_shared(format!("http://{address}")).unwrap().connect_lazy();
-        Self { client: WebSearchServiceClient::new(channel), shutdown, served }
+        let channel = Channel::from_shared(format!("http://{address}"))
+            .unwrap()
+            .connect_lazy();
+        Self {
+            client: WebSearchServiceClient::new(channel),
+            shutdown,
+            served,
+        }
     }
 
     async fn with(arguments: &[&str]) -> Self {
@@ -52,23 +60,48 @@ impl Running {
 }
 
 fn request(query: &str) -> SearchRequest {
-    SearchRequest { query: query.to_owned(), ..SearchRequest::default() }
+    SearchRequest {
+        query: query.to_owned(),
+        ..SearchRequest::default()
+    }
 }
 
 #[tokio::test]
 async fn saved_pages_are_found_over_the_wire() {
     let saved = tempfile::tempdir().unwrap();
-    std::fs::write(saved.path().join("a.md"), "---\nurl: https://a.example/k\n---\n# Kettles\n\nKettles boil water.").unwrap();
+    std::fs::write(
+        saved.path().join("a.md"),
+        "---\nurl: https://a.example/k\n---\n# Kettles\n\nKettles boil water.",
+    )
+    .unwrap();
     std::fs::write(saved.path().join("ko.txt"), "주전자는 물을 끓이는 그릇이다.").unwrap();
     let running = Running::with(&["--folder", saved.path().to_str().unwrap()]).await;
-    let response = running.client.clone().search(request("kettle")).await.unwrap().into_inner();
+    let response = running
+        .client
+        .clone()
+        .search(request("kettle"))
+        .await
+        .unwrap()
+        .into_inner();
     assert_eq!(response.provider, "folder");
     assert_eq!(response.passages.len(), 1);
     assert_eq!(response.passages[0].source, "https://a.example/k");
     assert_eq!(response.passages[0].origin(), Origin::Web);
-    let response = running.client.clone().search(request("물을 끓이는 것은 무엇인가요?")).await.unwrap().into_inner();
+    let response = running
+        .client
+        .clone()
+        .search(request("물을 끓이는 것은 무엇인가요?"))
+        .await
+        .unwrap()
+        .into_inner();
     assert_eq!(response.passages[0].title, "ko");
-    let response = running.client.clone().search(request("violin")).await.unwrap().into_inner();
+    let response = running
+        .client
+        .clone()
+        .search(request("violin"))
+        .await
+        .unwrap()
+        .into_inner();
     assert!(response.passages.is_empty());
     running.stop().await;
 }
@@ -78,7 +111,11 @@ async fn without_a_provider_the_error_says_how_to_have_one() {
     let running = Running::with(&["--provider", "none"]).await;
     let status = running.client.clone().search(request("kettle")).await.unwrap_err();
     assert_eq!(status.code(), Code::FailedPrecondition);
-    assert!(status.message().contains("--folder") && status.message().contains("EMEND_WEB_FOLDER"), "{}", status.message());
+    assert!(
+        status.message().contains("--folder") && status.message().contains("EMEND_WEB_FOLDER"),
+        "{}",
+        status.message()
+    );
     running.stop().await;
 }
 
@@ -94,14 +131,23 @@ async fn every_bad_field_is_named_in_one_answer() {
     let status = running.client.clone().search(bad).await.unwrap_err();
     assert_eq!(status.code(), Code::InvalidArgument);
     let details = status.get_error_details();
-    let fields: Vec<_> = details.bad_request().unwrap().field_violations.iter().map(|v| v.field.as_str()).collect();
+    let fields: Vec<_> = details
+        .bad_request()
+        .unwrap()
+        .field_violations
+        .iter()
+        .map(|v| v.field.as_str())
+        .collect();
     assert_eq!(fields, ["query", "max_results", "allowed_domains[0]"]);
     running.stop().await;
 }
 
 #[tokio::test]
 async fn a_service_whose_folder_is_missing_does_not_start() {
-    for (arguments, named) in [(vec!["--folder", "/nowhere/pages"], "/nowhere/pages"), (vec!["--provider", "folder"], "EMEND_WEB_FOLDER")] {
+    for (arguments, named) in [
+        (vec!["--folder", "/nowhere/pages"], "/nowhere/pages"),
+        (vec!["--provider", "folder"], "EMEND_WEB_FOLDER"),
+    ] {
         let options = Options::parse_from([vec!["emend-web-search"], arguments].concat());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let error = serve(options, listener, CancellationToken::new()).await.unwrap_err();
@@ -133,19 +179,38 @@ impl Provider for Held {
 #[tokio::test]
 async fn one_search_too_many_is_told_to_come_back() {
     let (asked, let_go) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
-    let provider = Arc::new(Held { asked: Arc::clone(&asked), let_go: Arc::clone(&let_go) });
-    let options = ServiceOptions { max_in_flight: 1, ..ServiceOptions::default() };
+    let provider = Arc::new(Held {
+        asked: Arc::clone(&asked),
+        let_go: Arc::clone(&let_go),
+    });
+    let options = ServiceOptions {
+        max_in_flight: 1,
+        ..ServiceOptions::default()
+    };
     let running = Running::start(|listener, shutdown| {
         async move { serve_provider(provider, &options, listener, shutdown).await }.boxed()
     })
     .await;
     let mut client = running.client.clone();
     let first = tokio::spawn(async move { client.search(request("kettle")).await });
-    tokio::time::timeout(HANG, asked.acquire()).await.unwrap().unwrap().forget();
+    tokio::time::timeout(HANG, asked.acquire())
+        .await
+        .unwrap()
+        .unwrap()
+        .forget();
     let status = running.client.clone().search(request("kettle")).await.unwrap_err();
     assert_eq!(status.code(), Code::ResourceExhausted);
     assert!(status.get_error_details().retry_info().is_some());
     let_go.add_permits(1);
-    assert_eq!(tokio::time::timeout(HANG, first).await.unwrap().unwrap().unwrap().into_inner().provider, "held");
+    assert_eq!(
+        tokio::time::timeout(HANG, first)
+            .await
+            .unwrap()
+            .unwrap()
+            .unwrap()
+            .into_inner()
+            .provider,
+        "held"
+    );
     running.stop().await;
 }

@@ -20,8 +20,12 @@ pub(crate) fn search(request: SearchRequest) -> Result<Search, InvalidRequest> {
     let mut violations = Violations::new();
     let bytes = request.query.len();
     violations
-        .require(!request.query.trim().is_empty(), "query", || format!("must not be blank, is {bytes} bytes of white space"))
-        .require(bytes <= MAX_QUERY_BYTES, "query", || format!("must be at most {MAX_QUERY_BYTES} bytes, is {bytes}"));
+        .require(!request.query.trim().is_empty(), "query", || {
+            format!("must not be blank, is {bytes} bytes of white space")
+        })
+        .require(bytes <= MAX_QUERY_BYTES, "query", || {
+            format!("must be at most {MAX_QUERY_BYTES} bytes, is {bytes}")
+        });
     let max_results = request.max_results.unwrap_or(DEFAULT_RESULTS);
     violations.require((1..=MAX_RESULTS).contains(&max_results), "max_results", || {
         format!("must be 1 to {MAX_RESULTS}, is {max_results}")
@@ -31,7 +35,11 @@ pub(crate) fn search(request: SearchRequest) -> Result<Search, InvalidRequest> {
         blocked: domains(&mut violations, "blocked_domains", &request.blocked_domains),
     };
     violations.finish()?;
-    Ok(Search { query: request.query, max_results: max_results as usize, domains })
+    Ok(Search {
+        query: request.query,
+        max_results: max_results as usize,
+        domains,
+    })
 }
 
 fn domains(violations: &mut Violations, field: &str, texts: &[String]) -> Vec<Domain> {
@@ -64,8 +72,16 @@ mod tests {
             allowed_domains: vec!["example.com".to_owned(), "https://example.com".to_owned()],
             blocked_domains: vec!["a b".to_owned(); MAX_DOMAINS + 1],
         };
-        let fields: Vec<_> = search(request).unwrap_err().violations().into_iter().map(|v| v.field).collect();
-        assert_eq!(fields[..4], ["query", "max_results", "allowed_domains[1]", "blocked_domains"]);
+        let fields: Vec<_> = search(request)
+            .unwrap_err()
+            .violations()
+            .into_iter()
+            .map(|v| v.field)
+            .collect();
+        assert_eq!(
+            fields[..4],
+            ["query", "max_results", "allowed_domains[1]", "blocked_domains"]
+        );
         assert_eq!(fields.len(), 4 + MAX_DOMAINS);
     }
 
@@ -78,7 +94,10 @@ mod tests {
             blocked_domains: vec![],
         };
         assert_eq!(search(request).unwrap().max_results, 50);
-        let request = SearchRequest { query: "q".to_owned(), ..SearchRequest::default() };
+        let request = SearchRequest {
+            query: "q".to_owned(),
+            ..SearchRequest::default()
+        };
         assert_eq!(search(request).unwrap().max_results, 4);
     }
 }

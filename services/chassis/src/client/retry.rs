@@ -9,7 +9,7 @@ use tonic_types::StatusExt;
 use crate::deadline::Deadline;
 
 /// Most attempts at one call.
-const MAX_ATTEMPTS: u32 = 8;
+const MAX_ATTEMPTS: u32 = 6;
 /// The wait after the first attempt; it doubles, up to [`MAX_BACKOFF`].
 const BACKOFF: Duration = Duration::from_millis(25);
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
@@ -31,7 +31,7 @@ impl Attempt {
 }
 
 /// Makes an idempotent call, and makes it again after UNAVAILABLE and after RESOURCE_EXHAUSTED that comes with
-/// `RetryInfo`: up to eight times, with a back-off that doubles and is jittered, and at least what `RetryInfo` asks for.
+/// `RetryInfo`: up to six times, with a back-off that doubles and is jittered, and at least what `RetryInfo` asks for.
 /// Any other error is returned as it is, and so is the last one when the next wait would pass the deadline.
 ///
 /// ```no_run

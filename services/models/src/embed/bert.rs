@@ -33,7 +33,10 @@ impl Linear {
     pub(super) fn new(weight: Vec<f32>, bias: Vec<f32>) -> Result<Self> {
         let outputs = bias.len().max(1);
         let weight = Tensor::from_vec(weight.clone(), (outputs, weight.len() / outputs), &Device::Cpu)?;
-        Ok(Self { weight: weight.t()?.contiguous()?, bias })
+        Ok(Self {
+            weight: weight.t()?.contiguous()?,
+            bias,
+        })
     }
 
     fn product(&self, x: &Tensor) -> Result<Tensor> {
@@ -129,11 +132,23 @@ impl Bert {
 
     fn layer(&self, layer: &Layer, x: Tensor, texts: &[Vec<u32>]) -> Result<Tensor> {
         let attended = layer.attention_output.product(&self.attention(layer, &x, texts)?)?;
-        attended.inplace_op2(&x, &AddNorm { bias: &layer.attention_output.bias, norm: &layer.attention_norm })?;
+        attended.inplace_op2(
+            &x,
+            &AddNorm {
+                bias: &layer.attention_output.bias,
+                norm: &layer.attention_norm,
+            },
+        )?;
         let inner = layer.feed_forward_in.product(&attended)?;
         inner.inplace_op1(&AddBiasGelu(&layer.feed_forward_in.bias))?;
         let output = layer.feed_forward_out.product(&inner)?;
-        output.inplace_op2(&attended, &AddNorm { bias: &layer.feed_forward_out.bias, norm: &layer.output_norm })?;
+        output.inplace_op2(
+            &attended,
+            &AddNorm {
+                bias: &layer.feed_forward_out.bias,
+                norm: &layer.output_norm,
+            },
+        )?;
         Ok(output)
     }
 

@@ -27,10 +27,17 @@ impl<'a> Reader<'a> {
 
     /// The next `count` bytes; `what` names them in an error.
     pub(super) fn take(&mut self, count: usize, what: &str) -> Result<&'a [u8], Malformed> {
-        let taken = self.at.checked_add(count).and_then(|end| self.bytes.get(self.at..end)).ok_or_else(|| {
-            let left = self.bytes.len() - self.at;
-            Malformed(format!("it ends within the {what}: {count} bytes wanted at {}, {left} left", self.at))
-        })?;
+        let taken = self
+            .at
+            .checked_add(count)
+            .and_then(|end| self.bytes.get(self.at..end))
+            .ok_or_else(|| {
+                let left = self.bytes.len() - self.at;
+                Malformed(format!(
+                    "it ends within the {what}: {count} bytes wanted at {}, {left} left",
+                    self.at
+                ))
+            })?;
         self.at += count;
         Ok(taken)
     }
@@ -64,14 +71,26 @@ impl<'a> Reader<'a> {
     /// An i32 that has to be within `range`.
     pub(super) fn size(&mut self, what: &str, range: RangeInclusive<usize>) -> Result<usize, Malformed> {
         let value = self.array(what).map(i32::from_le_bytes)?;
-        usize::try_from(value).ok().filter(|size| range.contains(size)).ok_or_else(|| {
-            Malformed(format!("{what} is {value}, which is not within {} to {}", range.start(), range.end()))
-        })
+        usize::try_from(value)
+            .ok()
+            .filter(|size| range.contains(size))
+            .ok_or_else(|| {
+                Malformed(format!(
+                    "{what} is {value}, which is not within {} to {}",
+                    range.start(),
+                    range.end()
+                ))
+            })
     }
 
     pub(super) fn u32s(&mut self, count: usize, what: &str) -> Result<Vec<u32>, Malformed> {
         let bytes = self.take(count.saturating_mul(4), what)?;
-        Ok(bytes.as_chunks().0.iter().map(|value| u32::from_le_bytes(*value)).collect())
+        Ok(bytes
+            .as_chunks()
+            .0
+            .iter()
+            .map(|value| u32::from_le_bytes(*value))
+            .collect())
     }
 
     pub(super) fn f32s(&mut self, count: usize, what: &str) -> Result<Vec<f32>, Malformed> {
@@ -81,7 +100,12 @@ impl<'a> Reader<'a> {
 }
 
 fn floats(bytes: &[u8]) -> Vec<f32> {
-    bytes.as_chunks().0.iter().map(|value| f32::from_le_bytes(*value)).collect()
+    bytes
+        .as_chunks()
+        .0
+        .iter()
+        .map(|value| f32::from_le_bytes(*value))
+        .collect()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,12 +148,19 @@ impl<'a> Tensors<'a> {
             };
             let (start, size) = (usize::try_from(offset).ok(), usize::try_from(size).ok());
             if expected.is_none() || expected != size {
-                return Err(Malformed(format!("tensor {name:?} has {elements} values in {size:?} bytes")));
+                return Err(Malformed(format!(
+                    "tensor {name:?} has {elements} values in {size:?} bytes"
+                )));
             }
             let bytes = start
                 .zip(size)
                 .and_then(|(start, size)| reader.bytes.get(start..start.checked_add(size)?))
-                .ok_or_else(|| Malformed(format!("tensor {name:?} is not within the {} bytes of the file", reader.bytes.len())))?;
+                .ok_or_else(|| {
+                    Malformed(format!(
+                        "tensor {name:?} is not within the {} bytes of the file",
+                        reader.bytes.len()
+                    ))
+                })?;
             tensors.insert(name.to_owned(), Entry { kind, elements, bytes });
         }
         Ok(Self(tensors))

@@ -9,6 +9,9 @@ use futures::future::{BoxFuture, FutureExt};
 use moka::sync::Cache;
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
+use tracing::Instrument;
+
+use crate::semconv;
 
 use super::{EmbedError, Embedder, Embedding, Input};
 
@@ -39,16 +42,42 @@ impl Cached {
                 u32::try_from(std::mem::size_of_val::<[f32]>(embedding) + ENTRY_OVERHEAD).unwrap_or(u32::MAX)
             })
             .build();
-        Self { inner, remembered, in_flight: InFlight::default() }
+        Self {
+            inner,
+            remembered,
+            in_flight: InFlight::default(),
+        }
+    }
+
+    /// Covers what is really embedded; how many texts, and never what they say.
+    fn span(&self, texts: usize) -> tracing::Span {
+        tracing::info_span!(
+            "embeddings",
+            { semconv::OTEL_NAME } = format!("embeddings {}", self.id()),
+            { semconv::GEN_AI_OPERATION_NAME } = "embeddings",
+            { semconv::GEN_AI_REQUEST_MODEL } = self.id(),
+            texts,
+        )
     }
 
     /// Sorts what `found` lacks into what this call embeds and what it waits for.
-    fn claim(&self, keys: &[Key], texts: &[String], found: &mut HashMap<Key, Embedding>) -> (Claims<'_>, Vec<String>, Waits) {
-        let mut claims = Claims { in_flight: &self.in_flight, senders: Vec::new() };
+    fn claim(
+        &self,
+        keys: &[Key],
+        texts: &[String],
+        found: &mut HashMap<Key, Embedding>,
+    ) -> (Claims<'_>, Vec<String>, Waits) {
+        let mut claims = Claims {
+            in_flight: &self.in_flight,
+            senders: Vec::new(),
+        };
         let (mut mine, mut waits) = (Vec::new(), Waits::new());
         let mut in_flight = lock(&self.in_flight);
         for (key, text) in keys.iter().zip(texts) {
-            if found.contains_key(key) || waits.contains_key(key) || claims.senders.iter().any(|(claimed, _)| claimed == key) {
+            if found.contains_key(key)
+                || waits.contains_key(key)
+                || claims.senders.iter().any(|(claimed, _)| claimed == key)
+            {
                 continue;
             }
             if let Some(embedding) = self.remembered.get(key) {
@@ -132,7 +161,8 @@ impl Embedder for Cached {
                 // Own texts first: two calls that wait for each other's texts would wait for ever otherwise.
                 if !mine.is_empty() {
                     let asked = mine.len();
-                    let embeddings = self.inner.embed(kind, mine).await?;
+                    let span = self.span(asked);
+                    let embeddings = self.inner.embed(kind, mine).instrument(span).await?;
                     if embeddings.len() != asked {
                         return Err(EmbedError::Model {
                             model: self.inner.id().to_owned(),
@@ -177,7 +207,10 @@ mod tests {
 
     impl Counting {
         fn new(permits: usize) -> Arc<Self> {
-            Arc::new(Self { gate: Semaphore::new(permits), embedded: Mutex::default() })
+            Arc::new(Self {
+                gate: Semaphore::new(permits),
+                embedded: Mutex::default(),
+            })
         }
 
         fn embedded(&self) -> Vec<String> {
@@ -202,7 +235,10 @@ mod tests {
             async move {
                 self.gate.acquire().await.unwrap().forget();
                 self.embedded.lock().unwrap().extend(texts.iter().cloned());
-                Ok(texts.iter().map(|text| Embedding::from([text.len() as f32, 1.0])).collect())
+                Ok(texts
+                    .iter()
+                    .map(|text| Embedding::from([text.len() as f32, 1.0]))
+                    .collect())
             }
             .boxed()
         }
@@ -219,7 +255,10 @@ mod tests {
         let first = cached.embed(Input::Passage, texts(&["aaa", "b", "aaa"])).await.unwrap();
         let second = cached.embed(Input::Passage, texts(&["cc", "b", "aaa"])).await.unwrap();
         let lengths = |embeddings: &[Embedding]| embeddings.iter().map(|e| e[0]).collect::<Vec<_>>();
-        assert_eq!((lengths(&first), lengths(&second)), (vec![3.0, 1.0, 3.0], vec![2.0, 1.0, 3.0]));
+        assert_eq!(
+            (lengths(&first), lengths(&second)),
+            (vec![3.0, 1.0, 3.0], vec![2.0, 1.0, 3.0])
+        );
         assert_eq!(inner.embedded(), ["aaa", "b", "cc"]);
     }
 
@@ -242,7 +281,10 @@ mod tests {
         let size = cached.remembered.weighted_size();
         assert!((1 << 19..=1 << 20).contains(&size), "{size}");
         let nothing = Cached::new(inner.clone(), 0);
-        assert_eq!(nothing.embed(Input::Passage, texts(&["x", "x"])).await.unwrap().len(), 2);
+        assert_eq!(
+            nothing.embed(Input::Passage, texts(&["x", "x"])).await.unwrap().len(),
+            2
+        );
         nothing.remembered.run_pending_tasks();
         assert_eq!(nothing.remembered.entry_count(), 0);
     }

@@ -35,21 +35,42 @@ pub(super) fn load(files: &ModelFiles) -> Result<Encoder, ModelError> {
         }
         None => from_hub(files)?,
     };
-    Ok(Encoder { id: ID, bert, tokenizer, marks, prefix: PREFIX, max_tokens: MAX_TOKENS })
+    Ok(Encoder {
+        id: ID,
+        bert,
+        tokenizer,
+        marks,
+        prefix: PREFIX,
+        max_tokens: MAX_TOKENS,
+    })
 }
 
 fn corrupt(path: &Path, error: impl std::fmt::Display) -> ModelError {
-    ModelError::Corrupt { path: path.to_owned(), detail: error.to_string() }
+    ModelError::Corrupt {
+        path: path.to_owned(),
+        detail: error.to_string(),
+    }
 }
 
 fn from_hub(files: &ModelFiles) -> Result<(Bert, TextTokenizer, Marks), ModelError> {
     let weights = required(files, "model.safetensors")?;
-    let shape = safetensors::Shape { heads: 12, epsilon: 1e-12, skipped_positions: 0 };
+    let shape = safetensors::Shape {
+        heads: 12,
+        epsilon: 1e-12,
+        skipped_positions: 0,
+    };
     let bert = safetensors::read(&weights, &shape)?;
     let path = required(files, "tokenizer.json")?;
     let tokenizer = TextTokenizer::from_file(&path)?;
-    let mark = |piece: &str| tokenizer.id(piece).ok_or_else(|| corrupt(&path, format!("it has no piece {piece:?}")));
-    let marks = Marks { first: mark("<s>")?, last: mark("</s>")? };
+    let mark = |piece: &str| {
+        tokenizer
+            .id(piece)
+            .ok_or_else(|| corrupt(&path, format!("it has no piece {piece:?}")))
+    };
+    let marks = Marks {
+        first: mark("<s>")?,
+        last: mark("</s>")?,
+    };
     Ok((bert, tokenizer, marks))
 }
 
@@ -81,7 +102,10 @@ impl Header {
             epsilon: reader.f32("eps")?,
         };
         reader.take(4, "unused")?;
-        if !header.hidden.is_multiple_of(header.heads) || !header.hidden.is_multiple_of(32) || !header.inner.is_multiple_of(32) {
+        if !header.hidden.is_multiple_of(header.heads)
+            || !header.hidden.is_multiple_of(32)
+            || !header.inner.is_multiple_of(32)
+        {
             return Err(Malformed(format!(
                 "sizes that do not fit: hidden {}, heads {}, ff {}",
                 header.hidden, header.heads, header.inner
@@ -135,7 +159,16 @@ fn tokenizer(reader: &mut Reader<'_>, header: &Header) -> Result<(TextTokenizer,
     }
     let model = Unigram::from(vocabulary, Some(unknown), false).map_err(|error| Malformed(error.to_string()))?;
     let id = |id: usize| u32::try_from(id).map_err(|error| Malformed(error.to_string()));
-    Ok((TextTokenizer::Unigram { normalizer, model: Box::new(model) }, Marks { first: id(first)?, last: id(last)? }))
+    Ok((
+        TextTokenizer::Unigram {
+            normalizer,
+            model: Box::new(model),
+        },
+        Marks {
+            first: id(first)?,
+            last: id(last)?,
+        },
+    ))
 }
 
 fn normalizer(reader: &mut Reader<'_>) -> Result<Vec<(char, Box<str>)>, Malformed> {
@@ -150,7 +183,9 @@ fn normalizer(reader: &mut Reader<'_>) -> Result<Vec<(char, Box<str>)>, Malforme
     for _ in 0..entries {
         let from = character(table.u32("code point")?)?;
         let length = table.u8("length of an entry")?;
-        let to = (0..length).map(|_| table.u32("code point").and_then(character)).collect::<Result<String, _>>()?;
+        let to = (0..length)
+            .map(|_| table.u32("code point").and_then(character))
+            .collect::<Result<String, _>>()?;
         normalizer.push((from, to.into()));
     }
     normalizer.push(('\0', "".into()));
@@ -201,7 +236,13 @@ fn bert(header: &Header, tensors: &Tensors<'_>) -> Result<Bert, Malformed> {
             *position += kind;
         }
     }
-    Ok(Bert { heads: header.heads, words: Box::new(words), positions, embedding_norm: norm("emb.ln")?, layers })
+    Ok(Bert {
+        heads: header.heads,
+        words: Box::new(words),
+        positions,
+        embedding_norm: norm("emb.ln")?,
+        layers,
+    })
 }
 
 fn built(linear: CandleResult<Linear>) -> Result<Linear, Malformed> {

@@ -28,7 +28,10 @@ impl HashedEmbedder {
         for word in text.unicode_words().take(MAX_WORDS) {
             add(&mut vector, word.as_bytes(), b'w', WORD_WEIGHT);
             // Marks around the word tell its beginning and end from its middle.
-            let marked: Vec<char> = std::iter::once('^').chain(word.chars()).chain(std::iter::once('$')).collect();
+            let marked: Vec<char> = std::iter::once('^')
+                .chain(word.chars())
+                .chain(std::iter::once('$'))
+                .collect();
             for gram in marked.windows(3) {
                 let gram: String = gram.iter().collect();
                 add(&mut vector, gram.as_bytes(), b'g', GRAM_WEIGHT);
@@ -113,9 +116,21 @@ mod tests {
     #[tokio::test]
     async fn texts_that_share_words_are_nearer_than_texts_that_do_not() {
         for (question, near, far) in [
-            ("How tall is the old lighthouse?", "The old lighthouse is 31 metres tall.", "Bread needs flour and yeast."),
-            ("오래된 등대의 높이는?", "오래된 등대의 높이는 31미터이다.", "빵에는 밀가루와 효모가 필요하다."),
-            ("古い灯台の高さは？", "古い灯台の高さは31メートルです。", "パンには小麦粉と酵母が必要です。"),
+            (
+                "How tall is the old lighthouse?",
+                "The old lighthouse is 31 metres tall.",
+                "Bread needs flour and yeast.",
+            ),
+            (
+                "오래된 등대의 높이는?",
+                "오래된 등대의 높이는 31미터이다.",
+                "빵에는 밀가루와 효모가 필요하다.",
+            ),
+            (
+                "古い灯台の高さは？",
+                "古い灯台の高さは31メートルです。",
+                "パンには小麦粉と酵母が必要です。",
+            ),
             ("旧灯塔有多高？", "旧灯塔高三十一米。", "面包需要面粉和酵母。"),
         ] {
             let vectors = embed(&[question, near, far]).await;

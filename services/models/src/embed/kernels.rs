@@ -98,7 +98,13 @@ impl InplaceOp2 for AddNorm<'_> {
         "add-norm"
     }
 
-    fn cpu_fwd(&self, storage: &mut CpuStorage, layout: &Layout, residual: &CpuStorage, residual_layout: &Layout) -> Result<()> {
+    fn cpu_fwd(
+        &self,
+        storage: &mut CpuStorage,
+        layout: &Layout,
+        residual: &CpuStorage,
+        residual_layout: &Layout,
+    ) -> Result<()> {
         let columns = self.bias.len();
         let residual = contiguous(residual.as_slice::<f32>()?, residual_layout)?;
         let values = values_mut(storage, layout)?;
@@ -106,30 +112,41 @@ impl InplaceOp2 for AddNorm<'_> {
             candle_core::bail!("add-norm of {} values and {} values", values.len(), residual.len());
         }
         let rows = rows_of_a_task(columns);
-        values.par_chunks_mut(rows * columns).zip(residual.par_chunks(rows * columns)).for_each(|(values, residual)| {
-            pulp::Arch::new().dispatch(|| {
-                for (row, residual) in values.chunks_exact_mut(columns).zip(residual.chunks_exact(columns)) {
-                    for ((value, residual), bias) in row.iter_mut().zip(residual).zip(self.bias) {
-                        *value += residual + bias;
+        values
+            .par_chunks_mut(rows * columns)
+            .zip(residual.par_chunks(rows * columns))
+            .for_each(|(values, residual)| {
+                pulp::Arch::new().dispatch(|| {
+                    for (row, residual) in values.chunks_exact_mut(columns).zip(residual.chunks_exact(columns)) {
+                        for ((value, residual), bias) in row.iter_mut().zip(residual).zip(self.bias) {
+                            *value += residual + bias;
+                        }
+                        self.norm.row(row);
                     }
-                    self.norm.row(row);
-                }
+                });
             });
-        });
         Ok(())
     }
 }
 
 fn contiguous<'a>(values: &'a [f32], layout: &Layout) -> Result<&'a [f32]> {
-    match layout.contiguous_offsets().and_then(|(start, end)| values.get(start..end)) {
+    match layout
+        .contiguous_offsets()
+        .and_then(|(start, end)| values.get(start..end))
+    {
         Some(values) => Ok(values),
         None => candle_core::bail!("the values are not contiguous"),
     }
 }
 
 fn values_mut<'a>(storage: &'a mut CpuStorage, layout: &Layout) -> Result<&'a mut [f32]> {
-    let CpuStorage::F32(values) = storage else { candle_core::bail!("the values are not f32") };
-    match layout.contiguous_offsets().and_then(|(start, end)| values.get_mut(start..end)) {
+    let CpuStorage::F32(values) = storage else {
+        candle_core::bail!("the values are not f32")
+    };
+    match layout
+        .contiguous_offsets()
+        .and_then(|(start, end)| values.get_mut(start..end))
+    {
         Some(values) => Ok(values),
         None => candle_core::bail!("the values are not contiguous"),
     }
@@ -141,9 +158,11 @@ fn rows_of_a_task(columns: usize) -> usize {
 
 fn by_rows(values: &mut [f32], columns: usize, apply: impl Fn(&mut [f32]) + Sync) {
     let columns = columns.max(1);
-    values.par_chunks_mut(rows_of_a_task(columns) * columns).for_each(|rows| {
-        pulp::Arch::new().dispatch(|| rows.chunks_exact_mut(columns).for_each(&apply));
-    });
+    values
+        .par_chunks_mut(rows_of_a_task(columns) * columns)
+        .for_each(|rows| {
+            pulp::Arch::new().dispatch(|| rows.chunks_exact_mut(columns).for_each(&apply));
+        });
 }
 
 /// A sum in several lanes: a single one would have to add in order, one value at a time.
@@ -233,12 +252,23 @@ mod tests {
 
     fn ramp(rows: usize, columns: usize, from: f32, to: f32) -> Tensor {
         let n = rows * columns;
-        let values: Vec<f32> = (0..n).map(|i| from + (to - from) * ((i * 7919 % n) as f32) / n as f32).collect();
+        let values: Vec<f32> = (0..n)
+            .map(|i| from + (to - from) * ((i * 7919 % n) as f32) / n as f32)
+            .collect();
         Tensor::from_vec(values, (rows, columns), &Device::Cpu).unwrap()
     }
 
     fn gap(left: &Tensor, right: &Tensor) -> f32 {
-        (left - right).unwrap().abs().unwrap().flatten_all().unwrap().max(D::Minus1).unwrap().to_scalar().unwrap()
+        (left - right)
+            .unwrap()
+            .abs()
+            .unwrap()
+            .flatten_all()
+            .unwrap()
+            .max(D::Minus1)
+            .unwrap()
+            .to_scalar()
+            .unwrap()
     }
 
     #[test]
@@ -263,12 +293,23 @@ mod tests {
     #[test]
     fn layer_norm_of_a_sum_agrees_with_the_plain_one() {
         let (x, residual) = (ramp(120, 384, -3.0, 5.0), ramp(120, 384, 1.0, -2.0));
-        let norm = LayerNorm { weight: vec![1.5; 384], bias: vec![-0.5; 384], epsilon: 1e-12 };
+        let norm = LayerNorm {
+            weight: vec![1.5; 384],
+            bias: vec![-0.5; 384],
+            epsilon: 1e-12,
+        };
         let summed = ((&x + &residual).unwrap() + 0.125).unwrap();
         let weight = Tensor::from_slice(&norm.weight, 384, &Device::Cpu).unwrap();
         let shift = Tensor::from_slice(&norm.bias, 384, &Device::Cpu).unwrap();
         let expected = candle_nn::ops::layer_norm(&summed, &weight, &shift, 1e-12).unwrap();
-        x.inplace_op2(&residual, &AddNorm { bias: &[0.125; 384], norm: &norm }).unwrap();
+        x.inplace_op2(
+            &residual,
+            &AddNorm {
+                bias: &[0.125; 384],
+                norm: &norm,
+            },
+        )
+        .unwrap();
         assert!(gap(&x, &expected) < 1e-5, "{}", gap(&x, &expected));
     }
 

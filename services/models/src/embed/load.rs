@@ -14,7 +14,10 @@ type Slot = Arc<tokio::sync::Mutex<Option<Weak<dyn Embedder>>>>;
 
 fn slot(options: &EmbedderOptions) -> Slot {
     static SLOTS: OnceLock<Mutex<HashMap<EmbedderOptions, Slot>>> = OnceLock::new();
-    let mut slots = SLOTS.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    let mut slots = SLOTS
+        .get_or_init(Mutex::default)
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
     slots.entry(options.clone()).or_default().clone()
 }
 
@@ -54,7 +57,11 @@ async fn make(options: &EmbedderOptions, progress: Progress) -> Result<Arc<dyn E
             drop(progress);
             Err(ModelError::NotBuilt {
                 embedder: options.embedder.to_string(),
-                feature: if matches!(options.embedder, EmbedderChoice::OpenAi(_)) { "openai" } else { "local" },
+                feature: if matches!(options.embedder, EmbedderChoice::OpenAi(_)) {
+                    "openai"
+                } else {
+                    "local"
+                },
             })
         }
     }
@@ -66,11 +73,17 @@ mod tests {
 
     #[tokio::test]
     async fn the_same_options_share_one_embedder_while_it_lives() {
-        let options = EmbedderOptions { embedder_cache_mib: 3, ..EmbedderOptions::of(EmbedderChoice::Hashed) };
+        let options = EmbedderOptions {
+            embedder_cache_mib: 3,
+            ..EmbedderOptions::of(EmbedderChoice::Hashed)
+        };
         let (one, other) = tokio::join!(load(&options, Progress::none()), load(&options, Progress::none()));
         let (one, other) = (one.unwrap(), other.unwrap());
         assert!(Arc::ptr_eq(&one, &other));
-        let different = EmbedderOptions { embedder_cache_mib: 4, ..options.clone() };
+        let different = EmbedderOptions {
+            embedder_cache_mib: 4,
+            ..options.clone()
+        };
         assert!(!Arc::ptr_eq(&one, &load(&different, Progress::none()).await.unwrap()));
         let weak = Arc::downgrade(&one);
         drop((one, other));

@@ -12,7 +12,10 @@ use std::{
 use futures::future::{BoxFuture, FutureExt};
 use tokio::sync::{Semaphore, oneshot};
 
-use super::{EmbedError, Embedder, EmbedderChoice, EmbedderOptions, Embedding, Input, ModelError, bert::Bert, e5, minilm, tokenize::TextTokenizer};
+use super::{
+    EmbedError, Embedder, EmbedderChoice, EmbedderOptions, Embedding, Input, ModelError, bert::Bert, e5, minilm,
+    tokenize::TextTokenizer,
+};
 use crate::{
     fetch::{self, FetchOptions},
     progress::Progress,
@@ -59,14 +62,20 @@ impl Encoder {
     }
 
     fn failed(&self, detail: impl ToString) -> EmbedError {
-        EmbedError::Model { model: self.id.to_owned(), detail: detail.to_string() }
+        EmbedError::Model {
+            model: self.id.to_owned(),
+            detail: detail.to_string(),
+        }
     }
 }
 
 /// The path of a file that every form of the model has.
 pub(super) fn required(files: &fetch::ModelFiles, name: &str) -> Result<PathBuf, ModelError> {
     let detail = "it is not among the files of the model";
-    files.path(name).ok_or_else(|| ModelError::Corrupt { path: name.into(), detail: detail.to_owned() })
+    files.path(name).ok_or_else(|| ModelError::Corrupt {
+        path: name.into(),
+        detail: detail.to_owned(),
+    })
 }
 
 /// Embeds on threads of its own, one batch at a time.
@@ -88,10 +97,15 @@ pub(super) async fn load(options: &EmbedderOptions, progress: Progress) -> Resul
         EmbedderChoice::MiniLm => (&fetch::MINILM, minilm::load),
         _ => (&fetch::E5_SMALL, e5::load),
     };
-    let start = |detail: String| ModelError::Start { embedder: options.embedder.to_string(), detail };
+    let start = |detail: String| ModelError::Start {
+        embedder: options.embedder.to_string(),
+        detail,
+    };
     let where_to_look = FetchOptions::new(options.model_dir.clone()).map_err(Arc::new)?;
     let files = fetch::ensure(model, &where_to_look, progress).await.map_err(Arc::new)?;
-    let encoder = tokio::task::spawn_blocking(move || read(&files)).await.map_err(|error| start(error.to_string()))??;
+    let encoder = tokio::task::spawn_blocking(move || read(&files))
+        .await
+        .map_err(|error| start(error.to_string()))??;
     let embedder = LocalEmbedder::new(encoder, options.embedder_threads).map_err(|error| start(error.to_string()))?;
     Ok(Arc::new(embedder))
 }
@@ -99,17 +113,28 @@ pub(super) async fn load(options: &EmbedderOptions, progress: Progress) -> Resul
 impl LocalEmbedder {
     fn new(encoder: Encoder, threads: Option<NonZeroUsize>) -> Result<Self, rayon::ThreadPoolBuildError> {
         let threads = threads.map_or_else(usable_cores, NonZeroUsize::get);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|n| format!("embed-{n}")).build()?;
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|n| format!("embed-{n}"))
+            .build()?;
         let prefix_tokens = [Input::Query, Input::Passage]
             .map(|kind| encoder.tokenizer.ids((encoder.prefix)(kind)).map_or(0, |ids| ids.len()))
             .into_iter()
             .max()
             .unwrap_or(0);
-        Ok(Self { encoder: Arc::new(encoder), pool, turn: Semaphore::new(1), prefix_tokens })
+        Ok(Self {
+            encoder: Arc::new(encoder),
+            pool,
+            turn: Semaphore::new(1),
+            prefix_tokens,
+        })
     }
 
     /// Runs `work` on the pool when it is this call's turn.
-    async fn compute<T: Send + 'static>(&self, work: impl FnOnce(&Encoder) -> Result<T, EmbedError> + Send + 'static) -> Result<T, EmbedError> {
+    async fn compute<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Encoder) -> Result<T, EmbedError> + Send + 'static,
+    ) -> Result<T, EmbedError> {
         let _turn = self.turn.acquire().await.map_err(|error| self.encoder.failed(error))?;
         let (sender, receiver) = oneshot::channel();
         let encoder = self.encoder.clone();
@@ -121,7 +146,9 @@ impl LocalEmbedder {
             // Nobody waits any more when the caller left.
             let _ = sender.send(result);
         });
-        receiver.await.unwrap_or_else(|_| Err(self.encoder.failed("its thread ended without an answer")))
+        receiver
+            .await
+            .unwrap_or_else(|_| Err(self.encoder.failed("its thread ended without an answer")))
     }
 }
 
@@ -176,7 +203,10 @@ impl Embedder for LocalEmbedder {
                             }
                             tokens.push(encoder.tokens(kind, text)?);
                         }
-                        encoder.bert.encode(&tokens, &stop).map_err(|error| encoder.failed(error))
+                        encoder
+                            .bert
+                            .encode(&tokens, &stop)
+                            .map_err(|error| encoder.failed(error))
                     })
                     .await?;
                 // `None` only after this future was dropped, when nothing comes back here.

@@ -16,7 +16,14 @@ const MAX_TOKENS: usize = 256;
 pub(super) fn load(files: &ModelFiles) -> Result<Encoder, ModelError> {
     let weights = required(files, "model.safetensors")?;
     let path = required(files, "tokenizer.json")?;
-    let bert = safetensors::read(&weights, &safetensors::Shape { heads: 12, epsilon: 1e-12, skipped_positions: 0 })?;
+    let bert = safetensors::read(
+        &weights,
+        &safetensors::Shape {
+            heads: 12,
+            epsilon: 1e-12,
+            skipped_positions: 0,
+        },
+    )?;
     let tokenizer = TextTokenizer::from_file(&path)?;
     let mark = |piece: &str| {
         tokenizer.id(piece).ok_or_else(|| ModelError::Corrupt {
@@ -24,6 +31,16 @@ pub(super) fn load(files: &ModelFiles) -> Result<Encoder, ModelError> {
             detail: format!("it has no piece {piece:?}"),
         })
     };
-    let marks = Marks { first: mark("[CLS]")?, last: mark("[SEP]")? };
-    Ok(Encoder { id: ID, bert, tokenizer, marks, prefix: |_| "", max_tokens: MAX_TOKENS })
+    let marks = Marks {
+        first: mark("[CLS]")?,
+        last: mark("[SEP]")?,
+    };
+    Ok(Encoder {
+        id: ID,
+        bert,
+        tokenizer,
+        marks,
+        prefix: |_| "",
+        max_tokens: MAX_TOKENS,
+    })
 }

@@ -62,7 +62,8 @@ impl OpenAiEmbedder {
             detail,
         };
         let base = options.embedder_url.trim_end_matches('/');
-        let url = Url::parse(&format!("{base}/embeddings")).map_err(|error| wrong(format!("{error}; use http://HOST:PORT/v1")))?;
+        let url = Url::parse(&format!("{base}/embeddings"))
+            .map_err(|error| wrong(format!("{error}; use http://HOST:PORT/v1")))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(wrong("it does not begin with http:// or https://".to_owned()));
         }
@@ -72,15 +73,27 @@ impl OpenAiEmbedder {
             .build()
             .map_err(|error| wrong(http::chain(&error)))?;
         let key = options.embedder_api_key.clone().filter(|key| !key.is_empty());
-        if key.as_ref().is_some_and(|key| header::HeaderValue::from_str(&format!("Bearer {key}")).is_err()) {
+        if key
+            .as_ref()
+            .is_some_and(|key| header::HeaderValue::from_str(&format!("Bearer {key}")).is_err())
+        {
             return Err(ModelError::Option {
                 option: "embedder-api-key",
                 value: "…".to_owned(),
                 detail: "it has characters that a header cannot carry".to_owned(),
             });
         }
-        let mut embedder = Self { model: model.to_owned(), url, key, client, dimensions: 0 };
-        let probe = embedder.request(&["dimensions".to_owned()]).await.map_err(|error| ModelError::Server(error.into()))?;
+        let mut embedder = Self {
+            model: model.to_owned(),
+            url,
+            key,
+            client,
+            dimensions: 0,
+        };
+        let probe = embedder
+            .request(&["dimensions".to_owned()])
+            .await
+            .map_err(|error| ModelError::Server(error.into()))?;
         embedder.dimensions = probe.first().map_or(0, |embedding| embedding.len());
         Ok(embedder)
     }
@@ -91,15 +104,25 @@ impl OpenAiEmbedder {
     }
 
     fn unusable(&self, detail: impl Into<String>) -> EmbedError {
-        EmbedError::Response { url: self.address(), detail: detail.into() }
+        EmbedError::Response {
+            url: self.address(),
+            detail: detail.into(),
+        }
     }
 
     fn unreachable(&self, error: reqwest::Error) -> EmbedError {
-        EmbedError::Unreachable { url: self.address(), source: http::chain(&error.without_url()).into() }
+        EmbedError::Unreachable {
+            url: self.address(),
+            source: http::chain(&error.without_url()).into(),
+        }
     }
 
     async fn request(&self, texts: &[String]) -> Result<Vec<Embedding>, EmbedError> {
-        let body = Request { model: &self.model, input: texts, encoding_format: "float" };
+        let body = Request {
+            model: &self.model,
+            input: texts,
+            encoding_format: "float",
+        };
         let mut request = self.client.post(self.url.clone()).json(&body);
         if let Some(key) = &self.key {
             request = request.bearer_auth(key);
@@ -116,7 +139,12 @@ impl OpenAiEmbedder {
         }
         if !status.is_success() {
             let message = self.message(status, &body);
-            return Err(EmbedError::Refused { url: self.address(), status: status.as_u16(), message, retry_after });
+            return Err(EmbedError::Refused {
+                url: self.address(),
+                status: status.as_u16(),
+                message,
+                retry_after,
+            });
         }
         let answer = serde_json::from_slice(&body).map_err(|error| self.unusable(error.to_string()))?;
         self.in_order(answer, texts.len())
@@ -132,7 +160,10 @@ impl OpenAiEmbedder {
             let index = entry.index.unwrap_or(position);
             let length = entry.embedding.len();
             if length == 0 || (self.dimensions != 0 && length != self.dimensions) {
-                return Err(self.unusable(format!("embedding {index} has {length} values instead of {}", self.dimensions)));
+                return Err(self.unusable(format!(
+                    "embedding {index} has {length} values instead of {}",
+                    self.dimensions
+                )));
             }
             if !entry.embedding.iter().all(|value| value.is_finite()) {
                 return Err(self.unusable(format!("embedding {index} has a value that is not finite")));
@@ -151,10 +182,15 @@ impl OpenAiEmbedder {
         let text = String::from_utf8_lossy(body);
         let json = serde_json::from_str::<serde_json::Value>(&text).ok();
         let said = json.as_ref().and_then(|json| {
-            [json.pointer("/error/message"), json.get("error"), json.get("message"), json.get("detail")]
-                .into_iter()
-                .flatten()
-                .find_map(serde_json::Value::as_str)
+            [
+                json.pointer("/error/message"),
+                json.get("error"),
+                json.get("message"),
+                json.get("detail"),
+            ]
+            .into_iter()
+            .flatten()
+            .find_map(serde_json::Value::as_str)
         });
         let mut message = said.unwrap_or(&text).trim().to_owned();
         if let Some(key) = &self.key {
@@ -199,7 +235,13 @@ impl Embedder for OpenAiEmbedder {
 
     fn count_tokens(&self, text: &str) -> usize {
         // About four letters a token in Latin script, about one in the others.
-        let (ascii, other) = text.chars().fold((0, 0), |(ascii, other), c| if c.is_ascii() { (ascii + 1, other) } else { (ascii, other + 1) });
+        let (ascii, other) = text.chars().fold((0, 0), |(ascii, other), c| {
+            if c.is_ascii() {
+                (ascii + 1, other)
+            } else {
+                (ascii, other + 1)
+            }
+        });
         usize::div_ceil(ascii, 4) + other
     }
 
@@ -222,7 +264,6 @@ impl Embedder for OpenAiEmbedder {
         .boxed()
     }
 }
-
 
 #[cfg(test)]
 mod tests;

@@ -17,7 +17,12 @@ pub struct EmbedderOptions {
     pub model_dir: Option<PathBuf>,
 
     /// Base address of the OpenAI-compatible server of `openai:MODEL`, with its version: `…/v1`.
-    #[arg(long, env = "EMEND_EMBEDDER_URL", default_value = "https://api.openai.com/v1", value_name = "URL")]
+    #[arg(
+        long,
+        env = "EMEND_EMBEDDER_URL",
+        default_value = "https://api.openai.com/v1",
+        value_name = "URL"
+    )]
     pub embedder_url: String,
 
     /// The key that the server of `openai:MODEL` asks for.
@@ -86,13 +91,18 @@ mod tests {
 
     #[test]
     fn a_wrong_embedder_is_refused_by_the_command_line() {
-        let Err(error) = Line::try_parse_from(["emend", "--embedder", "bge"]) else { panic!("accepted") };
+        let Err(error) = Line::try_parse_from(["emend", "--embedder", "bge"]) else {
+            panic!("accepted")
+        };
         assert!(error.to_string().contains("unknown embedder \"bge\""), "{error}");
     }
 
     #[test]
     fn the_api_key_is_not_in_the_debug_output() {
-        let options = EmbedderOptions { embedder_api_key: Some("sk-secret".into()), ..EmbedderOptions::default() };
+        let options = EmbedderOptions {
+            embedder_api_key: Some("sk-secret".into()),
+            ..EmbedderOptions::default()
+        };
         assert!(!format!("{options:?}").contains("secret"));
     }
 }

@@ -33,8 +33,10 @@ pub(super) struct Q4Table {
 impl Q4Table {
     /// `None` unless `hidden` is a multiple of [`BLOCK_VALUES`].
     pub(super) fn new(blocks: Vec<u8>, hidden: usize) -> Option<Self> {
-        (hidden > 0 && hidden.is_multiple_of(BLOCK_VALUES))
-            .then(|| Self { blocks, row_bytes: hidden / BLOCK_VALUES * BLOCK_BYTES })
+        (hidden > 0 && hidden.is_multiple_of(BLOCK_VALUES)).then(|| Self {
+            blocks,
+            row_bytes: hidden / BLOCK_VALUES * BLOCK_BYTES,
+        })
     }
 }
 

@@ -48,7 +48,10 @@ struct Weights<'a> {
 
 impl Weights<'_> {
     fn corrupt(&self, detail: String) -> ModelError {
-        ModelError::Corrupt { path: self.path.to_owned(), detail }
+        ModelError::Corrupt {
+            path: self.path.to_owned(),
+            detail,
+        }
     }
 
     /// Takes a tensor out, so that what was read is not held twice.
@@ -57,18 +60,30 @@ impl Weights<'_> {
             return Err(self.corrupt(format!("it has no tensor {name:?}")));
         };
         let found = tensor.dims().to_vec();
-        let fits = found.len() == dims.len() && found.iter().zip(dims).all(|(found, dim)| dim.is_none_or(|dim| dim == *found));
+        let fits = found.len() == dims.len()
+            && found
+                .iter()
+                .zip(dims)
+                .all(|(found, dim)| dim.is_none_or(|dim| dim == *found));
         if !fits || found.contains(&0) {
             return Err(self.corrupt(format!("tensor {name:?} has the shape {found:?} instead of {dims:?}")));
         }
-        let values = tensor.to_dtype(DType::F32).and_then(|tensor| tensor.flatten_all()?.to_vec1::<f32>());
-        values.map(|values| (values, found)).map_err(|error| self.corrupt(format!("tensor {name:?}: {error}")))
+        let values = tensor
+            .to_dtype(DType::F32)
+            .and_then(|tensor| tensor.flatten_all()?.to_vec1::<f32>());
+        values
+            .map(|values| (values, found))
+            .map_err(|error| self.corrupt(format!("tensor {name:?}: {error}")))
     }
 
     fn norm(&mut self, name: &str, hidden: usize) -> Result<LayerNorm, ModelError> {
         let (weight, _) = self.take(&format!("{name}.weight"), &[Some(hidden)])?;
         let (bias, _) = self.take(&format!("{name}.bias"), &[Some(hidden)])?;
-        Ok(LayerNorm { weight, bias, epsilon: self.epsilon })
+        Ok(LayerNorm {
+            weight,
+            bias,
+            epsilon: self.epsilon,
+        })
     }
 
     /// One product of several that have the same input.
@@ -84,14 +99,20 @@ impl Weights<'_> {
 
 /// Reads the encoder in `path`.
 pub(super) fn read(path: &Path, shape: &Shape) -> Result<Bert, ModelError> {
-    let tensors = candle_core::safetensors::load(path, &Device::Cpu)
-        .map_err(|error| ModelError::Corrupt { path: path.to_owned(), detail: error.to_string() })?;
+    let tensors = candle_core::safetensors::load(path, &Device::Cpu).map_err(|error| ModelError::Corrupt {
+        path: path.to_owned(),
+        detail: error.to_string(),
+    })?;
     // Some files have the encoder inside a larger model.
     let tensors = tensors
         .into_iter()
         .map(|(name, tensor)| (name.strip_prefix("bert.").map(str::to_owned).unwrap_or(name), tensor))
         .collect();
-    let mut weights = Weights { path, tensors, epsilon: shape.epsilon };
+    let mut weights = Weights {
+        path,
+        tensors,
+        epsilon: shape.epsilon,
+    };
     let (words, dims) = weights.take("embeddings.word_embeddings.weight", &[None, None])?;
     let hidden = dims.last().copied().unwrap_or(0);
     if hidden == 0 || !hidden.is_multiple_of(shape.heads) {
@@ -107,10 +128,16 @@ pub(super) fn read(path: &Path, shape: &Shape) -> Result<Bert, ModelError> {
     }
     let embedding_norm = weights.norm("embeddings.LayerNorm", hidden)?;
     let mut layers = Vec::new();
-    while weights.tensors.contains_key(&format!("encoder.layer.{}.attention.self.query.weight", layers.len())) {
+    while weights
+        .tensors
+        .contains_key(&format!("encoder.layer.{}.attention.self.query.weight", layers.len()))
+    {
         let index = layers.len();
         let name = |part: &str| format!("encoder.layer.{index}.{part}");
-        let inner = weights.tensors.get(&name("intermediate.dense.bias")).map_or(0, Tensor::elem_count);
+        let inner = weights
+            .tensors
+            .get(&name("intermediate.dense.bias"))
+            .map_or(0, Tensor::elem_count);
         let qkv = ["query", "key", "value"].map(|part| name(&format!("attention.self.{part}")));
         layers.push(Layer {
             qkv: weights.linear(&qkv, hidden, hidden)?,
@@ -124,5 +151,11 @@ pub(super) fn read(path: &Path, shape: &Shape) -> Result<Bert, ModelError> {
     if layers.is_empty() {
         return Err(weights.corrupt("it has no encoder layers".to_owned()));
     }
-    Ok(Bert { heads: shape.heads, words: Box::new(F32Table { values: words, hidden }), positions, embedding_norm, layers })
+    Ok(Bert {
+        heads: shape.heads,
+        words: Box::new(F32Table { values: words, hidden }),
+        positions,
+        embedding_norm,
+        layers,
+    })
 }

@@ -26,7 +26,10 @@ pub(super) enum TextTokenizer {
 impl TextTokenizer {
     /// Reads a `tokenizer.json`; whatever it says about cutting and padding is left out.
     pub(super) fn from_file(path: &Path) -> Result<Self, ModelError> {
-        let corrupt = |error: tokenizers::Error| ModelError::Corrupt { path: path.to_owned(), detail: error.to_string() };
+        let corrupt = |error: tokenizers::Error| ModelError::Corrupt {
+            path: path.to_owned(),
+            detail: error.to_string(),
+        };
         let mut tokenizer = Tokenizer::from_file(path).map_err(corrupt)?;
         tokenizer.with_padding(None);
         tokenizer.with_truncation(None).map_err(corrupt)?;
@@ -74,7 +77,11 @@ fn marked_words(normalizer: &[(char, Box<str>)], text: &str) -> Vec<String> {
             Err(_) => normal.push(character),
         }
     }
-    normal.split([' ', SPACE]).filter(|word| !word.is_empty()).map(|word| format!("{SPACE}{word}")).collect()
+    normal
+        .split([' ', SPACE])
+        .filter(|word| !word.is_empty())
+        .map(|word| format!("{SPACE}{word}"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -82,11 +89,31 @@ mod tests {
     use super::*;
 
     fn unigram() -> TextTokenizer {
-        let pieces = [("<unk>", 0.0), ("▁", -4.0), ("▁sea", -2.0), ("gull", -3.0), ("s", -2.5), ("▁se", -3.0), ("agulls", -9.0), ("é", -3.0)];
-        let pieces = pieces.iter().map(|(piece, score)| ((*piece).to_owned(), *score)).collect();
-        let mut normalizer: Vec<(char, Box<str>)> = vec![('\n', " ".into()), ('\u{1}', "".into()), ('Ｓ', "s".into()), ('…', " s".into())];
+        let pieces = [
+            ("<unk>", 0.0),
+            ("▁", -4.0),
+            ("▁sea", -2.0),
+            ("gull", -3.0),
+            ("s", -2.5),
+            ("▁se", -3.0),
+            ("agulls", -9.0),
+            ("é", -3.0),
+        ];
+        let pieces = pieces
+            .iter()
+            .map(|(piece, score)| ((*piece).to_owned(), *score))
+            .collect();
+        let mut normalizer: Vec<(char, Box<str>)> = vec![
+            ('\n', " ".into()),
+            ('\u{1}', "".into()),
+            ('Ｓ', "s".into()),
+            ('…', " s".into()),
+        ];
         normalizer.sort();
-        TextTokenizer::Unigram { normalizer, model: Box::new(Unigram::from(pieces, Some(0), false).unwrap()) }
+        TextTokenizer::Unigram {
+            normalizer,
+            model: Box::new(Unigram::from(pieces, Some(0), false).unwrap()),
+        }
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! Why a model could not be fetched.
 
-use std::{fmt, path::{Path, PathBuf}};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 /// The files of a model could not be had.
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +46,10 @@ pub enum FetchError {
 
 impl FetchError {
     pub(super) fn io(path: &Path, error: impl fmt::Display) -> Self {
-        Self::Io { path: path.to_owned(), detail: error.to_string() }
+        Self::Io {
+            path: path.to_owned(),
+            detail: error.to_string(),
+        }
     }
 }
 
@@ -100,7 +106,10 @@ pub enum SourceError {
 
 impl SourceError {
     pub(super) fn io(path: &Path, error: impl fmt::Display) -> Self {
-        Self::Io { path: path.to_owned(), detail: error.to_string() }
+        Self::Io {
+            path: path.to_owned(),
+            detail: error.to_string(),
+        }
     }
 }
 

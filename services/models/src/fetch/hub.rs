@@ -32,10 +32,17 @@ pub(super) async fn fetch(
         .map_err(|error| SourceError::Unreachable(http::chain(&error)))?;
     let mut done = Vec::with_capacity(form.files.len());
     for file in form.files {
-        if verify::cached(&dir.join(file.name), file, progress).await.unwrap_or(false) {
+        if verify::cached(&dir.join(file.name), file, progress)
+            .await
+            .unwrap_or(false)
+        {
             continue;
         }
-        let url = format!("{}/{repo}/resolve/{revision}/{}", options.hub.trim_end_matches('/'), file.name);
+        let url = format!(
+            "{}/{repo}/resolve/{revision}/{}",
+            options.hub.trim_end_matches('/'),
+            file.name
+        );
         done.push((download(&client, &url, file, dir, progress).await?, file));
     }
     // Nothing gets its name before everything is there.
@@ -65,11 +72,17 @@ async fn download(
     while let Some(chunk) = response.chunk().await.map_err(unreachable)? {
         check.update(&chunk)?;
         // A write to a file's buffer in the page cache: shorter than handing it to another thread.
-        temporary.write_all(&chunk).map_err(|error| SourceError::io(temporary.path(), error))?;
+        temporary
+            .write_all(&chunk)
+            .map_err(|error| SourceError::io(temporary.path(), error))?;
         progress.bytes(&message, check.done, total);
     }
     if let Some(total) = total.filter(|total| *total != check.done) {
-        return Err(SourceError::Size { file: file.name.to_owned(), expected: total, got: check.done });
+        return Err(SourceError::Size {
+            file: file.name.to_owned(),
+            expected: total,
+            got: check.done,
+        });
     }
     check.finish()?;
     Ok(temporary)

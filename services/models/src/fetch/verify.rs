@@ -67,7 +67,9 @@ pub(super) fn temporary(dir: &Path) -> Result<NamedTempFile, SourceError> {
 /// Gives a finished file its name and remembers that it is right.
 pub(super) fn finish(temporary: NamedTempFile, dir: &Path, file: &File) -> Result<(), SourceError> {
     let path = dir.join(file.name);
-    temporary.persist(&path).map_err(|error| SourceError::io(&path, error.error))?;
+    temporary
+        .persist(&path)
+        .map_err(|error| SourceError::io(&path, error.error))?;
     remember(&path, file);
     Ok(())
 }
@@ -81,17 +83,24 @@ fn marker(path: &Path) -> PathBuf {
 fn stamp(path: &Path, file: &File) -> Option<String> {
     let metadata = fs::metadata(path).ok()?;
     let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some(format!("{} {} {}\n", file.sha256.unwrap_or("-"), metadata.len(), modified.as_nanos()))
+    Some(format!(
+        "{} {} {}\n",
+        file.sha256.unwrap_or("-"),
+        metadata.len(),
+        modified.as_nanos()
+    ))
 }
 
 fn hash_file(path: &Path, file: &File, progress: &Progress) -> Result<(), SourceError> {
     let mut source = fs::File::open(path).map_err(|error| SourceError::io(path, error))?;
     let message = format!("checking {}", file.name);
-    copy(&mut source, &mut std::io::sink(), file, |done| progress.bytes(&message, done, Some(file.bytes)))
-        .map_err(|error| match error {
-            CopyError::Io(error) => SourceError::io(path, error),
-            CopyError::Wrong(error) => error,
-        })
+    copy(&mut source, &mut std::io::sink(), file, |done| {
+        progress.bytes(&message, done, Some(file.bytes))
+    })
+    .map_err(|error| match error {
+        CopyError::Io(error) => SourceError::io(path, error),
+        CopyError::Wrong(error) => error,
+    })
 }
 
 /// Why a copy is no good.
@@ -133,11 +142,19 @@ pub(super) struct Check<'a> {
 
 impl<'a> Check<'a> {
     pub(super) fn new(file: &'a File) -> Self {
-        Self { file, hash: Sha256::new(), done: 0 }
+        Self {
+            file,
+            hash: Sha256::new(),
+            done: 0,
+        }
     }
 
     fn size(&self) -> SourceError {
-        SourceError::Size { file: self.file.name.to_owned(), expected: self.file.bytes, got: self.done }
+        SourceError::Size {
+            file: self.file.name.to_owned(),
+            expected: self.file.bytes,
+            got: self.done,
+        }
     }
 
     pub(super) fn update(&mut self, chunk: &[u8]) -> Result<(), SourceError> {
@@ -152,15 +169,26 @@ impl<'a> Check<'a> {
     }
 
     pub(super) fn finish(self) -> Result<(), SourceError> {
-        let Some(expected) = self.file.sha256 else { return Ok(()) };
+        let Some(expected) = self.file.sha256 else {
+            return Ok(());
+        };
         if self.done != self.file.bytes {
             return Err(self.size());
         }
-        let got = self.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let got = self
+            .hash
+            .finalize()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect::<String>();
         if got == expected {
             return Ok(());
         }
-        Err(SourceError::Mismatch { file: self.file.name.to_owned(), expected: expected.to_owned(), got })
+        Err(SourceError::Mismatch {
+            file: self.file.name.to_owned(),
+            expected: expected.to_owned(),
+            got,
+        })
     }
 }
 
@@ -170,6 +198,8 @@ pub(super) async fn blocking<T: Send + 'static>(
 ) -> Result<T, SourceError> {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
-        Err(error) => Err(SourceError::Refused(format!("the work on the file ended early: {error}"))),
+        Err(error) => Err(SourceError::Refused(format!(
+            "the work on the file ended early: {error}"
+        ))),
     }
 }

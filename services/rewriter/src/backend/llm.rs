@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use emend_chassis::Scope;
 use emend_models::chat::{Chat, ChatError, FinishReason};
-use emend_models::prompt::{
-    Condense, PromptError, Prompts, Rendered, RewriteRetrieval, RewriteWebSearch, Turn, query,
-};
+use emend_models::prompt::{Condense, PromptError, Prompts, Rendered, RewriteRetrieval, RewriteWebSearch, Turn, query};
 use emend_models::text;
 use emend_proto::v1::chat_message::Role;
 use emend_proto::v1::{RewritePurpose, RewriteRequest, Usage};
@@ -31,7 +29,11 @@ pub struct LlmBackend {
 impl LlmBackend {
     /// A backend that asks `chat`. `retry_temperature`, 0–2, is that of the second attempt.
     pub fn new(chat: Arc<dyn Chat>, prompts: Prompts, retry_temperature: f32) -> Self {
-        Self { chat, prompts, retry_temperature }
+        Self {
+            chat,
+            prompts,
+            retry_temperature,
+        }
     }
 
     async fn ask(&self, request: RewriteRequest, scope: Scope) -> Result<Rewritten, RewriteError> {
@@ -59,7 +61,11 @@ impl LlmBackend {
                     let said = query(&reply.text).filter(|_| !cut);
                     match said.as_deref().map(shortened) {
                         Some(said) if failed.allows(said) => {
-                            return Ok(Rewritten { query: said.to_owned(), usage, fallback: None });
+                            return Ok(Rewritten {
+                                query: said.to_owned(),
+                                usage,
+                                fallback: None,
+                            });
                         }
                         Some(_) => reason = "the model repeated a failed query",
                         None => reason = "the model's reply held no query",
@@ -80,7 +86,11 @@ impl LlmBackend {
             }
         }
         let fallback = keywords.rewrite(request, scope).await?;
-        Ok(Rewritten { query: fallback.query, usage, fallback: Some(reason) })
+        Ok(Rewritten {
+            query: fallback.query,
+            usage,
+            fallback: Some(reason),
+        })
     }
 
     fn render(&self, request: &RewriteRequest) -> Result<Rendered, PromptError> {
@@ -93,18 +103,30 @@ impl LlmBackend {
                     .history
                     .iter()
                     .map(|message| Turn {
-                        role: if message.role() == Role::Assistant { "assistant" } else { "user" },
+                        role: if message.role() == Role::Assistant {
+                            "assistant"
+                        } else {
+                            "user"
+                        },
                         text: &message.content,
                     })
                     .collect();
-                self.prompts.render(&Condense { question, history: &history, language })
+                self.prompts.render(&Condense {
+                    question,
+                    history: &history,
+                    language,
+                })
             }
-            RewritePurpose::WebSearch => {
-                self.prompts.render(&RewriteWebSearch { question, failed_queries: &failed_queries, language })
-            }
-            RewritePurpose::Retrieval | RewritePurpose::Unspecified => {
-                self.prompts.render(&RewriteRetrieval { question, failed_queries: &failed_queries, language })
-            }
+            RewritePurpose::WebSearch => self.prompts.render(&RewriteWebSearch {
+                question,
+                failed_queries: &failed_queries,
+                language,
+            }),
+            RewritePurpose::Retrieval | RewritePurpose::Unspecified => self.prompts.render(&RewriteRetrieval {
+                question,
+                failed_queries: &failed_queries,
+                language,
+            }),
         }
     }
 }
@@ -129,7 +151,11 @@ mod tests {
     use super::*;
 
     fn backend(chat: &Scripted) -> LlmBackend {
-        LlmBackend::new(Arc::new(chat.clone()), Prompts::load(&PromptOptions::default()).unwrap(), 0.8)
+        LlmBackend::new(
+            Arc::new(chat.clone()),
+            Prompts::load(&PromptOptions::default()).unwrap(),
+            0.8,
+        )
     }
 
     fn request(purpose: RewritePurpose, failed: &[&str]) -> RewriteRequest {
@@ -161,7 +187,10 @@ mod tests {
     async fn a_repetition_is_asked_again_with_more_freedom() {
         let chat = Scripted::replies(["{\"query\": \"Old  MILL heating\"}", "{\"query\": \"mill boiler age\"}"]);
         let rewritten = rewrite(&chat, request(RewritePurpose::WebSearch, &["old mill heating"])).await;
-        assert_eq!((rewritten.query.as_str(), rewritten.usage.model_calls), ("mill boiler age", 2));
+        assert_eq!(
+            (rewritten.query.as_str(), rewritten.usage.model_calls),
+            ("mill boiler age", 2)
+        );
         let temperatures: Vec<_> = chat.requests().iter().map(|request| request.temperature).collect();
         assert_eq!(temperatures, [None, Some(0.8)]);
     }
@@ -169,7 +198,10 @@ mod tests {
     #[tokio::test]
     async fn a_model_that_has_nothing_new_gives_way_to_keywords() {
         for (replies, reason) in [
-            (["{\"query\": \"old mill heating\"}", "old mill heating?"], "the model repeated a failed query"),
+            (
+                ["{\"query\": \"old mill heating\"}", "old mill heating?"],
+                "the model repeated a failed query",
+            ),
             (["", "?"], "the model's reply held no query"),
         ] {
             let chat = Scripted::replies(replies);
@@ -182,27 +214,54 @@ mod tests {
     #[tokio::test]
     async fn a_model_that_is_gone_is_an_error_first_and_a_fallback_later() {
         let gone = Scripted::replies(Vec::<String>::new());
-        let error = backend(&gone).rewrite(request(RewritePurpose::Retrieval, &[]), Scope::for_tests()).await.unwrap_err();
+        let error = backend(&gone)
+            .rewrite(request(RewritePurpose::Retrieval, &[]), Scope::for_tests())
+            .await
+            .unwrap_err();
         assert_eq!(error.code(), Code::Unavailable);
         let going = Scripted::replies(["{\"query\": \"old mill heating\"}"]);
         let rewritten = rewrite(&going, request(RewritePurpose::Retrieval, &["old mill heating"])).await;
         assert_eq!(rewritten.fallback, Some("the model could not be asked again"));
-        let refusing = Scripted::answering(|_| Err(ChatError::Refused { model: "m".to_owned(), reason: "no".to_owned() }));
+        let refusing = Scripted::answering(|_| {
+            Err(ChatError::Refused {
+                model: "m".to_owned(),
+                reason: "no".to_owned(),
+            })
+        });
         let rewritten = rewrite(&refusing, request(RewritePurpose::Retrieval, &[])).await;
-        assert_eq!((rewritten.query.as_str(), rewritten.fallback), ("boiler old mill installed", Some("the model refused")));
+        assert_eq!(
+            (rewritten.query.as_str(), rewritten.fallback),
+            ("boiler old mill installed", Some("the model refused"))
+        );
     }
 
     #[tokio::test]
     async fn condensing_shows_the_conversation_and_costs_nothing_without_one() {
         let chat = Scripted::replies(["{\"query\": \"Who built the old mill?\"}"]);
-        let follow_up = RewriteRequest { question: "Who built it?".to_owned(), ..request(RewritePurpose::Condense, &[]) };
+        let follow_up = RewriteRequest {
+            question: "Who built it?".to_owned(),
+            ..request(RewritePurpose::Condense, &[])
+        };
         let rewritten = rewrite(&chat, follow_up.clone()).await;
-        assert_eq!((rewritten.query.as_str(), rewritten.usage.model_calls), ("Who built it?", 0));
-        let turn = |role: Role, content: &str| ChatMessage { role: role.into(), content: content.to_owned() };
-        let history = vec![turn(Role::User, "Where is the old mill?"), turn(Role::Assistant, "By the river.")];
+        assert_eq!(
+            (rewritten.query.as_str(), rewritten.usage.model_calls),
+            ("Who built it?", 0)
+        );
+        let turn = |role: Role, content: &str| ChatMessage {
+            role: role.into(),
+            content: content.to_owned(),
+        };
+        let history = vec![
+            turn(Role::User, "Where is the old mill?"),
+            turn(Role::Assistant, "By the river."),
+        ];
         let rewritten = rewrite(&chat, RewriteRequest { history, ..follow_up }).await;
         assert_eq!(rewritten.query, "Who built the old mill?");
-        let said: String = chat.requests()[0].messages.iter().map(|message| message.content.clone()).collect();
+        let said: String = chat.requests()[0]
+            .messages
+            .iter()
+            .map(|message| message.content.clone())
+            .collect();
         assert!(said.contains("By the river.") && said.contains("Where is the old mill?"));
     }
 }

@@ -49,7 +49,10 @@ pub async fn load(options: &Options) -> Result<Arc<dyn Provider>, LoadError> {
         }
         ProviderKind::Folder => {
             let folder = options.folder.clone().ok_or(LoadError::NoFolder)?;
-            let settings = FolderSettings { check_every: options.folder_check, passage_chars: options.passage_chars as usize };
+            let settings = FolderSettings {
+                check_every: options.folder_check,
+                passage_chars: options.passage_chars as usize,
+            };
             Ok(Arc::new(Folder::open(folder, settings).await?))
         }
     }

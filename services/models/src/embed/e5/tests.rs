@@ -5,8 +5,16 @@ use half::f16;
 use super::*;
 
 const HIDDEN: usize = 32;
-const PIECES: [(&str, f32); 8] =
-    [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("▁sea", -3.0), ("▁", -4.0), ("s", -5.0), ("a", -5.5)];
+const PIECES: [(&str, f32); 8] = [
+    ("<s>", 0.0),
+    ("<pad>", 0.0),
+    ("</s>", 0.0),
+    ("<unk>", 0.0),
+    ("▁sea", -3.0),
+    ("▁", -4.0),
+    ("s", -5.0),
+    ("a", -5.5),
+];
 
 /// Where the parts of [`file`] begin.
 struct Places {
@@ -77,7 +85,13 @@ fn file(positions: i32) -> (Vec<u8>, Places) {
                 data.extend((0..16).map(|i| (i * 37 + block * 11 + number * 5) as u8));
             }
         } else {
-            let pattern = |i: usize| if name.ends_with("ln.w") { 1.0 } else { ((i * 7 + number) % 13) as f32 * 0.02 - 0.1 };
+            let pattern = |i: usize| {
+                if name.ends_with("ln.w") {
+                    1.0
+                } else {
+                    ((i * 7 + number) % 13) as f32 * 0.02 - 0.1
+                }
+            };
             data.extend((0..*elements).flat_map(|i| pattern(i).to_le_bytes()));
         }
         file.extend((name.len() as u16).to_le_bytes());
@@ -89,7 +103,14 @@ fn file(positions: i32) -> (Vec<u8>, Places) {
     }
     assert_eq!(file.len(), start);
     file.extend(data);
-    (file, Places { pieces, tensors: places_tensors, data: start })
+    (
+        file,
+        Places {
+            pieces,
+            tensors: places_tensors,
+            data: start,
+        },
+    )
 }
 
 fn refused(bytes: &[u8]) -> String {
@@ -108,8 +129,15 @@ fn a_whole_file_gives_a_model_and_its_tokenizer() {
     assert_eq!(tokenizer.ids(" sea\u{7} Ｓa龜").unwrap(), [4, 5, 6, 7, 3]);
     // The marks of the vocabulary are not found in a text, though their score is the best.
     assert!(!tokenizer.ids("<s> </s>\0").unwrap().contains(&0));
-    let vectors = bert.encode(&[vec![0, 4, 2], vec![0, 6, 7, 2]], &AtomicBool::new(false)).unwrap().unwrap();
-    assert!(vectors.iter().all(|vector| (vector.iter().map(|v| v * v).sum::<f32>() - 1.0).abs() < 1e-5));
+    let vectors = bert
+        .encode(&[vec![0, 4, 2], vec![0, 6, 7, 2]], &AtomicBool::new(false))
+        .unwrap()
+        .unwrap();
+    assert!(
+        vectors
+            .iter()
+            .all(|vector| (vector.iter().map(|v| v * v).sum::<f32>() - 1.0).abs() < 1e-5)
+    );
     assert_ne!(vectors[0], vectors[1]);
 }
 

@@ -30,7 +30,10 @@ async fn serve(answer: impl Fn(&Value) -> (&'static str, String) + Send + 'stati
                 let text = String::from_utf8_lossy(&bytes).to_string();
                 if let Some((head, body)) = text.split_once("\r\n\r\n") {
                     let lower = head.to_lowercase();
-                    let length = lower.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+                    let length = lower
+                        .lines()
+                        .find_map(|line| line.strip_prefix("content-length: "))
+                        .unwrap();
                     let length: usize = length.parse().unwrap();
                     if body.len() == length {
                         break (head.to_owned(), serde_json::from_str(body).unwrap());
@@ -40,7 +43,9 @@ async fn serve(answer: impl Fn(&Value) -> (&'static str, String) + Send + 'stati
             let (head_of_answer, body_of_answer) = answer(&body);
             keep.lock().unwrap().push((head, body));
             let length = body_of_answer.len();
-            let answer = format!("HTTP/1.1 {head_of_answer}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body_of_answer}");
+            let answer = format!(
+                "HTTP/1.1 {head_of_answer}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body_of_answer}"
+            );
             stream.write_all(answer.as_bytes()).await.unwrap();
         }
     });
@@ -60,7 +65,10 @@ fn backwards(body: &Value) -> (&'static str, String) {
         let text = text.as_str().unwrap();
         json!({"object": "embedding", "index": index, "embedding": [text.len(), text.matches('e').count()]})
     });
-    ("200 OK", json!({"object": "list", "data": data.collect::<Vec<_>>()}).to_string())
+    (
+        "200 OK",
+        json!({"object": "list", "data": data.collect::<Vec<_>>()}).to_string(),
+    )
 }
 
 async fn failing(answer: impl Fn(&Value) -> (&'static str, String) + Send + 'static) -> EmbedError {
@@ -77,21 +85,32 @@ async fn embeddings_come_in_the_order_of_the_texts_and_as_unit_vectors() {
     let (options, seen) = serve(backwards).await;
     let embedder = OpenAiEmbedder::connect("tiny", &options).await.unwrap();
     assert_eq!((embedder.id(), embedder.dimensions()), ("tiny", 2));
-    let texts: Vec<String> = (0..150).map(|n| format!("{}{}", "e".repeat(n % 7), "x".repeat(n + 1))).collect();
+    let texts: Vec<String> = (0..150)
+        .map(|n| format!("{}{}", "e".repeat(n % 7), "x".repeat(n + 1)))
+        .collect();
     let vectors = embedder.embed(Input::Passage, texts.clone()).await.unwrap();
     assert_eq!(vectors.len(), texts.len());
     for (text, vector) in texts.iter().zip(&vectors) {
         let mut expected = [text.len() as f32, text.matches('e').count() as f32];
         normalize(&mut expected);
-        assert!(cosine(vector, &expected) > 0.99999 && (vector[0] - expected[0]).abs() < 1e-6, "{text}");
+        assert!(
+            cosine(vector, &expected) > 0.99999 && (vector[0] - expected[0]).abs() < 1e-6,
+            "{text}"
+        );
     }
     let seen = seen.lock().unwrap();
-    let sizes: Vec<usize> = seen.iter().map(|(_, body)| body["input"].as_array().unwrap().len()).collect();
+    let sizes: Vec<usize> = seen
+        .iter()
+        .map(|(_, body)| body["input"].as_array().unwrap().len())
+        .collect();
     assert_eq!(sizes, [1, 64, 64, 22]);
     let (head, body) = &seen[1];
     assert!(head.starts_with("POST /v1/embeddings HTTP/1.1"), "{head}");
     assert!(head.contains("authorization: Bearer sk-hidden"), "{head}");
-    assert_eq!((&body["model"], &body["encoding_format"]), (&json!("tiny"), &json!("float")));
+    assert_eq!(
+        (&body["model"], &body["encoding_format"]),
+        (&json!("tiny"), &json!("float"))
+    );
 }
 
 #[tokio::test]
@@ -106,9 +125,18 @@ async fn an_error_carries_the_words_of_the_server_and_not_the_key() {
     let text = format!("{error} {error:?}");
     assert!(text.contains("429") && text.contains("key … has no quota"), "{text}");
     assert!(!text.contains("hidden"), "{text}");
-    let error = failing(|_| ("404 Not Found", json!({"error": "model \"tiny\" not found"}).to_string())).await;
+    let error = failing(|_| {
+        (
+            "404 Not Found",
+            json!({"error": "model \"tiny\" not found"}).to_string(),
+        )
+    })
+    .await;
     assert!(!error.is_transient());
-    assert!(error.to_string().ends_with("answered 404: model \"tiny\" not found"), "{error}");
+    assert!(
+        error.to_string().ends_with("answered 404: model \"tiny\" not found"),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -116,7 +144,10 @@ async fn an_answer_that_does_not_fit_is_an_error() {
     let with = |data: Value| failing(move |_| ("200 OK", json!({"data": data}).to_string()));
     for (data, words) in [
         (json!([]), "0 embeddings for 1 texts"),
-        (json!([{"index": 1, "embedding": [1.0]}]), "index 1 comes twice or is not below 1"),
+        (
+            json!([{"index": 1, "embedding": [1.0]}]),
+            "index 1 comes twice or is not below 1",
+        ),
         (json!([{"index": 0, "embedding": []}]), "embedding 0 has 0 values"),
         (json!([{"index": 0, "embedding": "AAAA"}]), "invalid type"),
     ] {
@@ -129,32 +160,53 @@ async fn an_answer_that_does_not_fit_is_an_error() {
 async fn vectors_of_another_length_later_on_are_refused() {
     let (options, _) = serve(|body| {
         let length = if body["input"][0] == "longer" { 3 } else { 2 };
-        ("200 OK", json!({"data": [{"index": 0, "embedding": vec![1.0; length]}]}).to_string())
+        (
+            "200 OK",
+            json!({"data": [{"index": 0, "embedding": vec![1.0; length]}]}).to_string(),
+        )
     })
     .await;
     let embedder = OpenAiEmbedder::connect("tiny", &options).await.unwrap();
-    let error = embedder.embed(Input::Query, vec!["longer".to_owned()]).await.unwrap_err();
+    let error = embedder
+        .embed(Input::Query, vec!["longer".to_owned()])
+        .await
+        .unwrap_err();
     assert!(error.to_string().contains("3 values instead of 2"), "{error}");
 }
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_named() {
-    let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+    let port = TcpListener::bind("127.0.0.1:0")
+        .await
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
     let options = EmbedderOptions {
         embedder_url: format!("http://me:secret@127.0.0.1:{port}/v1"),
         ..EmbedderOptions::of(EmbedderChoice::OpenAi("tiny".to_owned()))
     };
-    let Err(ModelError::Server(error)) = OpenAiEmbedder::connect("tiny", &options).await else { panic!("answered") };
+    let Err(ModelError::Server(error)) = OpenAiEmbedder::connect("tiny", &options).await else {
+        panic!("answered")
+    };
     assert!(error.is_transient());
     let text = format!("{error} {error:?}");
-    assert!(text.contains(&format!("http://127.0.0.1:{port}/v1/embeddings")) && !text.contains("secret"), "{text}");
+    assert!(
+        text.contains(&format!("http://127.0.0.1:{port}/v1/embeddings")) && !text.contains("secret"),
+        "{text}"
+    );
 }
 
 #[tokio::test]
 async fn an_address_that_is_none_is_an_error_of_the_option() {
     for wrong in ["localhost:8080/v1", "ftp://host/v1", ""] {
-        let options = EmbedderOptions { embedder_url: wrong.to_owned(), ..EmbedderOptions::default() };
-        let Err(error) = OpenAiEmbedder::connect("tiny", &options).await else { panic!("{wrong:?} was accepted") };
+        let options = EmbedderOptions {
+            embedder_url: wrong.to_owned(),
+            ..EmbedderOptions::default()
+        };
+        let Err(error) = OpenAiEmbedder::connect("tiny", &options).await else {
+            panic!("{wrong:?} was accepted")
+        };
         assert!(error.to_string().starts_with("--embedder-url"), "{error}");
     }
 }

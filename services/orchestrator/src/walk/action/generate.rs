@@ -78,7 +78,9 @@ pub(super) fn summary(finished: &GenerateFinished) -> String {
     if finished.abstained {
         format!("{model} abstained")
     } else {
-        format!("{} sentences by {model}{cut}", finished.sentences.len())
+        let count = finished.sentences.len();
+        let plural = if count == 1 { "" } else { "s" };
+        format!("{count} sentence{plural} by {model}{cut}")
     }
 }
 
@@ -93,7 +95,7 @@ pub(super) async fn write(
     let number = desk.state.generations;
     let mut stream = desk
         .services
-        .generate(request(desk, evidence, number), desk.hop(Share::ThreeQuarters));
+        .generate(request(desk, evidence), desk.hop(Share::ThreeQuarters));
     let mut text = String::new();
     let failure = loop {
         match stream.next().await {
@@ -120,7 +122,7 @@ pub(super) async fn write(
     Ok(Err(failure))
 }
 
-fn request(desk: &Desk<'_>, evidence: &[GradedPassage], number: u32) -> GenerateRequest {
+fn request(desk: &Desk<'_>, evidence: &[GradedPassage]) -> GenerateRequest {
     let state = &desk.state;
     let again = state
         .attempts
@@ -133,7 +135,8 @@ fn request(desk: &Desk<'_>, evidence: &[GradedPassage], number: u32) -> Generate
         question: state.question().text().to_owned(),
         passages: evidence.iter().filter_map(|graded| graded.passage.clone()).collect(),
         unsupported: state.unsupported[unsupported..].to_vec(),
-        attempt: number,
+        // Passages that were not answered from before are a fresh start: their best answer has not been given yet.
+        attempt: u32::try_from(again + 1).unwrap_or(u32::MAX),
         temperature,
         ..GenerateRequest::default()
     }

@@ -15,8 +15,12 @@ const ANSWER_NAMES: usize = 2;
 /// Ways to ask `question` without the conversation, best first. A question that stands alone stays as it is.
 pub(super) fn candidates(question: &str, history: &[ChatMessage]) -> Vec<String> {
     let question = question.trim();
-    let Some(reference) = reference(question) else { return vec![question.to_owned()] };
-    let Some(asked) = last_question(history) else { return vec![question.to_owned()] };
+    let Some(reference) = reference(question) else {
+        return vec![question.to_owned()];
+    };
+    let Some(asked) = last_question(history) else {
+        return vec![question.to_owned()];
+    };
     let asked_terms = terms(&asked.content);
     let answered = history.iter().rev().find(|message| message.role() == Role::Assistant);
     let answered_terms = answered.map(|message| terms(&message.content)).unwrap_or_default();
@@ -38,7 +42,8 @@ pub(super) fn candidates(question: &str, history: &[ChatMessage]) -> Vec<String>
 /// The last question of the user with a term in it: "And why?" has none, the one before it does.
 fn last_question(history: &[ChatMessage]) -> Option<&ChatMessage> {
     let asked = || history.iter().rev().filter(|message| message.role() == Role::User);
-    asked().find(|message| reference(&message.content).is_none() && !terms(&message.content).is_empty())
+    asked()
+        .find(|message| reference(&message.content).is_none() && !terms(&message.content).is_empty())
         .or_else(|| asked().find(|message| !terms(&message.content).is_empty()))
 }
 
@@ -48,7 +53,11 @@ fn topic(question: &str, asked: &[Term], answered: &[Term]) -> Vec<String> {
     let new = |term: &&Term| words(&term.text).iter().any(|word| !known.contains(word));
     let mut sorted: Vec<&Term> = asked.iter().filter(new).collect();
     sorted.sort_by_key(|term| term.kind);
-    let mut found: Vec<String> = sorted.into_iter().take(QUESTION_TERMS).map(|term| term.text.clone()).collect();
+    let mut found: Vec<String> = sorted
+        .into_iter()
+        .take(QUESTION_TERMS)
+        .map(|term| term.text.clone())
+        .collect();
     let names = answered.iter().filter(|term| term.kind <= Kind::Name).filter(new);
     for name in names.take(ANSWER_NAMES) {
         if !found.contains(&name.text) {
@@ -64,7 +73,9 @@ fn swapped(question: &str, asked: &str, asked_terms: &[Term]) -> Option<String> 
     let own = terms(rest);
     let [name] = own.as_slice() else { return None };
     let mut names = asked_terms.iter().filter(|term| term.kind == Kind::Name);
-    let (Some(old), None) = (names.next(), names.next()) else { return None };
+    let (Some(old), None) = (names.next(), names.next()) else {
+        return None;
+    };
     // What follows the opener has to be the name and nothing else.
     let bare = rest.trim_end_matches(['?', '.', '!', ' ']);
     (name.kind == Kind::Name && bare == name.text && rest.len() < question.len() && asked.contains(&old.text))
@@ -92,7 +103,9 @@ fn with_name(question: &str, name: &str) -> String {
     let mut written = String::new();
     let mut rest = question;
     while let Some(start) = rest.find(char::is_alphabetic) {
-        let length = rest[start..].find(|c: char| !c.is_alphabetic()).unwrap_or(rest.len() - start);
+        let length = rest[start..]
+            .find(|c: char| !c.is_alphabetic())
+            .unwrap_or(rest.len() - start);
         let (word, after) = (&rest[start..start + length], &rest[start + length..]);
         let owns = match word.to_lowercase().as_str() {
             "he" | "him" | "she" => Some(false),
@@ -117,15 +130,24 @@ mod tests {
 
     fn condensed(history: &[&str], question: &str) -> String {
         let roles = [Role::User, Role::Assistant].into_iter().cycle();
-        let history: Vec<ChatMessage> =
-            history.iter().zip(roles).map(|(content, role)| ChatMessage { role: role.into(), content: (*content).to_owned() }).collect();
+        let history: Vec<ChatMessage> = history
+            .iter()
+            .zip(roles)
+            .map(|(content, role)| ChatMessage {
+                role: role.into(),
+                content: (*content).to_owned(),
+            })
+            .collect();
         candidates(question, &history).remove(0)
     }
 
     #[test]
     fn a_question_that_stands_alone_is_left_alone() {
         let history = ["Where is the old mill?", "By the river Enz."];
-        assert_eq!(condensed(&history, "How tall is Mount Kenya?"), "How tall is Mount Kenya?");
+        assert_eq!(
+            condensed(&history, "How tall is Mount Kenya?"),
+            "How tall is Mount Kenya?"
+        );
         assert_eq!(condensed(&[], "How tall is it?"), "How tall is it?");
         assert_eq!(condensed(&["Why?", "Because."], "How tall is it?"), "How tall is it?");
     }
@@ -133,11 +155,31 @@ mod tests {
     #[test]
     fn the_topic_is_put_before_a_follow_up() {
         for (history, question, expected) in [
-            (vec!["Where is the lighthouse of Cape Orna?", "It is in Velland."], "When was it built?", "Cape Orna lighthouse Velland: When was it built?"),
-            (vec!["What heats the old mill?", "A boiler.", "Why?", "It was cheap."], "Who installed it?", "heats old mill: Who installed it?"),
-            (vec!["한라산의 높이는 얼마인가요?", "1947m입니다."], "그것은 어디에 있나요?", "한라산 높이: 그것은 어디에 있나요?"),
-            (vec!["東京タワーの高さはどのくらいですか", "333メートルです。"], "それはいつ建てられましたか", "東京タワー 高 メートル: それはいつ建てられましたか"),
-            (vec!["埃菲尔铁塔在哪里？", "在巴黎。"], "它是什么时候建成的？", "埃菲尔铁塔: 它是什么时候建成的？"),
+            (
+                vec!["Where is the lighthouse of Cape Orna?", "It is in Velland."],
+                "When was it built?",
+                "Cape Orna lighthouse Velland: When was it built?",
+            ),
+            (
+                vec!["What heats the old mill?", "A boiler.", "Why?", "It was cheap."],
+                "Who installed it?",
+                "heats old mill: Who installed it?",
+            ),
+            (
+                vec!["한라산의 높이는 얼마인가요?", "1947m입니다."],
+                "그것은 어디에 있나요?",
+                "한라산 높이: 그것은 어디에 있나요?",
+            ),
+            (
+                vec!["東京タワーの高さはどのくらいですか", "333メートルです。"],
+                "それはいつ建てられましたか",
+                "東京タワー 高 メートル: それはいつ建てられましたか",
+            ),
+            (
+                vec!["埃菲尔铁塔在哪里？", "在巴黎。"],
+                "它是什么时候建成的？",
+                "埃菲尔铁塔: 它是什么时候建成的？",
+            ),
         ] {
             assert_eq!(condensed(&history, question), expected);
         }
@@ -147,10 +189,16 @@ mod tests {
     fn a_pronoun_gives_way_to_the_only_person_named() {
         let history = ["Who wrote Blue Rain?", "Blue Rain was written by Nina Holt in 1984."];
         let two_names = condensed(&history, "Where was she born?");
-        assert!(two_names.contains("Blue Rain") && two_names.contains("Nina Holt"), "{two_names}");
+        assert!(
+            two_names.contains("Blue Rain") && two_names.contains("Nina Holt"),
+            "{two_names}"
+        );
         let history = ["Who wrote Dustland?", "It was written by Nina Holt in 1984."];
         assert_eq!(condensed(&history, "Where was she born?"), "Where was Nina Holt born?");
-        assert_eq!(condensed(&history, "What is her best novel?"), "What is Nina Holt's best novel?");
+        assert_eq!(
+            condensed(&history, "What is her best novel?"),
+            "What is Nina Holt's best novel?"
+        );
         assert_eq!(condensed(&history, "Who met her?"), "Who met Nina Holt?");
     }
 
@@ -158,6 +206,9 @@ mod tests {
     fn one_name_takes_the_place_of_another() {
         let history = ["What is the population of Seoul?", "About 9 million."];
         assert_eq!(condensed(&history, "And Busan?"), "What is the population of Busan?");
-        assert_eq!(condensed(&history, "What about Busan?"), "What is the population of Busan?");
+        assert_eq!(
+            condensed(&history, "What about Busan?"),
+            "What is the population of Busan?"
+        );
     }
 }

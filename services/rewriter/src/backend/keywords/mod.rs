@@ -33,8 +33,13 @@ impl Backend for KeywordBackend {
     fn rewrite(&self, request: RewriteRequest, _scope: Scope) -> BoxFuture<'_, Result<Rewritten, RewriteError>> {
         async move {
             // Twenty long passages are some ten milliseconds of reading: not on the actors' thread.
-            let query = tokio::task::spawn_blocking(move || rewrite(&request)).await.map_err(|_| RewriteError::Keywords)?;
-            Ok(Rewritten { query, ..Rewritten::default() })
+            let query = tokio::task::spawn_blocking(move || rewrite(&request))
+                .await
+                .map_err(|_| RewriteError::Keywords)?;
+            Ok(Rewritten {
+                query,
+                ..Rewritten::default()
+            })
         }
         .boxed()
     }
@@ -46,9 +51,14 @@ fn rewrite(request: &RewriteRequest) -> String {
     let candidates = match request.purpose() {
         RewritePurpose::Condense => condense::candidates(&request.question, &request.history),
         RewritePurpose::WebSearch => plan::web_search(request),
-        RewritePurpose::Retrieval | RewritePurpose::Unspecified => plan::retrieval(request, failed.attempts(&request.question)),
+        RewritePurpose::Retrieval | RewritePurpose::Unspecified => {
+            plan::retrieval(request, failed.attempts(&request.question))
+        }
     };
-    let allowed = candidates.iter().map(|candidate| shortened(candidate)).find(|candidate| failed.allows(candidate));
+    let allowed = candidates
+        .iter()
+        .map(|candidate| shortened(candidate))
+        .find(|candidate| failed.allows(candidate));
     allowed.unwrap_or_default().to_owned()
 }
 

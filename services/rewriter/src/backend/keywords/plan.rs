@@ -42,7 +42,10 @@ fn expanded(request: &RewriteRequest, terms: &[Term]) -> Vec<String> {
     let half = join(&strongest(terms.to_vec(), terms.len().div_ceil(2)));
     let with = |core: &str, chunk: &[String]| format!("{core} {}", chunk.join(" ")).trim().to_owned();
     let chunks = || more.chunks(EXPANSION_TERMS);
-    chunks().map(|chunk| with(&all, chunk)).chain(chunks().map(|chunk| with(&half, chunk))).collect()
+    chunks()
+        .map(|chunk| with(&all, chunk))
+        .chain(chunks().map(|chunk| with(&half, chunk)))
+        .collect()
 }
 
 /// The question as it was asked, its stronger terms, all but one, pairs, another order, and each strong term alone.
@@ -53,16 +56,32 @@ fn reduced(request: &RewriteRequest, terms: &[Term]) -> Vec<String> {
     if terms.len() > 2 {
         found.push(join(&strongest(terms.to_vec(), terms.len().div_ceil(2))));
         for weakest in ranked.iter().rev() {
-            found.push(join(&terms.iter().filter(|term| *term != weakest).cloned().collect::<Vec<_>>()));
+            found.push(join(
+                &terms
+                    .iter()
+                    .filter(|term| *term != weakest)
+                    .cloned()
+                    .collect::<Vec<_>>(),
+            ));
         }
-        let mut pairs: Vec<(usize, usize)> =
-            (0..ranked.len()).flat_map(|first| (first + 1..ranked.len()).map(move |second| (first, second))).collect();
+        let mut pairs: Vec<(usize, usize)> = (0..ranked.len())
+            .flat_map(|first| (first + 1..ranked.len()).map(move |second| (first, second)))
+            .collect();
         pairs.sort_by_key(|(first, second)| first + second);
-        found.extend(pairs.into_iter().map(|(first, second)| join(&[ranked[first].clone(), ranked[second].clone()])));
+        found.extend(
+            pairs
+                .into_iter()
+                .map(|(first, second)| join(&[ranked[first].clone(), ranked[second].clone()])),
+        );
     }
     found.push(join(&ranked));
     found.push(join(&ranked.iter().rev().cloned().collect::<Vec<_>>()));
-    found.extend(ranked.iter().filter(|term| term.weight > 1.0).map(|term| term.text.clone()));
+    found.extend(
+        ranked
+            .iter()
+            .filter(|term| term.weight > 1.0)
+            .map(|term| term.text.clone()),
+    );
     found
 }
 
@@ -83,5 +102,9 @@ fn by_kind(terms: &[Term]) -> Vec<Term> {
 }
 
 fn join(terms: &[Term]) -> String {
-    terms.iter().map(|term| term.text.as_str()).collect::<Vec<_>>().join(" ")
+    terms
+        .iter()
+        .map(|term| term.text.as_str())
+        .collect::<Vec<_>>()
+        .join(" ")
 }

@@ -14,21 +14,86 @@ pub(super) enum Reference {
 }
 
 const PERSONS: &[&str] = &["he", "him", "his", "she", "her", "hers"];
-const THINGS: &[&str] = &["it", "its", "it's", "they", "them", "their", "theirs", "these", "those", "this"];
+const THINGS: &[&str] = &[
+    "it", "its", "it's", "they", "them", "their", "theirs", "these", "those", "this",
+];
 const OPENERS: &[&str] = &["and", "but", "or", "so", "then", "also"];
-const BEFORE_THAT: &[&str] = &["about", "of", "for", "in", "to", "from", "with", "on", "by", "after", "before", "was", "is", "did", "does", "do", "like", "than", "is", "were", "are"];
-const AFTER_THAT: &[&str] = &["is", "was", "has", "does", "did", "will", "would", "can", "one", "happen", "happened", "mean", "work"];
+const BEFORE_THAT: &[&str] = &[
+    "about", "of", "for", "in", "to", "from", "with", "on", "by", "after", "before", "was", "is", "did", "does", "do",
+    "like", "than", "is", "were", "are",
+];
+const AFTER_THAT: &[&str] = &[
+    "is", "was", "has", "does", "did", "will", "would", "can", "one", "happen", "happened", "mean", "work",
+];
 /// "It" that stands for nothing.
-const EMPTY_IT: &[&str] = &["it take", "it takes", "it took", "is it possible", "is it true", "is it legal", "is it safe", "is it necessary", "is it worth", "time is it", "does it rain"];
+const EMPTY_IT: &[&str] = &[
+    "it take",
+    "it takes",
+    "it took",
+    "is it possible",
+    "is it true",
+    "is it legal",
+    "is it safe",
+    "is it necessary",
+    "is it worth",
+    "time is it",
+    "does it rain",
+];
 
-const KOREAN_POINTERS: &[&str] = &["그것", "그거", "그건", "그게", "이것", "이거", "이건", "저것", "그들", "그녀", "그곳", "거기", "여기", "그때", "그중", "그는", "그가", "그를", "그의"];
-const KOREAN_WORDS: &[&str] = &["그", "이", "걔", "그럼", "그러면", "그렇다면", "그런데", "그리고", "왜", "왜요"];
-const JAPANESE_POINTERS: &[&str] = &["それ", "その", "そこ", "そちら", "そんな", "これ", "この", "あれ", "あの", "彼", "前者", "後者", "同氏"];
+const KOREAN_POINTERS: &[&str] = &[
+    "그것", "그거", "그건", "그게", "이것", "이거", "이건", "저것", "그들", "그녀", "그곳", "거기", "여기", "그때",
+    "그중", "그는", "그가", "그를", "그의",
+];
+const KOREAN_WORDS: &[&str] = &[
+    "그",
+    "이",
+    "걔",
+    "그럼",
+    "그러면",
+    "그렇다면",
+    "그런데",
+    "그리고",
+    "왜",
+    "왜요",
+];
+const JAPANESE_POINTERS: &[&str] = &[
+    "それ",
+    "その",
+    "そこ",
+    "そちら",
+    "そんな",
+    "これ",
+    "この",
+    "あれ",
+    "あの",
+    "彼",
+    "前者",
+    "後者",
+    "同氏",
+];
 const JAPANESE_OPENERS: &[&str] = &["では", "じゃあ", "また", "なぜ", "どうして", "他に", "ほかに"];
-const CHINESE_POINTERS: &[&str] = &["它", "他", "她", "这", "這", "那", "其", "此", "该", "該", "前者", "后者", "後者"];
+const CHINESE_POINTERS: &[&str] = &[
+    "它", "他", "她", "这", "這", "那", "其", "此", "该", "該", "前者", "后者", "後者",
+];
 const CHINESE_OPENERS: &[&str] = &["那么", "那麼", "还有", "還有", "另外", "为什么", "為什麼"];
 /// Words in which a pointing character does not point.
-const NOT_POINTING: &[&str] = &["其他", "其它", "其实", "其實", "土耳其", "吉他", "他人", "应该", "應該", "因此", "彼岸", "那不勒斯", "刹那", "剎那", "伊比利亚"];
+const NOT_POINTING: &[&str] = &[
+    "其他",
+    "其它",
+    "其实",
+    "其實",
+    "土耳其",
+    "吉他",
+    "他人",
+    "应该",
+    "應該",
+    "因此",
+    "彼岸",
+    "那不勒斯",
+    "刹那",
+    "剎那",
+    "伊比利亚",
+];
 
 /// How `question` leans on what was said before; not at all where it stands alone.
 pub(super) fn reference(question: &str) -> Option<Reference> {
@@ -44,38 +109,62 @@ pub(super) fn reference(question: &str) -> Option<Reference> {
 /// `question` without what only ties it to the last one: "And", "What about".
 pub(super) fn without_opener(question: &str) -> &str {
     let lower = question.to_lowercase();
-    let opener = ["what about", "how about", "and what about", "and"].into_iter().filter(|opener| {
-        lower.strip_prefix(opener).is_some_and(|rest| rest.starts_with([' ', ',']))
-    });
+    let opener = ["what about", "how about", "and what about", "and"]
+        .into_iter()
+        .filter(|opener| {
+            lower
+                .strip_prefix(opener)
+                .is_some_and(|rest| rest.starts_with([' ', ',']))
+        });
     let length = opener.map(str::len).max().unwrap_or(0);
-    question.get(length..).unwrap_or(question).trim_start_matches([' ', ',']).trim()
+    question
+        .get(length..)
+        .unwrap_or(question)
+        .trim_start_matches([' ', ','])
+        .trim()
 }
 
 fn english(question: &str) -> Option<Reference> {
     let lower = question.to_lowercase().replace('’', "'");
-    let words: Vec<&str> = lower.split(|c: char| !(c.is_alphanumeric() || c == '\'')).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = lower
+        .split(|c: char| !(c.is_alphanumeric() || c == '\''))
+        .filter(|word| !word.is_empty())
+        .collect();
     if words.iter().any(|word| PERSONS.contains(word)) {
         return Some(Reference::Person);
     }
     let plain = words.join(" ");
-    let thing = |word: &&str| THINGS.contains(word) && !(*word == "it" && EMPTY_IT.iter().any(|empty| plain.contains(empty)));
+    let thing =
+        |word: &&str| THINGS.contains(word) && !(*word == "it" && EMPTY_IT.iter().any(|empty| plain.contains(empty)));
     let that = words.iter().enumerate().any(|(at, word)| {
         *word == "that"
             && (at + 1 == words.len()
                 || (at > 0 && BEFORE_THAT.contains(&words[at - 1]))
-                || words.get(at + 1).is_some_and(|next| (at == 0 || at == 1) && AFTER_THAT.contains(next)))
+                || words
+                    .get(at + 1)
+                    .is_some_and(|next| (at == 0 || at == 1) && AFTER_THAT.contains(next)))
     });
     let there = words.last().is_some_and(|word| *word == "there" || *word == "then");
-    let opener = words.first().is_some_and(|word| OPENERS.contains(word)) || plain.starts_with("what about") || plain.starts_with("how about");
+    let opener = words.first().is_some_and(|word| OPENERS.contains(word))
+        || plain.starts_with("what about")
+        || plain.starts_with("how about");
     let short = words.len() <= 3 && words.iter().all(|word| is_filler(word));
-    (words.iter().any(|word| thing(word)) || that || there || opener || short).then_some(Reference::Other)
+    (words.iter().any(thing) || that || there || opener || short).then_some(Reference::Other)
 }
 
 fn korean(question: &str) -> Option<Reference> {
-    let words: Vec<&str> = question.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    let points = words.iter().any(|word| KOREAN_WORDS.contains(word) || KOREAN_POINTERS.iter().any(|pointer| word.starts_with(pointer)));
+    let words: Vec<&str> = question
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
+    let points = words
+        .iter()
+        .any(|word| KOREAN_WORDS.contains(word) || KOREAN_POINTERS.iter().any(|pointer| word.starts_with(pointer)));
     // "서울은요?" leaves out what is asked about Seoul.
-    let cut = words.len() <= 2 && words.last().is_some_and(|word| word.trim_end_matches('요').ends_with(['은', '는']));
+    let cut = words.len() <= 2
+        && words
+            .last()
+            .is_some_and(|word| word.trim_end_matches('요').ends_with(['은', '는']));
     (points || cut || terms(question).is_empty()).then_some(Reference::Other)
 }
 
@@ -84,7 +173,9 @@ fn japanese(question: &str) -> Option<Reference> {
     let points = JAPANESE_POINTERS.iter().any(|pointer| plain.contains(pointer));
     let opener = JAPANESE_OPENERS.iter().any(|opener| plain.starts_with(opener));
     let ending = plain.trim_end_matches(['?', '？', '。', ' ']);
-    let cut = (ending.ends_with('は') && !ending.ends_with("とは")) || ending.ends_with("はどう") || ending.ends_with("はどうですか");
+    let cut = (ending.ends_with('は') && !ending.ends_with("とは"))
+        || ending.ends_with("はどう")
+        || ending.ends_with("はどうですか");
     (points || opener || cut || terms(question).is_empty()).then_some(Reference::Other)
 }
 
@@ -98,7 +189,9 @@ fn chinese(question: &str) -> Option<Reference> {
 }
 
 fn blanked(question: &str) -> String {
-    NOT_POINTING.iter().fold(question.to_owned(), |text, word| text.replace(word, "＿"))
+    NOT_POINTING
+        .iter()
+        .fold(question.to_owned(), |text, word| text.replace(word, "＿"))
 }
 
 #[cfg(test)]
@@ -135,7 +228,12 @@ mod tests {
 
     #[test]
     fn openers_are_cut() {
-        for (question, rest) in [("What about Busan?", "Busan?"), ("And Busan?", "Busan?"), ("Andorra?", "Andorra?"), ("and", "and")] {
+        for (question, rest) in [
+            ("What about Busan?", "Busan?"),
+            ("And Busan?", "Busan?"),
+            ("Andorra?", "Andorra?"),
+            ("and", "and"),
+        ] {
             assert_eq!(without_opener(question), rest);
         }
     }

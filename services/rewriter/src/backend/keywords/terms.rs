@@ -31,26 +31,63 @@ pub(super) struct Term {
 }
 
 /// Pairs of marks around what is meant word by word.
-const QUOTES: &[(char, char)] = &[('"', '"'), ('“', '”'), ('„', '“'), ('«', '»'), ('「', '」'), ('『', '』'), ('《', '》'), ('〈', '〉')];
+const QUOTES: &[(char, char)] = &[
+    ('"', '"'),
+    ('“', '”'),
+    ('„', '“'),
+    ('«', '»'),
+    ('「', '」'),
+    ('『', '』'),
+    ('《', '》'),
+    ('〈', '〉'),
+];
 /// Longest quoted phrase in characters; a longer one is a quotation, not a term.
 const LONGEST_QUOTED: usize = 80;
 /// Words between two parts of one name.
-const WITHIN_NAMES: &[&str] = &["of", "the", "de", "del", "della", "der", "den", "di", "da", "do", "du", "la", "le", "van", "von", "bin", "al", "y"];
-/// Words that ask for something without saying what.
-const REQUESTS: &[&str] = &["please", "explain", "describe", "tell", "list", "give", "show", "define", "summarize", "summarise", "compare"];
+const WITHIN_NAMES: &[&str] = &[
+    "of", "the", "de", "del", "della", "der", "den", "di", "da", "do", "du", "la", "le", "van", "von", "bin", "al", "y",
+];
+/// Words that, at the start of a sentence, ask for something without saying what.
+const REQUESTS: &[&str] = &[
+    "explain",
+    "describe",
+    "tell",
+    "list",
+    "give",
+    "show",
+    "define",
+    "summarize",
+    "summarise",
+    "compare",
+];
 /// What counts things and dates, written against the number.
-const UNITS: &[char] = &['년', '월', '일', '개', '명', '세', '회', '대', '원', '시', '분', '年', '月', '日', '人', '個', '个', '回', '円', '元', '歳', '岁', '歲', '世', '号', '號', '時', '时', '分'];
+const UNITS: &[char] = &[
+    '년', '월', '일', '개', '명', '세', '회', '대', '원', '시', '분', '年', '月', '日', '人', '個', '个', '回', '円',
+    '元', '歳', '岁', '歲', '世', '号', '號', '時', '时', '分',
+];
 
 /// The terms of `text` in order, each once.
 pub(super) fn terms(text: &str) -> Vec<Term> {
     let plain: String = text.nfkc().collect();
     let named: HashSet<String> = names(&plain).into_iter().collect();
     let starts: HashSet<usize> = sentences(&plain).into_iter().map(|range| range.start).collect();
-    let japanese = plain.chars().any(|c| matches!(Script::of(c), Script::Hiragana | Script::Katakana));
-    let mut reader = Reader { plain: &plain, named, starts, japanese, found: Vec::new() };
+    let japanese = plain
+        .chars()
+        .any(|c| matches!(Script::of(c), Script::Hiragana | Script::Katakana));
+    let mut reader = Reader {
+        plain: &plain,
+        named,
+        starts,
+        japanese,
+        found: Vec::new(),
+    };
     reader.read();
     let mut seen = HashSet::new();
-    reader.found.into_iter().filter(|term| seen.insert(key(&term.text))).collect()
+    reader
+        .found
+        .into_iter()
+        .filter(|term| seen.insert(key(&term.text)))
+        .collect()
 }
 
 /// Whether a word holds a sentence together rather than saying something.
@@ -93,7 +130,10 @@ impl<'a> Reader<'a> {
                     let token = self.token(at);
                     at = token.range.end;
                     // "in Paris. London": a mark between two names keeps them apart.
-                    if pending.last().is_some_and(|last| plain[last.range.end..token.range.start].trim_matches(' ') != "") {
+                    if pending
+                        .last()
+                        .is_some_and(|last| !plain[last.range.end..token.range.start].trim_matches(' ').is_empty())
+                    {
                         self.flush(&mut pending);
                     }
                     pending.push(token);
@@ -109,11 +149,20 @@ impl<'a> Reader<'a> {
                 Script::Han | Script::Hiragana | Script::Katakana => {
                     self.flush(&mut pending);
                     // The middle dot joins the parts of a foreign name.
-                    let end = run_end(plain, at, |c| matches!(Script::of(c), Script::Han | Script::Hiragana | Script::Katakana) || c == '・' || c == '·');
+                    let end = run_end(plain, at, |c| {
+                        matches!(Script::of(c), Script::Han | Script::Hiragana | Script::Katakana)
+                            || c == '・'
+                            || c == '·'
+                    });
                     let run = &plain[at..end];
-                    let parts = if self.japanese { japanese::content(run) } else { chinese::content(run) };
+                    let parts = if self.japanese {
+                        japanese::content(run)
+                    } else {
+                        chinese::content(run)
+                    };
                     for part in parts {
-                        let foreign = part.chars().any(|c| Script::of(c) == Script::Katakana) || part.contains(['・', '·']);
+                        let foreign =
+                            part.chars().any(|c| Script::of(c) == Script::Katakana) || part.contains(['・', '·']);
                         self.push(part, if foreign { Kind::Name } else { Kind::Word });
                     }
                     at = end;
@@ -149,16 +198,29 @@ impl<'a> Reader<'a> {
             end += unit.len_utf8();
         }
         let text = rest[..end].trim_end_matches(['\'', '’', '-']);
-        let text = text.strip_suffix("'s").or_else(|| text.strip_suffix("’s")).unwrap_or(text);
+        let text = text
+            .strip_suffix("'s")
+            .or_else(|| text.strip_suffix("’s"))
+            .unwrap_or(text);
         let lower = text.to_lowercase();
-        let parts = || lower.split(['-', '\'', '’', '_', '&', '+', '#']).chain([lower.as_str()]);
+        let parts = || {
+            lower
+                .split(['-', '\'', '’', '_', '&', '+', '#'])
+                .chain([lower.as_str()])
+        };
         let mixed = text.chars().any(|c| c.is_ascii_digit()) && text.chars().any(char::is_uppercase);
-        let is_name = !is_number && (mixed || parts().any(|part| self.named.contains(part))) && !self.is_request(&lower, at);
-        Token { text, range: at..at + end, is_name, is_number }
+        let is_name =
+            !is_number && (mixed || parts().any(|part| self.named.contains(part))) && !self.is_request(&lower, at);
+        Token {
+            text,
+            range: at..at + end,
+            is_name,
+            is_number,
+        }
     }
 
     fn is_request(&self, lower: &str, at: usize) -> bool {
-        self.starts.contains(&at) && REQUESTS.contains(&lower)
+        lower == "please" || (self.starts.contains(&at) && REQUESTS.contains(&lower))
     }
 
     /// Makes terms of the words that stand side by side: names and what joins them become one.
@@ -170,8 +232,14 @@ impl<'a> Reader<'a> {
             let mut last = first;
             if token.is_name {
                 loop {
-                    let joined = tokens[last + 1..].iter().take(2).take_while(|next| WITHIN_NAMES.contains(&next.text)).count();
-                    let Some(next) = tokens.get(last + 1 + joined) else { break };
+                    let joined = tokens[last + 1..]
+                        .iter()
+                        .take(2)
+                        .take_while(|next| WITHIN_NAMES.contains(&next.text))
+                        .count();
+                    let Some(next) = tokens.get(last + 1 + joined) else {
+                        break;
+                    };
                     if !(next.is_name || (joined == 0 && next.is_number && next.text.len() <= 3)) {
                         break;
                     }
@@ -201,13 +269,19 @@ impl<'a> Reader<'a> {
             Kind::Word => rarest,
         };
         if text.contains(char::is_alphanumeric) {
-            self.found.push(Term { text: text.to_owned(), kind, weight });
+            self.found.push(Term {
+                text: text.to_owned(),
+                kind,
+                weight,
+            });
         }
     }
 }
 
 fn run_end(text: &str, start: usize, belongs: impl Fn(char) -> bool) -> usize {
-    text[start..].find(|c| !belongs(c)).map_or(text.len(), |length| start + length)
+    text[start..]
+        .find(|c| !belongs(c))
+        .map_or(text.len(), |length| start + length)
 }
 
 /// The inside of the quoted phrase that starts at `at`.
@@ -217,7 +291,8 @@ fn quoted(text: &str, at: usize) -> Option<Range<usize>> {
     let start = at + open.len_utf8();
     let end = start + text[start..].find(*close)?;
     let inner = &text[start..end];
-    let fits = inner.contains(char::is_alphanumeric) && inner.chars().count() <= LONGEST_QUOTED && !inner.contains('\n');
+    let fits =
+        inner.contains(char::is_alphanumeric) && inner.chars().count() <= LONGEST_QUOTED && !inner.contains('\n');
     fits.then_some(start..end)
 }
 
@@ -236,11 +311,26 @@ mod tests {
     #[test]
     fn english_terms_are_names_numbers_and_content_words() {
         for (text, expected) in [
-            ("When was the boiler in the old mill installed?", vec!["boiler", "old", "mill", "installed"]),
-            ("Who painted the ceiling of the Sistine Chapel?", vec!["painted", "ceiling", "Sistine Chapel"]),
-            ("How tall is the Statue of Liberty's torch?", vec!["tall", "Statue of Liberty", "torch"]),
-            ("Did Apollo 11 carry 3.5 kg of C++ code in 1969?", vec!["Apollo 11", "carry", "3.5", "kg", "C++", "code", "1969"]),
-            ("Explain the \"law of large numbers\" please", vec!["law of large numbers"]),
+            (
+                "When was the boiler in the old mill installed?",
+                vec!["boiler", "old", "mill", "installed"],
+            ),
+            (
+                "Who painted the ceiling of the Sistine Chapel?",
+                vec!["painted", "ceiling", "Sistine Chapel"],
+            ),
+            (
+                "How tall is the Statue of Liberty's torch?",
+                vec!["tall", "Statue of Liberty", "torch"],
+            ),
+            (
+                "Did Apollo 11 carry 3.5 kg of C++ code in 1969?",
+                vec!["Apollo 11", "carry", "3.5", "kg", "C++", "code", "1969"],
+            ),
+            (
+                "Explain the \"law of large numbers\" please",
+                vec!["law of large numbers"],
+            ),
             ("the of and", vec![]),
         ] {
             assert_eq!(of(text), expected, "{text}");
@@ -250,23 +340,37 @@ mod tests {
     #[test]
     fn kinds_are_told_apart() {
         let found = kinds("Was \"Blue Rain\" sung by Nina Holt in 1984 on stage?");
-        let expected =
-            [("Blue Rain", Kind::Quoted), ("sung", Kind::Word), ("Nina Holt", Kind::Name), ("1984", Kind::Number), ("stage", Kind::Word)];
+        let expected = [
+            ("Blue Rain", Kind::Quoted),
+            ("sung", Kind::Word),
+            ("Nina Holt", Kind::Name),
+            ("1984", Kind::Number),
+            ("stage", Kind::Word),
+        ];
         assert_eq!(found, expected.map(|(text, kind)| (text.to_owned(), kind)));
     }
 
     #[test]
     fn names_in_different_sentences_stay_apart() {
-        assert_eq!(of("He saw Paris. Rome was next."), ["saw", "Paris", "Rome"]);
+        assert_eq!(of("He saw Paris. Rome was next."), ["saw", "Paris", "Rome", "next"]);
     }
 
     #[test]
     fn korean_japanese_and_chinese_terms_have_no_particles_or_question_words() {
         for (text, expected) in [
-            ("보일러는 2019년에 어디에 설치되었나요?", vec!["보일러", "2019년", "설치"]),
-            ("NASA가 만든 『푸른 별』의 작가는 누구인가요?", vec!["NASA", "만든", "푸른 별", "작가"]),
+            (
+                "보일러는 2019년에 어디에 설치되었나요?",
+                vec!["보일러", "2019년", "설치"],
+            ),
+            (
+                "NASA가 만든 『푸른 별』의 작가는 누구인가요?",
+                vec!["NASA", "만든", "푸른 별", "작가"],
+            ),
             ("東京タワーは何年に建てられましたか？", vec!["東京タワー", "建"]),
-            ("レオナルド・ダ・ヴィンチの「最後の晩餐」はどこにありますか", vec!["レオナルド・ダ・ヴィンチ", "最後の晩餐"]),
+            (
+                "レオナルド・ダ・ヴィンチの「最後の晩餐」はどこにありますか",
+                vec!["レオナルド・ダ・ヴィンチ", "最後の晩餐"],
+            ),
             ("埃菲尔铁塔是什么时候建成的？", vec!["埃菲尔铁塔", "建成"]),
             ("臺北的人口有多少？", vec!["臺北", "人口"]),
         ] {
@@ -276,7 +380,18 @@ mod tests {
 
     #[test]
     fn any_text_is_read() {
-        for text in ["", "?", "\"", "「", "a’", "-", "𠮷野家", "e\u{301}", "１２３", "a\u{0}b"] {
+        for text in [
+            "",
+            "?",
+            "\"",
+            "「",
+            "a’",
+            "-",
+            "𠮷野家",
+            "e\u{301}",
+            "１２３",
+            "a\u{0}b",
+        ] {
             drop(terms(text));
         }
     }

@@ -4,7 +4,10 @@ use super::*;
 use crate::queries::key;
 
 fn passage(text: &str) -> Passage {
-    Passage { text: text.to_owned(), ..Passage::default() }
+    Passage {
+        text: text.to_owned(),
+        ..Passage::default()
+    }
 }
 
 fn request(purpose: RewritePurpose, question: &str) -> RewriteRequest {
@@ -12,7 +15,10 @@ fn request(purpose: RewritePurpose, question: &str) -> RewriteRequest {
         question: question.to_owned(),
         failed_queries: vec![question.to_owned()],
         purpose: purpose.into(),
-        passages: vec![passage("The boiler of the mill burns pellets from Larchwood."), passage("Old mills have wheels.")],
+        passages: vec![
+            passage("The boiler of the mill burns pellets from Larchwood."),
+            passage("Old mills have wheels."),
+        ],
         ..RewriteRequest::default()
     }
 }
@@ -33,27 +39,57 @@ fn exhausted(mut request: RewriteRequest, most: usize) -> Vec<String> {
 
 #[test]
 fn keywords_come_first_then_terms_of_the_passages_then_fewer() {
-    let offered = exhausted(request(RewritePurpose::Retrieval, "When was the boiler in the old mill installed?"), 4);
+    let offered = exhausted(
+        request(
+            RewritePurpose::Retrieval,
+            "When was the boiler in the old mill installed?",
+        ),
+        4,
+    );
     assert_eq!(offered[0], "boiler old mill installed");
-    assert!(offered[1].starts_with("boiler old mill installed ") && offered[1].contains("Larchwood"), "{offered:?}");
-    assert!(offered[2].starts_with("boiler old mill installed ") && !offered[2].contains("Larchwood"), "{offered:?}");
-    assert!(offered[3].split(' ').count() < 4 && offered[3].contains("installed"), "{offered:?}");
+    assert!(
+        offered[1].starts_with("boiler old mill installed ") && offered[1].contains("Larchwood"),
+        "{offered:?}"
+    );
+    assert!(
+        offered[2].starts_with("boiler old mill installed ") && !offered[2].contains("Larchwood"),
+        "{offered:?}"
+    );
+    assert!(
+        offered[3].split(' ').count() < 4 && offered[3].contains("installed"),
+        "{offered:?}"
+    );
 }
 
 #[test]
 fn names_numbers_and_quotes_lead_for_documents_and_keep_their_order_for_the_web() {
     let question = "Which song did Nina Holt release after \"Blue Rain\" in 1984?";
-    assert_eq!(rewrite(&request(RewritePurpose::Retrieval, question)), "Blue Rain Nina Holt 1984 song release");
-    assert_eq!(rewrite(&request(RewritePurpose::WebSearch, question)), "song Nina Holt release Blue Rain 1984");
+    assert_eq!(
+        rewrite(&request(RewritePurpose::Retrieval, question)),
+        "Blue Rain Nina Holt 1984 song release"
+    );
+    assert_eq!(
+        rewrite(&request(RewritePurpose::WebSearch, question)),
+        "song Nina Holt release Blue Rain 1984"
+    );
 }
 
 #[test]
 fn no_query_comes_back_in_any_dress_and_the_end_is_empty() {
     for (purpose, question) in [
-        (RewritePurpose::Retrieval, "When was the boiler in the old mill installed?"),
-        (RewritePurpose::WebSearch, "When was the boiler in the old mill installed?"),
+        (
+            RewritePurpose::Retrieval,
+            "When was the boiler in the old mill installed?",
+        ),
+        (
+            RewritePurpose::WebSearch,
+            "When was the boiler in the old mill installed?",
+        ),
         (RewritePurpose::Retrieval, "오래된 방앗간의 보일러는 언제 설치되었나요?"),
-        (RewritePurpose::Retrieval, "古い水車小屋のボイラーはいつ設置されましたか？"),
+        (
+            RewritePurpose::Retrieval,
+            "古い水車小屋のボイラーはいつ設置されましたか？",
+        ),
         (RewritePurpose::WebSearch, "旧磨坊的锅炉是什么时候安装的？"),
         (RewritePurpose::Retrieval, "What is it?"),
         (RewritePurpose::Condense, "What is it?"),
@@ -61,26 +97,46 @@ fn no_query_comes_back_in_any_dress_and_the_end_is_empty() {
         let request = request(purpose, question);
         let offered = exhausted(request.clone(), 500);
         assert!(offered.len() < 500, "{question}: it never ends");
-        let mut keys: Vec<_> = offered.iter().chain(&request.failed_queries).map(|query| key(query)).collect();
+        let mut keys: Vec<_> = offered
+            .iter()
+            .chain(&request.failed_queries)
+            .map(|query| key(query))
+            .collect();
         keys.sort();
-        assert!(keys.is_sorted_by(|a, b| a < b), "{question}: a query came twice in {offered:?}");
+        assert!(
+            keys.is_sorted_by(|a, b| a < b),
+            "{question}: a query came twice in {offered:?}"
+        );
     }
 }
 
 #[test]
 fn case_and_spacing_of_a_failed_query_do_not_matter() {
-    let mut request = request(RewritePurpose::Retrieval, "When was the boiler in the old mill installed?");
-    request.failed_queries.push(" BOILER  old\tMILL ｉｎｓｔａｌｌｅｄ".to_owned());
+    let mut request = request(
+        RewritePurpose::Retrieval,
+        "When was the boiler in the old mill installed?",
+    );
+    request
+        .failed_queries
+        .push(" BOILER  old\tMILL ｉｎｓｔａｌｌｅｄ".to_owned());
     assert_ne!(key(&rewrite(&request)), key("boiler old mill installed"));
 }
 
 #[test]
 fn queries_come_from_the_question_and_not_from_a_failed_rewrite() {
-    let mut request = request(RewritePurpose::Retrieval, "When was the boiler in the old mill installed?");
+    let mut request = request(
+        RewritePurpose::Retrieval,
+        "When was the boiler in the old mill installed?",
+    );
     request.passages.clear();
     request.failed_queries.push("submarine engine age".to_owned());
     for query in exhausted(request, 500) {
-        assert!(["boiler", "old", "mill", "installed"].iter().any(|word| query.contains(word)), "{query}");
+        assert!(
+            ["boiler", "old", "mill", "installed"]
+                .iter()
+                .any(|word| query.contains(word)),
+            "{query}"
+        );
         assert!(!query.contains("submarine") && !query.contains("engine"), "{query}");
     }
 }
@@ -95,10 +151,16 @@ fn an_hour_long_question_gives_a_short_query() {
 #[test]
 fn condensing_never_repeats_what_failed() {
     use emend_proto::v1::chat_message::Role;
-    let turn = |role: Role, content: &str| ChatMessage { role: role.into(), content: content.to_owned() };
+    let turn = |role: Role, content: &str| ChatMessage {
+        role: role.into(),
+        content: content.to_owned(),
+    };
     let request = RewriteRequest {
         failed_queries: Vec::new(),
-        history: vec![turn(Role::User, "Where is the old mill?"), turn(Role::Assistant, "By the river.")],
+        history: vec![
+            turn(Role::User, "Where is the old mill?"),
+            turn(Role::Assistant, "By the river."),
+        ],
         ..request(RewritePurpose::Condense, "Who built it?")
     };
     let offered = exhausted(request, 10);

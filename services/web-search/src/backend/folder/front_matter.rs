@@ -20,9 +20,14 @@ pub(super) fn read(content: &str, markdown: bool) -> Found {
     let (front, text) = split(content).unwrap_or((FrontMatter::default(), content));
     let heading = || {
         let line = text.lines().find(|line| !line.trim().is_empty())?;
-        line.trim().strip_prefix("# ").map(|title| title.trim_end_matches('#').trim().to_owned())
+        line.trim()
+            .strip_prefix("# ")
+            .map(|title| title.trim_end_matches('#').trim().to_owned())
     };
-    let title = front.title.map(|title| title.trim().to_owned()).filter(|title| !title.is_empty());
+    let title = front
+        .title
+        .map(|title| title.trim().to_owned())
+        .filter(|title| !title.is_empty());
     Found {
         url: front.url,
         title: title.or_else(|| markdown.then(heading).flatten()).unwrap_or_default(),
@@ -33,7 +38,9 @@ pub(super) fn read(content: &str, markdown: bool) -> Found {
 /// The front matter and what follows it. Lines between `---` that are no YAML are text, which is how a page with a rule
 /// on its first line stays whole.
 fn split(content: &str) -> Option<(FrontMatter, &str)> {
-    let rest = content.strip_prefix("---\n").or_else(|| content.strip_prefix("---\r\n"))?;
+    let rest = content
+        .strip_prefix("---\n")
+        .or_else(|| content.strip_prefix("---\r\n"))?;
     let mut at = 0;
     for line in rest.split_inclusive('\n') {
         if line.trim_end() == "---" {
@@ -51,14 +58,20 @@ mod tests {
 
     #[test]
     fn front_matter_gives_url_and_title() {
-        let found = read("---\nurl: https://a.example/x\ntitle: \"Kettles: a guide\"\ntags: [a, b]\n---\n\nBoil it.\n", false);
+        let found = read(
+            "---\nurl: https://a.example/x\ntitle: \"Kettles: a guide\"\ntags: [a, b]\n---\n\nBoil it.\n",
+            false,
+        );
         let expected = Found {
             url: Some("https://a.example/x".to_owned()),
             title: "Kettles: a guide".to_owned(),
             text: "Boil it.".to_owned(),
         };
         assert_eq!(found, expected);
-        assert_eq!(read("---\r\nurl: https://a.example/x\r\n---\r\nBoil it.", true).url, expected.url);
+        assert_eq!(
+            read("---\r\nurl: https://a.example/x\r\n---\r\nBoil it.", true).url,
+            expected.url
+        );
     }
 
     #[test]

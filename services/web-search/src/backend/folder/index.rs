@@ -58,7 +58,9 @@ impl Index {
             let title = text::words(&page.title);
             for range in windows(&page.text, chars) {
                 // A place number beyond 32 bits would need more memory than there is.
-                let Ok(window) = u32::try_from(index.windows.len()) else { return index };
+                let Ok(window) = u32::try_from(index.windows.len()) else {
+                    return index;
+                };
                 let mut counts: HashMap<String, u32> = HashMap::new();
                 let mut words = 0;
                 for word in title.iter().cloned().chain(text::words(&page.text[range.clone()])) {
@@ -66,10 +68,18 @@ impl Index {
                     words += 1;
                 }
                 for (word, count) in counts {
-                    index.postings.entry(word.into_boxed_str()).or_default().push(Posting { window, count });
+                    index
+                        .postings
+                        .entry(word.into_boxed_str())
+                        .or_default()
+                        .push(Posting { window, count });
                 }
                 all_words += u64::from(words);
-                index.windows.push(Window { page: Arc::clone(&page), range, words });
+                index.windows.push(Window {
+                    page: Arc::clone(&page),
+                    range,
+                    words,
+                });
             }
         }
         index.mean_words = (all_words as f64 / index.windows.len().max(1) as f64).max(1.0);
@@ -89,11 +99,15 @@ impl Index {
         words.dedup();
         let mut scores: HashMap<u32, f64> = HashMap::new();
         for word in &words {
-            let Some(postings) = self.postings.get(word.as_str()) else { continue };
+            let Some(postings) = self.postings.get(word.as_str()) else {
+                continue;
+            };
             let (all, with) = (self.windows.len() as f64, postings.len() as f64);
             let rarity = (1.0 + (all - with + 0.5) / (with + 0.5)).ln();
             for posting in postings {
-                let Some(window) = self.windows.get(posting.window as usize) else { continue };
+                let Some(window) = self.windows.get(posting.window as usize) else {
+                    continue;
+                };
                 let count = f64::from(posting.count);
                 let length = 1.0 - B + B * f64::from(window.words) / self.mean_words;
                 *scores.entry(posting.window).or_default() += rarity * count * (K1 + 1.0) / (count + K1 * length);
@@ -101,7 +115,12 @@ impl Index {
         }
         let mut found: Vec<(u32, f64)> = scores.into_iter().collect();
         found.sort_unstable_by(|a, b| b.1.partial_cmp(&a.1).unwrap_or(Ordering::Equal).then(a.0.cmp(&b.0)));
-        let windows = found.into_iter().filter_map(|(window, score)| Some(Hit { window: self.windows.get(window as usize)?, score }));
+        let windows = found.into_iter().filter_map(|(window, score)| {
+            Some(Hit {
+                window: self.windows.get(window as usize)?,
+                score,
+            })
+        });
         windows.filter(|hit| admits(&hit.window.page)).collect()
     }
 }
@@ -130,7 +149,11 @@ mod tests {
     }
 
     fn titles<'a>(index: &'a Index, query: &str) -> Vec<&'a str> {
-        index.search(query, |_| true).into_iter().map(|hit| hit.window.page.title.as_str()).collect()
+        index
+            .search(query, |_| true)
+            .into_iter()
+            .map(|hit| hit.window.page.title.as_str())
+            .collect()
     }
 
     #[test]
@@ -138,7 +161,10 @@ mod tests {
         let index = index(&[
             ("A", "The boiler heats the house. The house is old."),
             ("B", "The house has a kettle."),
-            ("C", "The house has a kettle, a boiler, a pump, a lamp, a table, a chair, a bed, a door, a roof and a garden."),
+            (
+                "C",
+                "The house has a kettle, a boiler, a pump, a lamp, a table, a chair, a bed, a door, a roof and a garden.",
+            ),
         ]);
         assert_eq!(titles(&index, "Which boiler?"), ["A", "C"]);
         assert_eq!(titles(&index, "kettles"), ["B", "C"]);

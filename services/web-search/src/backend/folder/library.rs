@@ -53,13 +53,20 @@ impl Library {
         let mut skipped = 0_usize;
         let all = stamps.len();
         for (number, (path, (format, stamp))) in stamps.into_iter().enumerate() {
-            let kept = self.files.get(&path).filter(|(known, _)| *known == stamp).map(|(_, pages)| pages.clone());
+            let kept = self
+                .files
+                .get(&path)
+                .filter(|(known, _)| *known == stamp)
+                .map(|(_, pages)| pages.clone());
             let pages = kept.unwrap_or_else(|| {
                 let mut complain = |error: page::PageError| {
                     skipped += 1;
                     tracing::warn!(file = %path.display(), error = %emend_chassis::chain(&error), "left out a page");
                 };
-                page::read(&path, format, stamp.written, &mut complain).into_iter().map(Arc::new).collect()
+                page::read(&path, format, stamp.written, &mut complain)
+                    .into_iter()
+                    .map(Arc::new)
+                    .collect()
             });
             files.insert(path, (stamp, pages));
             if (number + 1) % FILES_A_LOG_LINE == 0 {
@@ -68,11 +75,20 @@ impl Library {
         }
         let pages = files.values().map(|(_, pages)| pages.len()).sum::<usize>();
         tracing::info!(pages, "indexing saved pages");
-        let index = Index::build(files.values().flat_map(|(_, pages)| pages.iter().cloned()), passage_chars);
+        let index = Index::build(
+            files.values().flat_map(|(_, pages)| pages.iter().cloned()),
+            passage_chars,
+        );
         if pages == 0 {
             tracing::warn!(folder = %folder.display(), "the folder holds no page; .html, .htm, .md, .txt and .jsonl files are read");
         }
-        tracing::info!(files = files.len(), pages, passages = index.len(), left_out = skipped, "saved pages are ready");
+        tracing::info!(
+            files = files.len(),
+            pages,
+            passages = index.len(),
+            left_out = skipped,
+            "saved pages are ready"
+        );
         Some(Self { files, index })
     }
 }
@@ -80,7 +96,11 @@ impl Library {
 /// The pages' files below `folder`, in the order of their paths. Hidden files and folders are left out; links are followed,
 /// because mounted volumes are full of them.
 fn scan(folder: &Path) -> BTreeMap<PathBuf, (Format, Stamp)> {
-    let walk = WalkBuilder::new(folder).standard_filters(false).hidden(true).follow_links(true).build();
+    let walk = WalkBuilder::new(folder)
+        .standard_filters(false)
+        .hidden(true)
+        .follow_links(true)
+        .build();
     let mut found = BTreeMap::new();
     for entry in walk {
         let entry = match entry {
@@ -90,11 +110,22 @@ fn scan(folder: &Path) -> BTreeMap<PathBuf, (Format, Stamp)> {
                 continue;
             }
         };
-        let Some(format) = Format::of(entry.path()) else { continue };
+        let Some(format) = Format::of(entry.path()) else {
+            continue;
+        };
         let Ok(metadata) = entry.metadata() else { continue };
         if metadata.is_file() {
             let written = metadata.modified().unwrap_or_else(|_| SystemTime::now());
-            found.insert(entry.into_path(), (format, Stamp { bytes: metadata.len(), written }));
+            found.insert(
+                entry.into_path(),
+                (
+                    format,
+                    Stamp {
+                        bytes: metadata.len(),
+                        written,
+                    },
+                ),
+            );
         }
     }
     found
@@ -105,7 +136,12 @@ mod tests {
     use super::*;
 
     fn titles(library: &Library, query: &str) -> Vec<String> {
-        library.index.search(query, |_| true).into_iter().map(|hit| hit.window.page.title.clone()).collect()
+        library
+            .index
+            .search(query, |_| true)
+            .into_iter()
+            .map(|hit| hit.window.page.title.clone())
+            .collect()
     }
 
     #[test]
@@ -129,12 +165,18 @@ mod tests {
 
         fs::write(&second, "Pans fry eggs.").unwrap();
         let library = library.refreshed(folder.path(), 1500).unwrap();
-        assert_eq!((titles(&library, "fry"), titles(&library, "boil")), (vec!["second".to_owned()], vec!["first".to_owned()]));
+        assert_eq!(
+            (titles(&library, "fry"), titles(&library, "boil")),
+            (vec!["second".to_owned()], vec!["first".to_owned()])
+        );
 
         fs::write(&first, "Kettles whistle loudly.").unwrap();
         let kept = Arc::clone(&library.files[&second].1[0]);
         let library = library.refreshed(folder.path(), 1500).unwrap();
-        assert_eq!((titles(&library, "whistle").len(), titles(&library, "boil").len()), (1, 0));
+        assert_eq!(
+            (titles(&library, "whistle").len(), titles(&library, "boil").len()),
+            (1, 0)
+        );
         assert!(Arc::ptr_eq(&kept, &library.files[&second].1[0]));
 
         fs::remove_file(&first).unwrap();

@@ -69,12 +69,21 @@ impl Folder {
             Err(_) => return Err(LoadError::Interrupted { folder }),
         };
         let checked = Arc::new(tokio::sync::Mutex::new(Instant::now()));
-        Ok(Self { inner: Arc::new(Inner { folder, settings, library: RwLock::new(Arc::new(library)), checked }) })
+        Ok(Self {
+            inner: Arc::new(Inner {
+                folder,
+                settings,
+                library: RwLock::new(Arc::new(library)),
+                checked,
+            }),
+        })
     }
 
     /// Looks for changes where it is time to, one query at a time; the others go on with what is there.
     async fn refresh_where_due(&self) {
-        let Ok(mut checked) = Arc::clone(&self.inner.checked).try_lock_owned() else { return };
+        let Ok(mut checked) = Arc::clone(&self.inner.checked).try_lock_owned() else {
+            return;
+        };
         if checked.elapsed() < self.inner.settings.check_every {
             return;
         }
@@ -118,7 +127,9 @@ impl Provider for Folder {
 }
 
 fn passages(library: &Library, search: &Search) -> Vec<Passage> {
-    let hits = library.index.search(&search.query, |page| search.domains.admits(page.domain.as_ref()));
+    let hits = library
+        .index
+        .search(&search.query, |page| search.domains.admits(page.domain.as_ref()));
     choose(hits, search.max_results).iter().map(passage).collect()
 }
 

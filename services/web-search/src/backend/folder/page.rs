@@ -90,7 +90,12 @@ fn single(path: &Path, format: Format, saved: SystemTime) -> Result<Page, PageEr
     };
     let stem = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let title = if found.title.is_empty() { stem() } else { found.title };
-    let url = found.url.as_deref().and_then(web_url).or_else(|| file_url(path)).ok_or(PageError::Empty)?;
+    let url = found
+        .url
+        .as_deref()
+        .and_then(web_url)
+        .or_else(|| file_url(path))
+        .ok_or(PageError::Empty)?;
     page(url, title, found.text, saved, HashMap::new())
 }
 
@@ -141,27 +146,50 @@ fn json_line(bytes: &[u8], line: usize, base: &Url, saved: SystemTime) -> Result
         return Err(wrong(format!("it is larger than {MAX_PAGE_BYTES} bytes")));
     }
     let parsed: Line = serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))?;
-    let doc_id = parsed.doc_id.map(|id| id.as_str().map_or_else(|| id.to_string(), str::to_owned));
+    let doc_id = parsed
+        .doc_id
+        .map(|id| id.as_str().map_or_else(|| id.to_string(), str::to_owned));
     let url = parsed.url.as_deref().and_then(web_url).unwrap_or_else(|| {
         let mut url = base.clone();
         url.set_fragment(Some(doc_id.as_deref().unwrap_or(&line.to_string())));
         url
     });
     let metadata = doc_id.map(|id| ("doc_id".to_owned(), id)).into_iter().collect();
-    page(url, parsed.title.unwrap_or_default().trim().to_owned(), parsed.text, saved, metadata)
-        .map_err(|error| wrong(error.to_string()))
+    page(
+        url,
+        parsed.title.unwrap_or_default().trim().to_owned(),
+        parsed.text,
+        saved,
+        metadata,
+    )
+    .map_err(|error| wrong(error.to_string()))
 }
 
-fn page(url: Url, title: String, text: String, saved: SystemTime, metadata: HashMap<String, String>) -> Result<Page, PageError> {
+fn page(
+    url: Url,
+    title: String,
+    text: String,
+    saved: SystemTime,
+    metadata: HashMap<String, String>,
+) -> Result<Page, PageError> {
     if !text.contains(char::is_alphanumeric) {
         return Err(PageError::Empty);
     }
-    Ok(Page { domain: Domain::of(&url), url, title, text, saved, metadata })
+    Ok(Page {
+        domain: Domain::of(&url),
+        url,
+        title,
+        text,
+        saved,
+        metadata,
+    })
 }
 
 /// An absolute URL of the web; anything else says nothing about where a page came from.
 fn web_url(text: &str) -> Option<Url> {
-    Url::parse(text.trim()).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+    Url::parse(text.trim())
+        .ok()
+        .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
 }
 
 fn file_url(path: &Path) -> Option<Url> {
@@ -179,7 +207,9 @@ mod tests {
         std::fs::write(&path, content).unwrap();
         let mut errors = Vec::new();
         let format = Format::of(&path).unwrap();
-        let pages = read(&path, format, SystemTime::UNIX_EPOCH, &mut |error| errors.push(error.to_string()));
+        let pages = read(&path, format, SystemTime::UNIX_EPOCH, &mut |error| {
+            errors.push(error.to_string())
+        });
         (pages, errors)
     }
 
@@ -221,11 +251,17 @@ mod tests {
         let lines = "{\"doc_id\": \"w1\", \"title\": \"One\", \"text\": \"First page.\", \"url\": \"https://a.example/1\"}\n\nnot json\n{\"doc_id\": 7, \"text\": \"Second page.\"}\n{\"text\": \" \"}\n";
         let (pages, errors) = of("pages.jsonl", lines);
         assert_eq!(pages.len(), 2);
-        assert_eq!((pages[0].url.as_str(), pages[0].title.as_str()), ("https://a.example/1", "One"));
+        assert_eq!(
+            (pages[0].url.as_str(), pages[0].title.as_str()),
+            ("https://a.example/1", "One")
+        );
         assert_eq!(pages[0].metadata.get("doc_id").map(String::as_str), Some("w1"));
         assert!(pages[1].url.as_str().ends_with("/pages.jsonl#7"));
         assert_eq!(errors.len(), 2);
-        assert!(errors[0].starts_with("line 3 ") && errors[1].starts_with("line 5 "), "{errors:?}");
+        assert!(
+            errors[0].starts_with("line 3 ") && errors[1].starts_with("line 5 "),
+            "{errors:?}"
+        );
     }
 
     #[test]

@@ -1,7 +1,10 @@
 use super::*;
 use crate::domains::{Domain, DomainFilter};
 
-const SETTINGS: FolderSettings = FolderSettings { check_every: Duration::ZERO, passage_chars: 300 };
+const SETTINGS: FolderSettings = FolderSettings {
+    check_every: Duration::ZERO,
+    passage_chars: 300,
+};
 
 async fn folder(pages: &[(&str, &str)]) -> (tempfile::TempDir, Folder) {
     let saved = tempfile::tempdir().unwrap();
@@ -13,7 +16,11 @@ async fn folder(pages: &[(&str, &str)]) -> (tempfile::TempDir, Folder) {
 }
 
 async fn search(folder: &Folder, query: &str, max_results: usize) -> Vec<Passage> {
-    let search = Search { query: query.to_owned(), max_results, domains: DomainFilter::default() };
+    let search = Search {
+        query: query.to_owned(),
+        max_results,
+        domains: DomainFilter::default(),
+    };
     folder.search(search, Scope::for_tests()).await.unwrap()
 }
 
@@ -22,9 +29,14 @@ async fn passages_say_where_they_are_from() {
     let html = "<title>Kettles</title><link rel=canonical href=https://shop.example/kettle><p>A kettle boils water in two minutes.";
     let (_saved, folder) = folder(&[("k.html", html), ("p.txt", "Pans fry eggs.")]).await;
     let found = search(&folder, "How fast does a kettle boil?", 4).await;
-    let [passage] = found.as_slice() else { panic!("{found:?}") };
+    let [passage] = found.as_slice() else {
+        panic!("{found:?}")
+    };
     assert_eq!(passage.source, "https://shop.example/kettle");
-    assert_eq!((passage.document_id.as_str(), passage.title.as_str()), ("https://shop.example/kettle", "Kettles"));
+    assert_eq!(
+        (passage.document_id.as_str(), passage.title.as_str()),
+        ("https://shop.example/kettle", "Kettles")
+    );
     assert_eq!(passage.text, "A kettle boils water in two minutes.");
     assert_eq!(passage.origin(), Origin::Web);
     assert!(passage.score > 0.0 && passage.retrieved_at.is_some() && passage.span.is_none());
@@ -37,7 +49,11 @@ async fn the_window_that_fits_is_returned_and_not_the_page() {
     let page = format!("{filler}The telescope has a mirror of nine metres. {filler}");
     let (_saved, folder) = folder(&[("day.txt", &page)]).await;
     let found = search(&folder, "How big is the telescope's mirror?", 1).await;
-    assert!(found[0].text.contains("nine metres") && found[0].text.chars().count() <= 300, "{}", found[0].text);
+    assert!(
+        found[0].text.contains("nine metres") && found[0].text.chars().count() <= 300,
+        "{}",
+        found[0].text
+    );
 }
 
 #[tokio::test]
@@ -66,14 +82,48 @@ async fn domains_are_kept_to() {
     let (_saved, folder) = folder(&[("a.md", &a), ("b.md", &b), ("c.md", "Kettles boil water.")]).await;
     let domain = |text: &str| vec![Domain::parse(text).unwrap()];
     for (domains, expected) in [
-        (DomainFilter { allowed: domain("A.example"), blocked: vec![] }, vec!["www.a.example"]),
-        (DomainFilter { allowed: vec![], blocked: domain("a.example") }, vec!["", "b.example"]),
-        (DomainFilter { allowed: domain("b.example"), blocked: domain("b.example") }, vec![]),
+        (
+            DomainFilter {
+                allowed: domain("A.example"),
+                blocked: vec![],
+            },
+            vec!["www.a.example"],
+        ),
+        (
+            DomainFilter {
+                allowed: vec![],
+                blocked: domain("a.example"),
+            },
+            vec!["", "b.example"],
+        ),
+        (
+            DomainFilter {
+                allowed: domain("b.example"),
+                blocked: domain("b.example"),
+            },
+            vec![],
+        ),
     ] {
-        let found = folder.search(Search { query: "kettles".to_owned(), max_results: 10, domains }, Scope::for_tests()).await.unwrap();
+        let found = folder
+            .search(
+                Search {
+                    query: "kettles".to_owned(),
+                    max_results: 10,
+                    domains,
+                },
+                Scope::for_tests(),
+            )
+            .await
+            .unwrap();
         let mut hosts: Vec<_> = found
             .iter()
-            .map(|passage| url::Url::parse(&passage.source).unwrap().host_str().unwrap_or_default().to_owned())
+            .map(|passage| {
+                url::Url::parse(&passage.source)
+                    .unwrap()
+                    .host_str()
+                    .unwrap_or_default()
+                    .to_owned()
+            })
             .collect();
         hosts.sort();
         assert_eq!(hosts, expected);
@@ -91,7 +141,10 @@ async fn a_page_that_is_added_is_found() {
 #[tokio::test]
 async fn the_folder_is_not_looked_at_before_it_is_time() {
     let (saved, _) = folder(&[("a.txt", "Pans fry eggs.")]).await;
-    let settings = FolderSettings { check_every: Duration::from_secs(3600), ..SETTINGS };
+    let settings = FolderSettings {
+        check_every: Duration::from_secs(3600),
+        ..SETTINGS
+    };
     let folder = Folder::open(saved.path().to_owned(), settings).await.unwrap();
     std::fs::write(saved.path().join("b.txt"), "Kettles boil water.").unwrap();
     assert!(search(&folder, "kettles", 4).await.is_empty());
@@ -99,6 +152,8 @@ async fn the_folder_is_not_looked_at_before_it_is_time() {
 
 #[tokio::test]
 async fn a_missing_folder_is_named() {
-    let error = Folder::open(PathBuf::from("/nowhere/pages"), SETTINGS).await.unwrap_err();
+    let error = Folder::open(PathBuf::from("/nowhere/pages"), SETTINGS)
+        .await
+        .unwrap_err();
     assert!(error.to_string().contains("/nowhere/pages"), "{error}");
 }

@@ -8,52 +8,67 @@ use emend_models::text;
 /// overlaps the one before by about half, so that what belongs together stands together in one of them. Together they
 /// cover all sentences.
 pub(super) fn windows(text: &str, chars: usize) -> Vec<Range<usize>> {
-    let pieces: Vec<Piece> = text::sentences(text).into_iter().flat_map(|range| pieces(text, range, chars)).collect();
+    let mut counted = (0, 0);
+    let sentences = text::sentences(text)
+        .into_iter()
+        .flat_map(|range| pieces(text, range, chars));
+    let pieces: Vec<Piece> = sentences.map(|range| Piece::new(text, range, &mut counted)).collect();
     let mut found = Vec::new();
     let mut first = 0;
     while first < pieces.len() {
-        let mut length = 0;
-        let mut end = first;
-        while end < pieces.len() && (end == first || length + pieces[end].chars <= chars) {
-            length += pieces[end].chars;
+        let mut end = first + 1;
+        while end < pieces.len() && pieces[end].chars.end - pieces[first].chars.start <= chars {
             end += 1;
         }
         found.push(pieces[first].range.start..pieces[end - 1].range.end);
         if end == pieces.len() {
             break;
         }
-        let mut kept = 0;
         let mut next = end;
-        while next > first + 1 && kept + pieces[next - 1].chars <= chars / 2 {
+        while next > first + 1 && pieces[end - 1].chars.end - pieces[next - 1].chars.start <= chars / 2 {
             next -= 1;
-            kept += pieces[next].chars;
         }
         first = next;
     }
     found
 }
 
-/// A sentence, or a part of one that is too long.
+/// A sentence, or a part of one that is too long: where it stands, in bytes and in characters.
 struct Piece {
     range: Range<usize>,
-    chars: usize,
+    chars: Range<usize>,
+}
+
+impl Piece {
+    /// The piece at `range`. `counted` is a place in bytes and in characters before it, and moves to its end.
+    fn new(text: &str, range: Range<usize>, counted: &mut (usize, usize)) -> Self {
+        let start = counted.1 + text[counted.0..range.start].chars().count();
+        let end = start + text[range.clone()].chars().count();
+        *counted = (range.end, end);
+        Self {
+            range,
+            chars: start..end,
+        }
+    }
 }
 
 /// Cuts a sentence of more than `chars` characters (a table, a listing, text without full stops) at white space, or
 /// anywhere where there is none.
-fn pieces(text: &str, sentence: Range<usize>, chars: usize) -> Vec<Piece> {
+fn pieces(text: &str, sentence: Range<usize>, chars: usize) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = sentence.start;
     while start < sentence.end {
         let rest = &text[start..sentence.end];
         let Some((limit, _)) = rest.char_indices().nth(chars) else {
-            found.push(Piece { range: start..sentence.end, chars: rest.chars().count() });
+            found.push(start..sentence.end);
             break;
         };
-        let cut = rest[..limit].rfind(char::is_whitespace).filter(|at| *at >= limit / 2).unwrap_or(limit);
-        found.push(Piece { range: start..start + cut, chars: rest[..cut].chars().count() });
-        start += cut;
-        start += text[start..sentence.end].len() - text[start..sentence.end].trim_start().len();
+        let cut = rest[..limit]
+            .rfind(char::is_whitespace)
+            .filter(|at| *at >= limit / 2)
+            .unwrap_or(limit);
+        found.push(start..start + cut);
+        start += rest.len() - rest[cut..].trim_start().len();
     }
     found
 }
@@ -75,7 +90,7 @@ mod tests {
         let found = windows(&text, 200);
         for window in &found {
             assert!(text[window.clone()].ends_with('.') && text[window.clone()].starts_with("Sentence"));
-            assert!(text[window.clone()].chars().count() <= 210);
+            assert!(text[window.clone()].chars().count() <= 200);
         }
         for pair in found.windows(2) {
             assert!(pair[1].start < pair[0].end && pair[1].start > pair[0].start);
@@ -89,7 +104,10 @@ mod tests {
             let found = windows(&text, 500);
             assert!(found.len() > 3);
             assert!(found.iter().all(|window| text[window.clone()].chars().count() <= 500));
-            assert_eq!((found[0].start, found.last().map(|w| w.end)), (0, Some(text.trim_end().len())));
+            assert_eq!(
+                (found[0].start, found.last().map(|w| w.end)),
+                (0, Some(text.trim_end().len()))
+            );
         }
     }
 }
