@@ -4,12 +4,7 @@
 //! languages are generated from the same files.
 
 /// Version 1 of the contracts.
-#[expect(
-    missing_docs,
-    clippy::allow_attributes_without_reason,
-    clippy::large_enum_variant,
-    reason = "generated code"
-)]
+#[expect(clippy::allow_attributes_without_reason, reason = "generated code")]
 pub mod v1 {
     tonic::include_proto!("emend.v1");
 }

@@ -172,7 +172,11 @@ fn alphabetic(text: &str) -> Language {
     let other = OTHERS.iter().find(|(name, _, _)| *name == info.lang().code()).map(|(_, code, _)| Language::Other(code));
     let latin = info.script() == whatlang::Script::Latin;
     match other {
-        Some(language) if info.is_reliable() || !latin => language,
+        Some(language) if info.is_reliable() || !(latin || info.script() == whatlang::Script::Cyrillic) => language,
+        // A few words of Cyrillic are mostly Russian, unless they have letters that Russian has not.
+        _ if info.script() == whatlang::Script::Cyrillic => {
+            Language::Other(if lower.contains(['і', 'ї', 'є', 'ґ']) { "uk" } else { "ru" })
+        }
         _ => Language::En,
     }
 }

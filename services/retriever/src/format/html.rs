@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use htmd::element_handler::Handlers;
 use htmd::{Element, HtmlToMarkdown, Node};
 
-use super::{Extracted, FormatError};
+use super::{Extracted, FormatError, nesting};
 
 /// Elements whose text is not prose, or belongs to the site and not to the page.
 const SKIPPED: [&str; 14] = [
@@ -16,6 +16,8 @@ const SKIPPED: [&str; 14] = [
 
 /// The converter goes down into the page by recursion.
 const MOST_DEPTH: usize = 512;
+/// What may look deeper than it is before it is parsed: elements that nobody closes.
+const MOST_PARSED_DEPTH: usize = 10_000;
 const STACK_BYTES: usize = 64 << 20;
 
 /// Converts a page on a thread with room for its depth.
@@ -44,6 +46,10 @@ fn convert(html: &str) -> Result<Extracted, FormatError> {
         })
         .scripting_enabled(false)
         .build();
+    // The parser looks through all open elements for every one that it opens.
+    if nesting::deeper_than(html, MOST_PARSED_DEPTH) {
+        return Err(FormatError::TooDeep { limit: MOST_DEPTH });
+    }
     let tree = converter.html_to_tree(html).map_err(|error| FormatError::Html { detail: error.to_string() })?;
     if deeper_than(&tree, MOST_DEPTH) {
         return Err(FormatError::TooDeep { limit: MOST_DEPTH });

@@ -1,6 +1,7 @@
 //! From a document's bytes to its text.
 
 mod html;
+mod nesting;
 mod text;
 
 use emend_proto::v1::{Document, DocumentFormat};

@@ -13,6 +13,10 @@ use tokens::Tokens;
 /// A section is a passage's text, which may have 64 KiB at most.
 const MOST_SECTION_BYTES: usize = 60 << 10;
 
+/// The splitter looks at all that is left for every piece that it cuts off: what it is given must be bounded, or a file
+/// without a space in it would keep it for hours.
+const MOST_WINDOW_BYTES: usize = 32 << 10;
+
 /// How large the pieces are, in the embedder's tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SplitSettings {
@@ -73,10 +77,10 @@ impl SplitSettings {
         let mut pieces = Pieces::default();
         let mut cursor = Cursor::default();
         let blocks = if markdown { self.together(text, &tokens) } else { vec![whole(text)] };
-        for block in blocks {
-            for section in sections.cut(&text[block.range.clone()]) {
-                let at = block.range.start + section.start;
-                let section = &text[at..block.range.start + section.end];
+        for (window, path) in blocks.iter().flat_map(|block| windows(text, &block.range).map(|window| (window, &block.path))) {
+            for section in sections.cut(&text[window.clone()]) {
+                let at = window.start + section.start;
+                let section = &text[at..window.start + section.end];
                 let start = cursor.code_points(text, at);
                 let number = u32::try_from(pieces.sections.len()).unwrap_or(u32::MAX);
                 let mut within = Cursor::default();
@@ -87,7 +91,7 @@ impl SplitSettings {
                     let end = first + u32::try_from(chunk.chars().count()).unwrap_or(u32::MAX);
                     pieces.chunks.push(ChunkPiece { section: number, start: first, end, text: chunk });
                 }
-                pieces.sections.push(SectionPiece { start, text: section, headings: block.path.clone() });
+                pieces.sections.push(SectionPiece { start, text: section, headings: path.clone() });
             }
         }
         Ok(pieces)
@@ -111,6 +115,27 @@ impl SplitSettings {
         }
         sections
     }
+}
+
+/// A range in parts that are not too large for the splitter, cut where a paragraph ends, else a line, else a word.
+fn windows(text: &str, range: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let Range { mut start, end } = range.clone();
+    std::iter::from_fn(move || {
+        if start >= end {
+            return None;
+        }
+        let rest = &text[start..end];
+        let window = &rest[..rest.floor_char_boundary(MOST_WINDOW_BYTES)];
+        let length = if window.len() == rest.len() {
+            rest.len()
+        } else {
+            let after = |mark: &str| window.rfind(mark).map(|at| at + mark.len());
+            after("\n\n").or_else(|| after("\n")).or_else(|| after(" ")).unwrap_or(window.len())
+        };
+        let window = start..start + length;
+        start = window.end;
+        Some(window)
+    })
 }
 
 fn whole(text: &str) -> Block {

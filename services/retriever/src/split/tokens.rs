@@ -15,8 +15,8 @@ const LONGEST_RUN: usize = 12;
 pub(super) struct Tokens<'t> {
     text: &'t str,
     count: &'t (dyn Fn(&str) -> usize + Sync),
-    /// Where each piece begins, and how many tokens are before it; ends with the text's end and total.
-    pieces: Vec<(usize, usize)>,
+    /// Where each piece begins and ends, and how many tokens are before it; the last one is the text's end and total.
+    pieces: Vec<(usize, usize, usize)>,
     /// A part of more bytes is too large whatever its tokens.
     most_bytes: usize,
 }
@@ -28,10 +28,10 @@ impl<'t> Tokens<'t> {
         let mut pieces = Vec::new();
         let mut total = 0;
         for (start, piece) in words(text) {
-            pieces.push((start, total));
+            pieces.push((start, start + piece.len(), total));
             total += *known.entry(piece).or_insert_with(|| count(piece));
         }
-        pieces.push((text.len(), total));
+        pieces.push((text.len(), text.len(), total));
         Self { text, count, pieces, most_bytes }
     }
 
@@ -40,11 +40,11 @@ impl<'t> Tokens<'t> {
         if start >= end {
             return 0;
         }
-        let before = |index: usize| self.pieces.get(index).map_or(0, |(_, tokens)| *tokens);
-        // The piece that `start` is in, and the first that begins at or after `end`.
-        let first = self.pieces.partition_point(|(at, _)| *at <= start).saturating_sub(1);
-        let last = self.pieces.partition_point(|(at, _)| *at < end);
-        before(last.min(self.pieces.len() - 1)) - before(first)
+        let before = |index: usize| self.pieces.get(index).map_or(0, |(_, _, tokens)| *tokens);
+        // The first piece that ends after `start`, and the first that begins at or after `end`.
+        let first = self.pieces.partition_point(|(_, ends, _)| *ends <= start);
+        let last = self.pieces.partition_point(|(begins, _, _)| *begins < end);
+        before(last.min(self.pieces.len() - 1)).saturating_sub(before(first))
     }
 }
 

@@ -1,4 +1,4 @@
-use emend_proto::v1::DeleteDocumentsRequest;
+use emend_proto::v1::{DeleteDocumentsRequest, ListDocumentsRequest};
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 
@@ -109,6 +109,32 @@ async fn a_stream_that_is_open_does_not_keep_the_service_from_stopping() {
     let status = answers.next().await.unwrap().unwrap_err();
     assert_eq!(status.code(), tonic::Code::Unavailable);
     drop(sender);
+    retriever.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn documents_are_listed_in_pages_that_stay_right_while_some_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut retriever = Running::start(folder.path(), &[]).await;
+    retriever.store(["e", "a", "d", "b", "c"].map(|id| document(id, "A lamp burns in the window."))).await;
+    let mut listed = Vec::new();
+    let mut request = ListDocumentsRequest { page_size: Some(2), ..ListDocumentsRequest::default() };
+    loop {
+        let page = retriever.client.list_documents(request.clone()).await.unwrap().into_inner();
+        assert!(page.documents.len() <= 2);
+        listed.extend(page.documents.into_iter().map(|document| document.id));
+        if listed.len() == 2 {
+            let gone = DeleteDocumentsRequest { document_ids: vec!["a".into()], ..DeleteDocumentsRequest::default() };
+            retriever.client.delete_documents(gone).await.unwrap();
+        }
+        if page.next_page_token.is_empty() {
+            break;
+        }
+        request.page_token = page.next_page_token;
+    }
+    assert_eq!(listed, ["a", "b", "c", "d", "e"]);
+    let wrong = ListDocumentsRequest { page_size: Some(0), ..ListDocumentsRequest::default() };
+    assert!(retriever.client.list_documents(wrong).await.unwrap_err().message().contains("page_size"));
     retriever.stop().await;
 }
 

@@ -38,7 +38,8 @@ impl Running {
         let address = format!("http://{}", listener.local_addr().unwrap());
         let shutdown = CancellationToken::new();
         let served = tokio::spawn(serve(options, listener, shutdown.clone()));
-        let client = RetrieverServiceClient::connect(address).await.unwrap().max_decoding_message_size(1 << 30);
+        let channel = Channel::from_shared(address).unwrap().connect().await.unwrap();
+        let client = RetrieverServiceClient::new(channel).max_decoding_message_size(1 << 30);
         Self { client: client.max_encoding_message_size(1 << 30), shutdown, served }
     }
 

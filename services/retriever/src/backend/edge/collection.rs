@@ -233,7 +233,7 @@ impl Collection {
         }
         let mut open = self.write_lock();
         if open.is_none() {
-            *open = Some(Open::open(&self.folder)?);
+            *open = Some(Open::at(&self.folder)?);
         }
         Ok(())
     }
@@ -242,7 +242,7 @@ impl Collection {
     fn reopen(&self) -> Result<(), OpenError> {
         let mut open = self.write_lock();
         *open = None;
-        *open = Some(Open::open(&self.folder)?);
+        *open = Some(Open::at(&self.folder)?);
         Ok(())
     }
 

@@ -35,7 +35,7 @@ pub(super) struct Open {
 
 impl Open {
     /// Opens a collection's folder, or makes it.
-    pub(super) fn open(folder: &Path) -> Result<Self, OpenError> {
+    pub(super) fn at(folder: &Path) -> Result<Self, OpenError> {
         let fresh = !folder.exists();
         fs::create_dir_all(folder)?;
         let catalog = Catalog::open(&folder.join(CATALOG))?;
