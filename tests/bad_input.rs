@@ -17,7 +17,11 @@ async fn questions_outside_the_limits_name_every_bad_field() {
     assert_eq!(fields.len(), 3, "{fields:?}");
     assert!(fields.iter().any(|field| field.contains("question")), "{fields:?}");
     assert!(fields.iter().any(|field| field.contains("top_k")), "{fields:?}");
-    assert!(status.message().contains("max_retries"), "the nearest known option is named: {}", status.message());
+    assert!(
+        status.message().contains("max_retries"),
+        "the nearest known option is named: {}",
+        status.message()
+    );
 
     let long = question(&"x".repeat(9 * 1024), "self-rag", "known");
     assert_eq!(violated(&fixture.ask(long).await.unwrap_err()).len(), 1);
@@ -25,7 +29,11 @@ async fn questions_outside_the_limits_name_every_bad_field() {
     let mut many = question("What?", "self-rag", "known");
     many.options.insert("top_k".to_owned(), 1000.0);
     let status = fixture.ask(many).await.unwrap_err();
-    assert!(violated(&status)[0].contains("top_k") && status.message().contains("100"), "{}", status.message());
+    assert!(
+        violated(&status)[0].contains("top_k") && status.message().contains("100"),
+        "{}",
+        status.message()
+    );
     fixture.cluster.stop().await;
 }
 
@@ -68,7 +76,12 @@ async fn a_bad_document_is_refused_alone() {
     let blank = document("mixed", "blank.txt", " \n\t ");
     let good = document("mixed", "good.txt", "The ferry leaves at seven.");
     let requests = vec![pdf, latin, blank, good];
-    let mut stream = fixture.retriever().ingest(futures::stream::iter(requests)).await.unwrap().into_inner();
+    let mut stream = fixture
+        .retriever()
+        .ingest(futures::stream::iter(requests))
+        .await
+        .unwrap()
+        .into_inner();
     let mut answers = Vec::new();
     while let Some(answer) = stream.message().await.unwrap() {
         answers.push(answer);
@@ -86,7 +99,10 @@ async fn a_bad_document_is_refused_alone() {
     );
     assert!(answers[2].error.contains("UTF-8"), "{}", answers[2].error);
     assert!(answers[3].error.to_lowercase().contains("pdf"), "{}", answers[3].error);
-    let result = fixture.ask(question("When does the ferry leave?", "plain-rag", "mixed")).await.unwrap();
+    let result = fixture
+        .ask(question("When does the ferry leave?", "plain-rag", "mixed"))
+        .await
+        .unwrap();
     assert!(result.answer.contains("seven"), "{}", result.answer);
     fixture.cluster.stop().await;
 }

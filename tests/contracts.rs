@@ -18,7 +18,10 @@ fn everything_in_the_contracts_has_a_comment() {
         for (index, service) in file.service.iter().enumerate() {
             expected.push((vec![6, index as i32], service.name().to_owned()));
             for (rpc, method) in service.method.iter().enumerate() {
-                expected.push((vec![6, index as i32, 2, rpc as i32], format!("{}/{}", service.name(), method.name())));
+                expected.push((
+                    vec![6, index as i32, 2, rpc as i32],
+                    format!("{}/{}", service.name(), method.name()),
+                ));
             }
         }
         assert!(!expected.is_empty(), "{} declares nothing", file.name());
@@ -29,7 +32,12 @@ fn everything_in_the_contracts_has_a_comment() {
             .filter(|location| !location.leading_comments().trim().is_empty())
             .map(|location| location.path.clone())
             .collect();
-        bare.extend(expected.into_iter().filter(|(path, _)| !commented.contains(path)).map(|(_, name)| name));
+        bare.extend(
+            expected
+                .into_iter()
+                .filter(|(path, _)| !commented.contains(path))
+                .map(|(_, name)| name),
+        );
     }
     assert!(bare.is_empty(), "without a comment: {bare:?}");
 }
@@ -53,6 +61,10 @@ fn message_paths(message: &DescriptorProto, path: Vec<i32>, expected: &mut Vec<(
 
 /// The `_UNSPECIFIED` value says what it is by its name.
 fn enum_paths(declared: &EnumDescriptorProto, path: Vec<i32>, expected: &mut Vec<(Vec<i32>, String)>) {
-    assert!(declared.value[0].name().ends_with("_UNSPECIFIED"), "{}", declared.name());
+    assert!(
+        declared.value[0].name().ends_with("_UNSPECIFIED"),
+        "{}",
+        declared.name()
+    );
     expected.push((path, declared.name().to_owned()));
 }

@@ -11,8 +11,13 @@ const BAKERY: &str = "The village bakery sells rye bread on Tuesdays. Its oven i
 #[tokio::test(flavor = "multi_thread")]
 async fn a_question_is_answered_with_the_passage_that_says_so() {
     let fixture = Fixture::start().await;
-    let stored = fixture.ingest("village", &[("lighthouse", LIGHTHOUSE), ("bakery", BAKERY)]).await;
-    assert!(stored.iter().all(|answer| answer.status() == IngestStatus::Ingested), "{stored:?}");
+    let stored = fixture
+        .ingest("village", &[("lighthouse", LIGHTHOUSE), ("bakery", BAKERY)])
+        .await;
+    assert!(
+        stored.iter().all(|answer| answer.status() == IngestStatus::Ingested),
+        "{stored:?}"
+    );
 
     for graph in ["plain-rag", "self-rag", "self-corrective-rag", "corrective-rag-binary"] {
         let asked = question("Who built the Torvik lighthouse in 1873?", graph, "village");
@@ -20,12 +25,23 @@ async fn a_question_is_answered_with_the_passage_that_says_so() {
         assert!(result.answer.contains("Ansgar Lund"), "{graph}: {result:?}");
         let sentence = &result.sentences[0];
         let citation = sentence.citations.first().expect("a citation");
-        let cited = result.documents[citation.number as usize - 1].passage.as_ref().expect("a passage");
+        let cited = result.documents[citation.number as usize - 1]
+            .passage
+            .as_ref()
+            .expect("a passage");
         assert_eq!(cited.document_id, "lighthouse", "{graph}");
         let span = citation.span.as_ref().expect("the quoted characters");
-        let quoted: String =
-            cited.text.chars().skip(span.start as usize).take((span.end - span.start) as usize).collect();
-        assert_eq!(quoted.trim(), sentence.text.trim(), "{graph}: an extractive answer quotes");
+        let quoted: String = cited
+            .text
+            .chars()
+            .skip(span.start as usize)
+            .take((span.end - span.start) as usize)
+            .collect();
+        assert_eq!(
+            quoted.trim(),
+            sentence.text.trim(),
+            "{graph}: an extractive answer quotes"
+        );
 
         // The events tell the same story as the result.
         let finished: Vec<_> = events
@@ -36,7 +52,11 @@ async fn a_question_is_answered_with_the_passage_that_says_so() {
             })
             .map(|step| (step.number, step.node, step.outcome))
             .collect();
-        let steps: Vec<_> = result.steps.iter().map(|s| (s.number, s.node.clone(), s.outcome.clone())).collect();
+        let steps: Vec<_> = result
+            .steps
+            .iter()
+            .map(|s| (s.number, s.node.clone(), s.outcome.clone()))
+            .collect();
         assert_eq!(finished, steps, "{graph}");
         let written: String = events
             .iter()
@@ -73,10 +93,16 @@ async fn what_the_documents_do_not_know_comes_from_the_web_and_is_marked() {
     for graph in ["self-corrective-rag", "corrective-rag-binary"] {
         let asked = question("Who built the Torvik lighthouse in 1873?", graph, "village");
         let result = fixture.ask(asked).await.expect(graph);
-        assert!(result.steps.iter().any(|step| step.action == "web_search"), "{graph}: {result:?}");
+        assert!(
+            result.steps.iter().any(|step| step.action == "web_search"),
+            "{graph}: {result:?}"
+        );
         assert!(result.answer.contains("Ansgar Lund"), "{graph}: {result:?}");
         let citation = result.sentences[0].citations.first().expect("a citation");
-        let cited = result.documents[citation.number as usize - 1].passage.as_ref().expect("a passage");
+        let cited = result.documents[citation.number as usize - 1]
+            .passage
+            .as_ref()
+            .expect("a passage");
         assert_eq!(cited.origin(), emend_proto::v1::Origin::Web, "{graph}");
     }
     fixture.cluster.stop().await;
@@ -89,9 +115,17 @@ async fn an_unchanged_document_is_not_stored_again_and_a_changed_one_replaces_th
     assert_eq!(first[0].status(), IngestStatus::Ingested);
     let again = fixture.ingest("village", &[("bakery", BAKERY)]).await;
     assert_eq!(again[0].status(), IngestStatus::Unchanged);
-    let changed = fixture.ingest("village", &[("bakery", "The bakery closed; a Torvik smithy took its house.")]).await;
+    let changed = fixture
+        .ingest(
+            "village",
+            &[("bakery", "The bakery closed; a Torvik smithy took its house.")],
+        )
+        .await;
     assert_eq!(changed[0].status(), IngestStatus::Ingested);
-    let result = fixture.ask(question("What does the bakery sell?", "plain-rag", "village")).await.unwrap();
+    let result = fixture
+        .ask(question("What does the bakery sell?", "plain-rag", "village"))
+        .await
+        .unwrap();
     assert!(!result.answer.contains("rye bread"), "{}", result.answer);
     fixture.cluster.stop().await;
 }
@@ -99,9 +133,18 @@ async fn an_unchanged_document_is_not_stored_again_and_a_changed_one_replaces_th
 #[tokio::test(flavor = "multi_thread")]
 async fn the_graphs_are_listed_with_their_worst_case() {
     let fixture = Fixture::start().await;
-    let graphs = fixture.orchestrator().list_graphs(ListGraphsRequest {}).await.unwrap().into_inner().graphs;
+    let graphs = fixture
+        .orchestrator()
+        .list_graphs(ListGraphsRequest {})
+        .await
+        .unwrap()
+        .into_inner()
+        .graphs;
     let names: Vec<_> = graphs.iter().map(|graph| graph.name.as_str()).collect();
-    assert_eq!(names, ["corrective-rag-binary", "plain-rag", "self-corrective-rag", "self-rag"]);
+    assert_eq!(
+        names,
+        ["corrective-rag-binary", "plain-rag", "self-corrective-rag", "self-rag"]
+    );
     let self_rag = graphs.iter().find(|graph| graph.name == "self-rag").unwrap();
     let worst = self_rag.worst_case.as_ref().unwrap();
     assert_eq!((worst.steps, worst.model_calls), (28, 46));

@@ -24,7 +24,10 @@ async fn without_a_grader_the_best_answer_is_given_and_marked() {
             let result = fixture.ask(question(ASKED, graph, "village")).await.expect(graph);
             assert_eq!(result.status(), WalkStatus::Unverified, "{graph}: {result:?}");
             assert!(result.answer.contains("Ansgar Lund"), "{graph}: {result:?}");
-            assert!(result.steps.iter().any(|step| step.error.contains("scripted failure")), "{graph}: {result:?}");
+            assert!(
+                result.steps.iter().any(|step| step.error.contains("scripted failure")),
+                "{graph}: {result:?}"
+            );
         }
         assert!(grader.calls() > 0);
         fixture.cluster.stop().await;
@@ -41,9 +44,16 @@ async fn a_grader_that_hangs_is_left_before_the_deadline() {
         question: Some(question(ASKED, "self-corrective-rag", "village")),
     };
     let request = emend_chassis::request(asked, Deadline::after(Duration::from_secs(4)));
-    let result = fixture.orchestrator().ask(request).await.expect("a result, not a timeout");
+    let result = fixture
+        .orchestrator()
+        .ask(request)
+        .await
+        .expect("a result, not a timeout");
     let result = result.into_inner().result.unwrap();
-    assert!(matches!(result.status(), WalkStatus::Unverified | WalkStatus::Abstained), "{result:?}");
+    assert!(
+        matches!(result.status(), WalkStatus::Unverified | WalkStatus::Abstained),
+        "{result:?}"
+    );
     assert!(!result.reason.is_empty(), "{result:?}");
     assert!(grader.calls() > 0);
     fixture.cluster.stop().await;
@@ -94,7 +104,10 @@ async fn a_grader_killed_in_the_middle_of_a_walk_does_not_end_it() {
     let result = result.expect("a result");
     assert!(result.answer.contains("Ansgar Lund"), "{result:?}");
     // The walk may have been past its grading when the kill arrived.
-    assert!(matches!(result.status(), WalkStatus::Answered | WalkStatus::Unverified), "{result:?}");
+    assert!(
+        matches!(result.status(), WalkStatus::Answered | WalkStatus::Unverified),
+        "{result:?}"
+    );
     let failed = result.steps.iter().any(|step| !step.error.is_empty());
     assert_eq!(failed, result.status() == WalkStatus::Unverified, "{result:?}");
     fixture.cluster.stop().await;

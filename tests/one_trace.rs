@@ -23,7 +23,11 @@ async fn the_span_tree_of_a_walk_is_the_path_it_took() {
     telemetry.shutdown().await;
 
     let spans = collector.spans();
-    assert_eq!(spans.traces_with(|name| name == "client"), [result.trace_id.clone()], "the client's trace");
+    assert_eq!(
+        spans.traces_with(|name| name == "client"),
+        [result.trace_id.clone()],
+        "the client's trace"
+    );
     let trace = spans.of_trace(&result.trace_id);
     let names: Vec<_> = trace.iter().map(|span| span.name.as_str()).collect();
 
@@ -37,15 +41,31 @@ async fn the_span_tree_of_a_walk_is_the_path_it_took() {
     }
 
     // The steps of the walk are spans below the walk's, in order, each with its outcome.
-    let steps: Vec<_> = trace.iter().filter(|span| otlp::attribute(span, "emend.step.number").is_some()).collect();
+    let steps: Vec<_> = trace
+        .iter()
+        .filter(|span| otlp::attribute(span, "emend.step.number").is_some())
+        .collect();
     let path: Vec<_> = steps
         .iter()
-        .map(|span| (otlp::attribute(span, "emend.node").unwrap(), otlp::attribute(span, "emend.outcome").unwrap()))
+        .map(|span| {
+            (
+                otlp::attribute(span, "emend.node").unwrap(),
+                otlp::attribute(span, "emend.outcome").unwrap(),
+            )
+        })
         .collect();
-    let taken: Vec<_> = result.steps.iter().map(|step| (step.node.clone(), step.outcome.clone())).collect();
+    let taken: Vec<_> = result
+        .steps
+        .iter()
+        .map(|step| (step.node.clone(), step.outcome.clone()))
+        .collect();
     assert_eq!(path, taken);
     let walk = spans.parent(steps[0]).unwrap();
-    assert!(steps.iter().all(|step| spans.parent(step).unwrap().span_id == walk.span_id));
+    assert!(
+        steps
+            .iter()
+            .all(|step| spans.parent(step).unwrap().span_id == walk.span_id)
+    );
 
     // Every call of a service lies below the step that made it, and the service's own span below the call's.
     for (rpc, node) in [
@@ -59,12 +79,20 @@ async fn the_span_tree_of_a_walk_is_the_path_it_took() {
         assert_eq!(of_rpc.len(), 2, "{rpc}: a client's span and a server's: {names:?}");
         let (client, server) = (of_rpc[0], of_rpc[1]);
         assert_eq!(server.parent_span_id, client.span_id, "{rpc}");
-        let step = spans.ancestor(client, |name| name == node).unwrap_or_else(|| panic!("{rpc} is below {node}"));
+        let step = spans
+            .ancestor(client, |name| name == node)
+            .unwrap_or_else(|| panic!("{rpc} is below {node}"));
         assert_eq!(otlp::attribute(step, "emend.node").as_deref(), Some(node));
         assert_eq!(otlp::attribute(server, "rpc.method").as_deref(), Some(rpc));
     }
-    assert!(names.iter().any(|name| name.starts_with("retrieval ")), "the store's span: {names:?}");
-    assert!(names.iter().any(|name| name.starts_with("embeddings ")), "the model's span: {names:?}");
+    assert!(
+        names.iter().any(|name| name.starts_with("retrieval ")),
+        "the store's span: {names:?}"
+    );
+    assert!(
+        names.iter().any(|name| name.starts_with("embeddings ")),
+        "the model's span: {names:?}"
+    );
 
     // Neither the question nor the documents are in the spans.
     for span in &trace {

@@ -81,14 +81,24 @@ impl Fixture {
 
     /// The whole result of a walk.
     pub async fn ask(&self, question: Question) -> Result<WalkResult, Status> {
-        let request = emend_chassis::request(AskRequest { question: Some(question) }, Deadline::after(PATIENCE));
+        let request = emend_chassis::request(
+            AskRequest {
+                question: Some(question),
+            },
+            Deadline::after(PATIENCE),
+        );
         let answer = self.orchestrator().ask(request).await?;
         Ok(answer.into_inner().result.expect("a result"))
     }
 
     /// The events of a walk, and its result.
     pub async fn ask_stream(&self, question: Question) -> Result<(Vec<WalkEvent>, WalkResult), Status> {
-        let request = emend_chassis::request(AskStreamRequest { question: Some(question) }, Deadline::after(PATIENCE));
+        let request = emend_chassis::request(
+            AskStreamRequest {
+                question: Some(question),
+            },
+            Deadline::after(PATIENCE),
+        );
         let mut stream = self.orchestrator().ask_stream(request).await?.into_inner();
         let mut events = Vec::new();
         while let Some(event) = stream.message().await? {
@@ -139,7 +149,11 @@ pub fn violated(status: &Status) -> Vec<String> {
     assert_eq!(status.code(), tonic::Code::InvalidArgument, "{status:?}");
     let details = status.get_error_details();
     let bad = details.bad_request().expect("a BadRequest");
-    let mut fields: Vec<_> = bad.field_violations.iter().map(|violation| violation.field.clone()).collect();
+    let mut fields: Vec<_> = bad
+        .field_violations
+        .iter()
+        .map(|violation| violation.field.clone())
+        .collect();
     fields.sort();
     fields
 }

@@ -30,8 +30,7 @@ impl Collector {
         let collector = Self::default();
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
-        let server =
-            tonic::transport::Server::builder().add_service(TraceServiceServer::new(collector.clone()));
+        let server = tonic::transport::Server::builder().add_service(TraceServiceServer::new(collector.clone()));
         tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
         (collector, address)
     }
@@ -52,7 +51,9 @@ impl TraceService for Collector {
         request: Request<ExportTraceServiceRequest>,
     ) -> Result<Response<ExportTraceServiceResponse>, Status> {
         let spans = request.into_inner().resource_spans.into_iter();
-        let spans = spans.flat_map(|resource| resource.scope_spans).flat_map(|scope| scope.spans);
+        let spans = spans
+            .flat_map(|resource| resource.scope_spans)
+            .flat_map(|scope| scope.spans);
         self.spans.lock().expect("no panic while held").extend(spans);
         Ok(Response::new(ExportTraceServiceResponse::default()))
     }
@@ -66,7 +67,12 @@ pub struct Spans {
 impl Spans {
     /// The ids of the traces that have a span whose name satisfies `name`.
     pub fn traces_with(&self, name: impl Fn(&str) -> bool) -> Vec<String> {
-        let mut traces: Vec<_> = self.by_id.values().filter(|s| name(&s.name)).map(|s| hex(&s.trace_id)).collect();
+        let mut traces: Vec<_> = self
+            .by_id
+            .values()
+            .filter(|s| name(&s.name))
+            .map(|s| hex(&s.trace_id))
+            .collect();
         traces.sort();
         traces.dedup();
         traces

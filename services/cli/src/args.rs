@@ -132,7 +132,13 @@ pub struct AskOptions {
     #[arg(short, long, env = "EMEND_COLLECTION", value_name = "NAME")]
     pub collection: Option<String>,
     /// Graph to walk; `emend graph list` shows them
-    #[arg(short, long, env = "EMEND_GRAPH", value_name = "NAME", default_value = "self-corrective-rag")]
+    #[arg(
+        short,
+        long,
+        env = "EMEND_GRAPH",
+        value_name = "NAME",
+        default_value = "self-corrective-rag"
+    )]
     pub graph: String,
     /// Passages to retrieve, 1–100 [default: the graph's]
     #[arg(short = 'k', long, value_name = "N")]
@@ -165,7 +171,11 @@ impl AskOptions {
         if let Some(question) = &self.question {
             return Ok((question.clone(), docs));
         }
-        match docs.pop().map(PathBuf::into_os_string).map(std::ffi::OsString::into_string) {
+        match docs
+            .pop()
+            .map(PathBuf::into_os_string)
+            .map(std::ffi::OsString::into_string)
+        {
             Some(Ok(last)) if !docs.is_empty() && !std::path::Path::new(&last).exists() => Ok((last, docs)),
             _ => Err("there is no question: give it as the last word, for instance \
                       emend ask --docs ./handbook \"Who approves leave?\""
@@ -190,7 +200,13 @@ pub struct UpOptions {
     #[arg(long, env = "EMEND_HOST", value_name = "IP", default_value = "127.0.0.1")]
     pub host: std::net::IpAddr,
     /// Port of the orchestrator; the other five take the ones after it. 0 takes free ports
-    #[arg(short = 'p', long, env = "EMEND_BASE_PORT", value_name = "PORT", default_value_t = 50050)]
+    #[arg(
+        short = 'p',
+        long,
+        env = "EMEND_BASE_PORT",
+        value_name = "PORT",
+        default_value_t = 50050
+    )]
     pub base_port: u16,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields document themselves in --help")]
@@ -204,7 +220,13 @@ pub struct IngestOptions {
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Collection to write to; its first document creates it
-    #[arg(short, long, env = "EMEND_COLLECTION", value_name = "NAME", default_value = "default")]
+    #[arg(
+        short,
+        long,
+        env = "EMEND_COLLECTION",
+        value_name = "NAME",
+        default_value = "default"
+    )]
     pub collection: String,
     /// A running retriever, for instance http://127.0.0.1:50051
     #[arg(long, env = "EMEND_RETRIEVER_URL", value_name = "URL")]
@@ -296,7 +318,12 @@ pub struct EvalQaOptions {
     #[arg(long = "set", value_name = "NAME")]
     pub sets: Vec<String>,
     /// Graphs to compare
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "plain-rag,self-corrective-rag")]
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        default_value = "plain-rag,self-corrective-rag"
+    )]
     pub graphs: Vec<String>,
     /// Only the first questions of each set
     #[arg(long, value_name = "N")]
@@ -346,7 +373,10 @@ mod tests {
         let Command::Ask(options) = arguments.command else {
             panic!("not ask")
         };
-        assert_eq!((options.json, options.question.as_deref()), (Some(Json::Result), Some("why?")));
+        assert_eq!(
+            (options.json, options.question.as_deref()),
+            (Some(Json::Result), Some("why?"))
+        );
     }
 
     fn asked(line: &[&str]) -> Result<(String, Vec<PathBuf>), String> {
@@ -363,7 +393,10 @@ mod tests {
         assert_eq!(asked(&["--docs", "a.md", "b.md", "why?"]), expected);
         assert_eq!(asked(&["--docs", "a.md", "b.md", "--", "why?"]), expected);
         assert_eq!(asked(&["why?", "--docs", "a.md", "b.md"]), expected);
-        assert_eq!(asked(&["--docs", "a.md", "b.md", "--graph", "self-rag", "why?"]), expected);
+        assert_eq!(
+            asked(&["--docs", "a.md", "b.md", "--graph", "self-rag", "why?"]),
+            expected
+        );
         assert_eq!(asked(&["--docs", "a.md", "--docs", "b.md", "--", "why?"]), expected);
     }
 

@@ -84,12 +84,7 @@ async fn ask_locally(options: &AskOptions, question: String, docs: &[PathBuf]) -
     answered
 }
 
-async fn ask(
-    channel: TracedChannel,
-    options: &AskOptions,
-    question: String,
-    collection: String,
-) -> Result<ExitCode> {
+async fn ask(channel: TracedChannel, options: &AskOptions, question: String, collection: String) -> Result<ExitCode> {
     let mut graph_options: HashMap<String, f64> = options.options.iter().cloned().collect();
     if let Some(top_k) = options.top_k {
         graph_options.insert("top_k".to_owned(), top_k.into());
@@ -107,7 +102,10 @@ async fn ask(
         }),
     };
     let request = emend_chassis::request(request, Deadline::after(options.timeout));
-    let mut events = OrchestratorServiceClient::new(channel).ask_stream(request).await?.into_inner();
+    let mut events = OrchestratorServiceClient::new(channel)
+        .ask_stream(request)
+        .await?
+        .into_inner();
     let mut steps = render::Steps::new();
     let mut result = None;
     while let Some(event) = events.message().await? {
@@ -170,7 +168,9 @@ fn collection_of(paths: &[PathBuf], embedder: &str) -> Result<String> {
 
 /// A readable piece of a path's name that a collection's name may hold.
 fn slug(path: Option<&Path>) -> String {
-    let name = path.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    let name = path
+        .and_then(Path::file_name)
+        .map(|name| name.to_string_lossy().into_owned());
     let slug: String = name
         .unwrap_or_default()
         .chars()
@@ -192,7 +192,10 @@ mod tests {
         std::fs::create_dir(&b).unwrap();
         let roundabout = b.join("../a");
         let one = collection_of(&[a.clone(), b.clone()], "e5-small").unwrap();
-        assert_eq!(one, collection_of(&[b.clone(), roundabout, a.clone()], "e5-small").unwrap());
+        assert_eq!(
+            one,
+            collection_of(&[b.clone(), roundabout, a.clone()], "e5-small").unwrap()
+        );
         assert_ne!(one, collection_of(&[a.clone()], "e5-small").unwrap());
         assert_ne!(one, collection_of(&[a, b], "minilm").unwrap());
     }

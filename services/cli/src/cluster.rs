@@ -39,8 +39,14 @@ pub enum Component {
 
 impl Component {
     /// All six, in the order of their default ports.
-    pub const ALL: [Self; 6] =
-        [Self::Orchestrator, Self::Retriever, Self::Grader, Self::Generator, Self::Rewriter, Self::WebSearch];
+    pub const ALL: [Self; 6] = [
+        Self::Orchestrator,
+        Self::Retriever,
+        Self::Grader,
+        Self::Generator,
+        Self::Rewriter,
+        Self::WebSearch,
+    ];
 
     /// As users know it.
     #[must_use]
@@ -103,7 +109,10 @@ impl Plan {
         if self.base_port == 0 {
             return Ok(0);
         }
-        let offset = Component::ALL.iter().position(|known| *known == component).unwrap_or_default();
+        let offset = Component::ALL
+            .iter()
+            .position(|known| *known == component)
+            .unwrap_or_default();
         u16::try_from(usize::from(self.base_port) + offset)
             .map_err(|_| anyhow!("the base port {} leaves no room for six ports", self.base_port))
     }
@@ -213,7 +222,10 @@ impl Cluster {
             Component::Orchestrator => {
                 let mut options = defaults::<emend_orchestrator::Options>();
                 let url = |component: Component| {
-                    self.urls.get(&component).cloned().with_context(|| format!("the {} has no URL", component.name()))
+                    self.urls
+                        .get(&component)
+                        .cloned()
+                        .with_context(|| format!("the {} has no URL", component.name()))
                 };
                 options.services.retriever_url = url(Component::Retriever)?;
                 options.services.grader_url = url(Component::Grader)?;

@@ -176,7 +176,9 @@ fn skipped(source: String, reason: impl Into<String>) -> Skipped {
 
 fn read_one(path: &Path, format: DocumentFormat) -> Result<Document, Skipped> {
     let name = path.display().to_string();
-    let size = fs::metadata(path).map_err(|error| skipped(name.clone(), error.to_string()))?.len();
+    let size = fs::metadata(path)
+        .map_err(|error| skipped(name.clone(), error.to_string()))?
+        .len();
     if size == 0 {
         return Err(skipped(name, "is empty"));
     }
@@ -191,7 +193,9 @@ fn read_one(path: &Path, format: DocumentFormat) -> Result<Document, Skipped> {
     Ok(Document {
         id: name.clone(),
         // Markdown and HTML have titles of their own, which the retriever reads.
-        title: title.filter(|_| format == DocumentFormat::PlainText).unwrap_or_default(),
+        title: title
+            .filter(|_| format == DocumentFormat::PlainText)
+            .unwrap_or_default(),
         format: format.into(),
         content,
         source: name,
@@ -277,7 +281,12 @@ mod tests {
 
     #[test]
     fn a_folder_gives_known_formats_and_reports_the_rest() {
-        let folder = folder(&[("a.md", b"# A"), ("sub/b.txt", b"b"), ("c.png", b"\x89PNG"), (".hidden.md", b"h")]);
+        let folder = folder(&[
+            ("a.md", b"# A"),
+            ("sub/b.txt", b"b"),
+            ("c.png", b"\x89PNG"),
+            (".hidden.md", b"h"),
+        ]);
         let found = find(&[folder.path().to_owned()]).unwrap();
         assert_eq!(names(&found), ["a.md", "b.txt"]);
         assert_eq!(found.skipped.len(), 1);

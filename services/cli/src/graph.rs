@@ -40,7 +40,11 @@ pub fn run(command: GraphCommand) -> Result<ExitCode> {
             let name = file.display().to_string();
             let yaml = fs::read_to_string(&file).with_context(|| format!("cannot read {name}"))?;
             let graph = Graph::parse(&name, &yaml)?;
-            anstream::println!("{name}: graph `{}` can be walked; worst case {}", graph.name(), worst_case(&graph)?);
+            anstream::println!(
+                "{name}: graph `{}` can be walked; worst case {}",
+                graph.name(),
+                worst_case(&graph)?
+            );
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -55,7 +59,12 @@ fn worst_case(graph: &Graph) -> Result<String> {
 }
 
 fn summary(graph: &Graph) -> Result<String> {
-    let mut text = format!("{}\n    {}\n\n{}\n\noptions:\n", graph.name(), graph.description(), worst_case(graph)?);
+    let mut text = format!(
+        "{}\n    {}\n\n{}\n\noptions:\n",
+        graph.name(),
+        graph.description(),
+        worst_case(graph)?
+    );
     for option in graph.options() {
         let _ = writeln!(
             text,
@@ -69,8 +78,15 @@ fn summary(graph: &Graph) -> Result<String> {
         let _ = writeln!(text, "  {}: {}{start}", node.name(), node.action().name());
         for (outcome, route) in node.routes() {
             for (condition, target) in route.edges() {
-                let condition = condition.map(|condition| format!("  while {condition}")).unwrap_or_default();
-                let _ = writeln!(text, "    {:<18} → {}{condition}", outcome.name(), graph.target_name(target));
+                let condition = condition
+                    .map(|condition| format!("  while {condition}"))
+                    .unwrap_or_default();
+                let _ = writeln!(
+                    text,
+                    "    {:<18} → {}{condition}",
+                    outcome.name(),
+                    graph.target_name(target)
+                );
             }
         }
     }

@@ -74,7 +74,11 @@ pub async fn run(options: IngestOptions) -> Result<ExitCode> {
     } else {
         report(&outcome);
     }
-    Ok(if outcome.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(if outcome.failed.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(1)
+    })
 }
 
 /// The documents under `paths`.
@@ -146,12 +150,7 @@ pub async fn ingest(channel: TracedChannel, collection: &str, found: documents::
     Ok(outcome)
 }
 
-fn read(
-    sources: &[Source],
-    collection: &str,
-    sender: &mpsc::Sender<IngestRequest>,
-    unreadable: &Mutex<Vec<Skipped>>,
-) {
+fn read(sources: &[Source], collection: &str, sender: &mpsc::Sender<IngestRequest>, unreadable: &Mutex<Vec<Skipped>>) {
     for document in sources.iter().flat_map(Source::read) {
         match document {
             Ok(document) => {
@@ -190,7 +189,12 @@ async fn remove_others(
             Err(status) if status.code() == Code::NotFound => return Ok(0),
             Err(status) => return Err(status.into()),
         };
-        gone.extend(page.documents.into_iter().map(|document| document.id).filter(|id| !seen.contains(id)));
+        gone.extend(
+            page.documents
+                .into_iter()
+                .map(|document| document.id)
+                .filter(|id| !seen.contains(id)),
+        );
         page_token = page.next_page_token;
         if page_token.is_empty() {
             break;

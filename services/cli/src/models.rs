@@ -21,7 +21,11 @@ pub async fn run(command: ModelsCommand) -> Result<ExitCode> {
             let options = FetchOptions::new(model_dir)?;
             for model in MODELS {
                 let place = match fetch::cached(model, &options, &Progress::none()).await {
-                    Some(files) => files.paths().next().map(|path| path.display().to_string()).unwrap_or_default(),
+                    Some(files) => files
+                        .paths()
+                        .next()
+                        .map(|path| path.display().to_string())
+                        .unwrap_or_default(),
                     None => "not on this machine".to_owned(),
                 };
                 anstream::println!("{:<28} {:<12} {place}", model.name, model.licence);

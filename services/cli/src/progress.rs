@@ -30,7 +30,9 @@ pub fn documents(total: u64) -> ProgressBar {
 #[must_use]
 pub fn questions(what: &str, total: u64) -> ProgressBar {
     ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr())
-        .with_style(style("{msg} {bar:30.cyan} {human_pos}/{human_len} questions, {per_sec}, {eta} left"))
+        .with_style(style(
+            "{msg} {bar:30.cyan} {human_pos}/{human_len} questions, {per_sec}, {eta} left",
+        ))
         .with_message(what.to_owned())
 }
 

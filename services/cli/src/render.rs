@@ -1,11 +1,6 @@
 //! A walk for a person: steps as they happen on standard error, the answer on standard output.
 
-use std::{
-    collections::BTreeMap,
-    fmt::Write as _,
-    path::Path,
-    time::Duration,
-};
+use std::{collections::BTreeMap, fmt::Write as _, path::Path, time::Duration};
 
 use anstyle::{AnsiColor, Style};
 use emend_proto::v1::{
@@ -67,8 +62,15 @@ impl Default for Steps {
 }
 
 fn step_line(step: &Step) -> String {
-    let (mark, style) = if step.error.is_empty() { ("•", GOOD) } else { ("!", DOUBTFUL) };
-    let took = step.duration.and_then(|d| Duration::try_from(d).ok()).unwrap_or_default();
+    let (mark, style) = if step.error.is_empty() {
+        ("•", GOOD)
+    } else {
+        ("!", DOUBTFUL)
+    };
+    let took = step
+        .duration
+        .and_then(|d| Duration::try_from(d).ok())
+        .unwrap_or_default();
     let mut line = format!(
         "{style}{mark}{style:#} {BOLD}{:<18}{BOLD:#} {:<16} {DIM}{:>8}{DIM:#}  {}",
         step.node,
@@ -152,7 +154,12 @@ fn source_line(document: Option<&GradedPassage>, citation: &Citation) -> String 
     }
     if let Some(span) = &citation.span {
         let start = span.start + passage.span.as_ref().map_or(0, |whole| whole.start);
-        let _ = write!(line, " {DIM}(characters {}–{}){DIM:#}", start, start + (span.end - span.start));
+        let _ = write!(
+            line,
+            " {DIM}(characters {}–{}){DIM:#}",
+            start,
+            start + (span.end - span.start)
+        );
     }
     if let Some(score) = document.and_then(|document| document.score) {
         let _ = write!(line, " {DIM}relevance {score:.2}{DIM:#}");
@@ -164,7 +171,12 @@ fn source_line(document: Option<&GradedPassage>, citation: &Citation) -> String 
 fn relative(source: &str) -> String {
     std::env::current_dir()
         .ok()
-        .and_then(|folder| Path::new(source).strip_prefix(folder).ok().map(|path| path.display().to_string()))
+        .and_then(|folder| {
+            Path::new(source)
+                .strip_prefix(folder)
+                .ok()
+                .map(|path| path.display().to_string())
+        })
         .filter(|path| !path.is_empty())
         .unwrap_or_else(|| source.to_owned())
 }
@@ -177,7 +189,10 @@ fn verdict(result: &WalkResult) -> String {
         WalkStatus::Abstained => ("abstained", DOUBTFUL),
         WalkStatus::Unspecified => ("unknown", BAD),
     };
-    let took = result.duration.and_then(|d| Duration::try_from(d).ok()).unwrap_or_default();
+    let took = result
+        .duration
+        .and_then(|d| Duration::try_from(d).ok())
+        .unwrap_or_default();
     let steps = result.steps.len();
     let mut line = format!(
         "{style}{word}{style:#} {DIM}by {} in {steps} {} and {}",
@@ -224,7 +239,11 @@ fn explain(error: &anyhow::Error) -> String {
         status.message().to_owned()
     };
     let details = status.get_error_details();
-    for violation in details.bad_request().map(|bad| bad.field_violations.as_slice()).unwrap_or_default() {
+    for violation in details
+        .bad_request()
+        .map(|bad| bad.field_violations.as_slice())
+        .unwrap_or_default()
+    {
         let line = format!("{}: {}", violation.field, violation.description);
         if !text.contains(&violation.description) {
             let _ = write!(text, "\n  {line}");
@@ -280,7 +299,10 @@ mod tests {
     fn an_answer_shows_citations_with_file_and_characters() {
         let text = plain(&result(&answered()));
         assert!(text.contains("Leave is 25 days. [1]"), "{text}");
-        assert!(text.contains("[1] /docs/leave.md — Leave (characters 102–109) relevance 0.90"), "{text}");
+        assert!(
+            text.contains("[1] /docs/leave.md — Leave (characters 102–109) relevance 0.90"),
+            "{text}"
+        );
         assert!(text.contains("answered by self-rag"), "{text}");
     }
 
@@ -291,8 +313,14 @@ mod tests {
         abstained.answer = "The documents do not answer this question.".to_owned();
         abstained.reason = "no passage was relevant".to_owned();
         let text = plain(&result(&abstained));
-        assert!(text.starts_with("The documents do not answer this question.\n"), "{text}");
-        assert!(text.contains("no passage was relevant") && !text.contains("[1]"), "{text}");
+        assert!(
+            text.starts_with("The documents do not answer this question.\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("no passage was relevant") && !text.contains("[1]"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -304,7 +332,10 @@ mod tests {
             ..Step::default()
         };
         let line = plain(&step_line(&step));
-        assert!(line.starts_with("! grade_documents") && line.ends_with("(grader: connection refused)"), "{line}");
+        assert!(
+            line.starts_with("! grade_documents") && line.ends_with("(grader: connection refused)"),
+            "{line}"
+        );
     }
 
     #[test]
@@ -315,6 +346,9 @@ mod tests {
         ]);
         let status = tonic::Status::with_error_details(tonic::Code::InvalidArgument, "invalid request", details);
         let text = explain(&status.into());
-        assert!(text.contains("top_k: is 0, must be 1–100") && text.contains("question: is empty"), "{text}");
+        assert!(
+            text.contains("top_k: is 0, must be 1–100") && text.contains("question: is empty"),
+            "{text}"
+        );
     }
 }

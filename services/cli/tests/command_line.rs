@@ -29,7 +29,11 @@ impl Place {
 
     fn emend(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_emend"));
-        command.args(arguments).env_clear().env("HOME", self.data.path()).env("EMEND_EMBEDDER", "hashed");
+        command
+            .args(arguments)
+            .env_clear()
+            .env("HOME", self.data.path())
+            .env("EMEND_EMBEDDER", "hashed");
         command
     }
 
@@ -56,8 +60,14 @@ fn an_answer_goes_to_standard_output_and_the_steps_to_standard_error() {
     assert_eq!(output.status.code(), Some(0), "{out}{err}");
     assert!(out.contains("25 days of paid leave a year. [1]"), "{out}");
     assert!(out.contains("leave.md"), "the file is cited: {out}");
-    assert!(err.contains("1 ingested") && err.contains("retrieve") && err.contains("generate"), "{err}");
-    assert!(!out.contains('\u{1b}') && !err.contains('\u{1b}'), "no colours in a pipe");
+    assert!(
+        err.contains("1 ingested") && err.contains("retrieve") && err.contains("generate"),
+        "{err}"
+    );
+    assert!(
+        !out.contains('\u{1b}') && !err.contains('\u{1b}'),
+        "no colours in a pipe"
+    );
 
     let again = place.ask(&["--", ASKED]);
     assert!(stderr(&again).contains("1 unchanged"), "{}", stderr(&again));
@@ -73,8 +83,10 @@ fn json_is_one_object_on_standard_output() {
     assert_eq!(result["steps"][0]["node"], "retrieve");
 
     let output = place.ask(&["--json=events", "--", ASKED]);
-    let events: Vec<serde_json::Value> =
-        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let events: Vec<serde_json::Value> = stdout(&output)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     assert!(events[0].get("step_started").is_some(), "{}", events[0]);
     assert!(events.last().unwrap().get("finished").is_some());
 }
@@ -90,13 +102,21 @@ fn abstaining_has_an_exit_status_of_its_own() {
 #[test]
 fn a_file_that_is_gone_is_forgotten() {
     let place = Place::new();
-    fs::write(place.docs.path().join("old.md"), "The canteen closes at three in the afternoon.").unwrap();
+    fs::write(
+        place.docs.path().join("old.md"),
+        "The canteen closes at three in the afternoon.",
+    )
+    .unwrap();
     let asked = ["--graph", "plain-rag", "--", "When does the canteen close?"];
     assert!(stdout(&place.ask(&asked)).contains("three in the afternoon"));
     fs::remove_file(place.docs.path().join("old.md")).unwrap();
     let output = place.ask(&asked);
     assert!(stderr(&output).contains("1 removed"), "{}", stderr(&output));
-    assert!(!stdout(&output).contains("three in the afternoon"), "{}", stdout(&output));
+    assert!(
+        !stdout(&output).contains("three in the afternoon"),
+        "{}",
+        stdout(&output)
+    );
 }
 
 #[test]
@@ -115,14 +135,30 @@ fn wrong_use_says_what_is_wrong() {
     let nothing = tempfile::tempdir().unwrap();
     fs::write(nothing.path().join("photo.png"), b"\x89PNG").unwrap();
     refused(&["ask", "--dosc", docs, "Why?"], 2, &["--dosc", "--docs"]);
-    refused(&["ask", "--docs", "/no/such/folder", "--", "Why?"], 1, &["/no/such/folder"]);
-    refused(&["ask", "--docs", nothing.path().to_str().unwrap(), "--", "Why?"], 1, &["no readable document"]);
+    refused(
+        &["ask", "--docs", "/no/such/folder", "--", "Why?"],
+        1,
+        &["/no/such/folder"],
+    );
+    refused(
+        &["ask", "--docs", nothing.path().to_str().unwrap(), "--", "Why?"],
+        1,
+        &["no readable document"],
+    );
     refused(&["ask", "--docs", docs, "--", " "], 1, &["question"]);
-    refused(&["ask", "--docs", docs, "--graph", "self-rga", "--", "Why?"], 1, &["self-rga", "self-rag"]);
+    refused(
+        &["ask", "--docs", docs, "--graph", "self-rga", "--", "Why?"],
+        1,
+        &["self-rga", "self-rag"],
+    );
     refused(&["ask", "--docs", docs, "-k", "0", "--", "Why?"], 1, &["top_k"]);
     refused(&["ask", "--docs", docs, "-k", "1000", "--", "Why?"], 1, &["top_k"]);
     refused(&["ask", "--collection", "nowhere", "--", "Why?"], 1, &["nowhere"]);
-    refused(&["ask", "--url", "http://127.0.0.1:1", "--", "Why?"], 1, &["127.0.0.1:1"]);
+    refused(
+        &["ask", "--url", "http://127.0.0.1:1", "--", "Why?"],
+        1,
+        &["127.0.0.1:1"],
+    );
     refused(&["graph", "show", "self-rga"], 1, &["self-rag"]);
 }
 
@@ -134,23 +170,43 @@ fn documents_that_cannot_be_read_are_named_and_the_rest_is_used() {
     let output = place.ask(&["--", ASKED]);
     let err = stderr(&output);
     assert_eq!(output.status.code(), Some(0), "{err}");
-    assert!(err.contains("2 failed") && err.contains("report.txt") && err.contains("latin.txt"), "{err}");
+    assert!(
+        err.contains("2 failed") && err.contains("report.txt") && err.contains("latin.txt"),
+        "{err}"
+    );
 }
 
 #[test]
 fn a_graph_file_with_a_mistake_is_refused_with_its_line() {
     let place = Place::new();
-    let output = place.emend(&["graph", "show", "--format", "yaml", "self-rag"]).output().unwrap();
+    let output = place
+        .emend(&["graph", "show", "--format", "yaml", "self-rag"])
+        .output()
+        .unwrap();
     let yaml = stdout(&output);
     let file = place.docs.path().join("mine.yaml");
     fs::write(&file, &yaml).unwrap();
-    let output = place.emend(&["graph", "check", file.to_str().unwrap()]).output().unwrap();
-    assert!(stdout(&output).contains("28 steps") && stdout(&output).contains("46 model calls"), "{}", stdout(&output));
+    let output = place
+        .emend(&["graph", "check", file.to_str().unwrap()])
+        .output()
+        .unwrap();
+    assert!(
+        stdout(&output).contains("28 steps") && stdout(&output).contains("46 model calls"),
+        "{}",
+        stdout(&output)
+    );
 
     fs::write(&file, yaml.replace("none_relevant:", "none_relevent:")).unwrap();
-    let output = place.emend(&["graph", "check", file.to_str().unwrap()]).output().unwrap();
+    let output = place
+        .emend(&["graph", "check", file.to_str().unwrap()])
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("mine.yaml:") && stderr(&output).contains("none_relevant"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("mine.yaml:") && stderr(&output).contains("none_relevant"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]
@@ -171,13 +227,34 @@ fn a_running_cluster_takes_documents_and_questions_and_ends_on_sigterm() {
         }
     }
     let docs = place.docs.path().to_str().unwrap();
-    let arguments = ["ingest", "--url", &urls["retriever"], "--collection", "handbook", "--json", docs];
+    let arguments = [
+        "ingest",
+        "--url",
+        &urls["retriever"],
+        "--collection",
+        "handbook",
+        "--json",
+        docs,
+    ];
     let stored = place.emend(&arguments).output().unwrap();
     let outcome: serde_json::Value = serde_json::from_str(&stdout(&stored)).expect("JSON");
     assert_eq!(outcome["ingested"], 1, "{}", stderr(&stored));
-    let arguments = ["ask", "--url", &urls["orchestrator"], "--collection", "handbook", "--", ASKED];
+    let arguments = [
+        "ask",
+        "--url",
+        &urls["orchestrator"],
+        "--collection",
+        "handbook",
+        "--",
+        ASKED,
+    ];
     let answered = place.emend(&arguments).output().unwrap();
-    assert!(stdout(&answered).contains("25 days"), "{}{}", stdout(&answered), stderr(&answered));
+    assert!(
+        stdout(&answered).contains("25 days"),
+        "{}{}",
+        stdout(&answered),
+        stderr(&answered)
+    );
 
     assert!(terminate(&up));
     let status = up.wait().unwrap();
@@ -186,5 +263,8 @@ fn a_running_cluster_takes_documents_and_questions_and_ends_on_sigterm() {
 }
 
 fn terminate(child: &std::process::Child) -> bool {
-    Command::new("kill").args(["-TERM", &child.id().to_string()]).status().is_ok_and(|status| status.success())
+    Command::new("kill")
+        .args(["-TERM", &child.id().to_string()])
+        .status()
+        .is_ok_and(|status| status.success())
 }

@@ -93,20 +93,53 @@ async fn rows(task: Task, evaluator: &Evaluator, row: &Row, file: &str) -> Resul
         Task::Usefulness => (text(&row.question, "question")?, text(&row.answer, "answer")?),
     };
     let (name, pair) = match task {
-        Task::Relevance => ("relevance", Pair::Relevance { question: &first, passage: &second }),
-        Task::Answer => ("answer", Pair::Answer { question: &first, passage: &second }),
-        Task::Groundedness => ("groundedness", Pair::Groundedness { question: &question, claim: &first, evidence: &second }),
-        Task::Usefulness => ("usefulness", Pair::Usefulness { question: &first, answer: &second }),
+        Task::Relevance => (
+            "relevance",
+            Pair::Relevance {
+                question: &first,
+                passage: &second,
+            },
+        ),
+        Task::Answer => (
+            "answer",
+            Pair::Answer {
+                question: &first,
+                passage: &second,
+            },
+        ),
+        Task::Groundedness => (
+            "groundedness",
+            Pair::Groundedness {
+                question: &question,
+                claim: &first,
+                evidence: &second,
+            },
+        ),
+        Task::Usefulness => (
+            "usefulness",
+            Pair::Usefulness {
+                question: &first,
+                answer: &second,
+            },
+        ),
     };
     let explanations = evaluator.explain(pair).await?;
     let labels: Vec<bool> = match task {
         Task::Answer => emend_models::text::sentences(&second)
             .into_iter()
-            .map(|range| row.answers.iter().any(|answer| !answer.is_empty() && second[range.clone()].contains(answer.as_str())))
+            .map(|range| {
+                row.answers
+                    .iter()
+                    .any(|answer| !answer.is_empty() && second[range.clone()].contains(answer.as_str()))
+            })
             .collect(),
         _ => vec![row.right.context("the label is missing")?],
     };
-    let key = if matches!(task, Task::Groundedness) { &second } else { &first };
+    let key = if matches!(task, Task::Groundedness) {
+        &second
+    } else {
+        &first
+    };
     let table = explanations.into_iter().zip(labels).map(|(explanation, label)| {
         let features: serde_json::Map<_, _> =
             explanation.features.into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();

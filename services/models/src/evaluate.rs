@@ -126,7 +126,10 @@ pub enum Pair<'a> {
 impl Evaluator {
     /// An evaluator with coefficients at hand.
     pub fn new(embedder: Arc<dyn Embedder>, coefficients: Coefficients) -> Self {
-        Self { embedder, coefficients: Arc::new(coefficients) }
+        Self {
+            embedder,
+            coefficients: Arc::new(coefficients),
+        }
     }
 
     /// An evaluator with the options' file, or the built-in one for the embedder. An embedder without one is judged by
@@ -139,7 +142,11 @@ impl Evaluator {
             Some(path) => Coefficients::read(path)?,
             None => Coefficients::builtin(embedder.id())?,
         };
-        tracing::debug!(embedder = embedder.id(), coefficients = coefficients.name(), "evaluator ready");
+        tracing::debug!(
+            embedder = embedder.id(),
+            coefficients = coefficients.name(),
+            "evaluator ready"
+        );
         Ok(Self::new(embedder, coefficients))
     }
 
@@ -186,13 +193,22 @@ impl Evaluator {
         let coefficients = Arc::clone(&self.coefficients);
         compute(move || {
             let mut scores: Vec<SentenceScore> = Vec::new();
-            for (passage, pair) in pairs.iter().enumerate().filter(|(_, pair)| !pair.view.text.trim().is_empty()) {
+            for (passage, pair) in pairs
+                .iter()
+                .enumerate()
+                .filter(|(_, pair)| !pair.view.text.trim().is_empty())
+            {
                 let sentences = features::answer_sentences(&asked, &pair.view, pair.cosines.as_ref());
-                scores.extend(sentences.iter().zip(&pair.view.sentences).map(|(features, range)| SentenceScore {
-                    passage,
-                    range: range.clone(),
-                    probability: coefficients.probability(Task::Answer, pair.group, features),
-                }));
+                scores.extend(
+                    sentences
+                        .iter()
+                        .zip(&pair.view.sentences)
+                        .map(|(features, range)| SentenceScore {
+                            passage,
+                            range: range.clone(),
+                            probability: coefficients.probability(Task::Answer, pair.group, features),
+                        }),
+                );
             }
             scores.sort_by(|a, b| b.probability.total_cmp(&a.probability));
             scores
@@ -223,7 +239,11 @@ impl Evaluator {
                 let quoted = task == Task::Groundedness && features::is_quoted(claim, &pair.view);
                 if quoted { probability.max(QUOTED) } else { probability }
             };
-            let best = pairs.iter().map(judge).enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b));
+            let best = pairs
+                .iter()
+                .map(judge)
+                .enumerate()
+                .max_by(|(_, a), (_, b)| a.total_cmp(b));
             let probability = best.map_or(0.0, |(_, probability)| probability);
             let thresholds = coefficients.thresholds();
             let level = if probability >= thresholds.fully {
@@ -233,7 +253,11 @@ impl Evaluator {
             } else {
                 Support::No
             };
-            Groundedness { probability, level, passage: best.map(|(place, _)| place) }
+            Groundedness {
+                probability,
+                level,
+                passage: best.map(|(place, _)| place),
+            }
         })
         .await
     }
@@ -244,12 +268,20 @@ impl Evaluator {
     /// [`EvaluateError::Embed`] when the texts could not be embedded.
     pub async fn usefulness(&self, question: &str, answer: &str) -> Result<Usefulness, EvaluateError> {
         if text::is_abstention(answer) {
-            return Ok(Usefulness { probability: 0.0, utility: 1, useful: false });
+            return Ok(Usefulness {
+                probability: 0.0,
+                utility: 1,
+                useful: false,
+            });
         }
         let explanation = self.usefulness_explained(question, answer).await?;
         let probability = explanation.probability;
         let utility = 1 + (probability * 5.0).floor().clamp(0.0, 4.0) as u8;
-        Ok(Usefulness { probability, utility, useful: probability >= self.thresholds().useful })
+        Ok(Usefulness {
+            probability,
+            utility,
+            useful: probability >= self.thresholds().useful,
+        })
     }
 
     async fn usefulness_explained(&self, question: &str, answer: &str) -> Result<Explanation, EvaluateError> {
@@ -273,10 +305,18 @@ impl Evaluator {
             Pair::Relevance { question, passage } => (Task::Relevance, question, passage, None),
             Pair::Answer { question, passage } => (Task::Answer, question, passage, None),
             Pair::Usefulness { question, answer } => (Task::Usefulness, question, answer, None),
-            Pair::Groundedness { question, claim, evidence } => (Task::Groundedness, claim, evidence, asked(question)),
+            Pair::Groundedness {
+                question,
+                claim,
+                evidence,
+            } => (Task::Groundedness, claim, evidence, asked(question)),
         };
         let first = Question::new(first);
-        let task = if task == Task::Groundedness { groundedness_task(first.view(), question.as_ref()) } else { task };
+        let task = if task == Task::Groundedness {
+            groundedness_task(first.view(), question.as_ref())
+        } else {
+            task
+        };
         let (first, mut pairs) = self.embedded(first, &[second]).await?;
         let Some(pair) = pairs.pop() else { return Ok(Vec::new()) };
         let coefficients = Arc::clone(&self.coefficients);
@@ -287,17 +327,32 @@ impl Evaluator {
                 Task::Answer => features::answer_sentences(&first, &pair.view, cosines),
                 Task::Usefulness => vec![features::usefulness(&first, &pair.view, cosines)],
                 Task::Groundedness | Task::Fragment => {
-                    vec![features::groundedness(first.view(), &pair.view, cosines, question.as_ref())]
+                    vec![features::groundedness(
+                        first.view(),
+                        &pair.view,
+                        cosines,
+                        question.as_ref(),
+                    )]
                 }
             };
-            found.into_iter().map(|features| explained(&coefficients, task, pair.group, features)).collect()
+            found
+                .into_iter()
+                .map(|features| explained(&coefficients, task, pair.group, features))
+                .collect()
         })
         .await
     }
 
     /// The first text against each of the others, embedded where the task's models want cosines.
-    async fn pairs(&self, task: Task, first: Question, others: &[&str]) -> Result<(Question, Vec<Pieces>), EvaluateError> {
-        let needed = others.iter().any(|other| self.coefficients.needs_cosines(task, Group::of(first.text(), other)));
+    async fn pairs(
+        &self,
+        task: Task,
+        first: Question,
+        others: &[&str],
+    ) -> Result<(Question, Vec<Pieces>), EvaluateError> {
+        let needed = others
+            .iter()
+            .any(|other| self.coefficients.needs_cosines(task, Group::of(first.text(), other)));
         if needed {
             return self.embedded(first, others).await;
         }
@@ -312,16 +367,25 @@ impl Evaluator {
             piece.embedded = first.closest(&piece.view, MAX_SENTENCES);
             texts.push(piece.view.text.clone());
             if piece.view.sentences.len() > 1 {
-                texts.extend(piece.embedded.iter().map(|index| piece.view.sentence(*index).to_owned()));
+                texts.extend(
+                    piece
+                        .embedded
+                        .iter()
+                        .map(|index| piece.view.sentence(*index).to_owned()),
+                );
             }
         }
         if texts.is_empty() {
             return Ok((first, pieces));
         }
         let query = self.embedder.embed(Input::Query, vec![first.text().to_owned()]).await?;
-        let Some(query) = query.into_iter().next() else { return Ok((first, pieces)) };
+        let Some(query) = query.into_iter().next() else {
+            return Ok((first, pieces));
+        };
         let embeddings = self.embedder.embed(Input::Passage, texts).await?;
-        let mut near = embeddings.iter().map(|embedding: &Embedding| f64::from(cosine(&query, embedding)));
+        let mut near = embeddings
+            .iter()
+            .map(|embedding: &Embedding| f64::from(cosine(&query, embedding)));
         for piece in &mut pieces {
             let passage = near.next().unwrap_or_default();
             let mut sentences = vec![passage; piece.view.sentences.len()];
@@ -347,7 +411,12 @@ struct Pieces {
 
 impl Pieces {
     fn new(first: &str, text: &str) -> Self {
-        Self { group: Group::of(first, text), view: View::new(text), embedded: Vec::new(), cosines: None }
+        Self {
+            group: Group::of(first, text),
+            view: View::new(text),
+            embedded: Vec::new(),
+            cosines: None,
+        }
     }
 }
 
@@ -357,18 +426,29 @@ fn asked(question: &str) -> Option<Question> {
 
 /// An answer in a few words is judged by what was asked; without a question it is a sentence like another.
 fn groundedness_task(claim: &View, question: Option<&Question>) -> Task {
-    if question.is_some() && features::is_fragment(claim) { Task::Fragment } else { Task::Groundedness }
+    if question.is_some() && features::is_fragment(claim) {
+        Task::Fragment
+    } else {
+        Task::Groundedness
+    }
 }
 
 fn explained(coefficients: &Coefficients, task: Task, group: Group, features: Features) -> Explanation {
     let probability = coefficients.probability(task, group, &features);
-    Explanation { task: task.name(), group: group.name(), features: features.into_pairs(), probability }
+    Explanation {
+        task: task.name(),
+        group: group.name(),
+        features: features.into_pairs(),
+        probability,
+    }
 }
 
 /// Runs arithmetic where it blocks nobody, inside of the caller's span.
 async fn compute<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, EvaluateError> {
     let span = tracing::Span::current();
-    tokio::task::spawn_blocking(move || span.in_scope(work)).await.map_err(|_| EvaluateError::Stopped)
+    tokio::task::spawn_blocking(move || span.in_scope(work))
+        .await
+        .map_err(|_| EvaluateError::Stopped)
 }
 
 #[cfg(test)]

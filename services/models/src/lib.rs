@@ -9,7 +9,10 @@ pub mod fetch;
 mod http;
 pub mod progress;
 pub mod prompt;
-#[cfg_attr(not(feature = "openai"), expect(dead_code, reason = "most names are for calls to a server"))]
+#[cfg_attr(
+    not(feature = "openai"),
+    expect(dead_code, reason = "most names are for calls to a server")
+)]
 mod semconv;
 pub mod text;
 pub mod verdict;

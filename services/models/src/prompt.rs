@@ -57,7 +57,10 @@ pub struct Rendered {
 impl Rendered {
     /// The request that asks it.
     pub fn request(self) -> ChatRequest {
-        ChatRequest { response_schema: self.schema, ..ChatRequest::new(self.messages) }
+        ChatRequest {
+            response_schema: self.schema,
+            ..ChatRequest::new(self.messages)
+        }
     }
 }
 
@@ -120,12 +123,21 @@ impl PromptError {
 /// The built-in prompts by name.
 const BUILTIN: [(&str, &str); 8] = [
     (GradeDocuments::NAME, include_str!("../prompts/grade_documents.jinja")),
-    (GradeGroundedness::NAME, include_str!("../prompts/grade_groundedness.jinja")),
+    (
+        GradeGroundedness::NAME,
+        include_str!("../prompts/grade_groundedness.jinja"),
+    ),
     (GradeUsefulness::NAME, include_str!("../prompts/grade_usefulness.jinja")),
     (DecideRetrieval::NAME, include_str!("../prompts/decide_retrieval.jinja")),
     (Generate::NAME, include_str!("../prompts/generate.jinja")),
-    (RewriteRetrieval::NAME, include_str!("../prompts/rewrite_retrieval.jinja")),
-    (RewriteWebSearch::NAME, include_str!("../prompts/rewrite_web_search.jinja")),
+    (
+        RewriteRetrieval::NAME,
+        include_str!("../prompts/rewrite_retrieval.jinja"),
+    ),
+    (
+        RewriteWebSearch::NAME,
+        include_str!("../prompts/rewrite_web_search.jinja"),
+    ),
     (Condense::NAME, include_str!("../prompts/condense.jinja")),
 ];
 
@@ -136,8 +148,10 @@ impl Prompts {
     /// [`PromptError`] for a folder or file that cannot be read, is none of the prompts, does not render, has no version
     /// or leaves out an input.
     pub fn load(options: &PromptOptions) -> Result<Self, PromptError> {
-        let mut sources: HashMap<&'static str, String> =
-            BUILTIN.into_iter().map(|(name, source)| (name, source.to_owned())).collect();
+        let mut sources: HashMap<&'static str, String> = BUILTIN
+            .into_iter()
+            .map(|(name, source)| (name, source.to_owned()))
+            .collect();
         if let Some(folder) = &options.prompts_dir {
             for (name, source) in overrides(folder)? {
                 sources.insert(name, source);
@@ -149,9 +163,13 @@ impl Prompts {
         for (name, source) in sources {
             let version = version(&source).ok_or_else(|| PromptError::Version { name: name.to_owned() })?;
             versions.insert(name, format!("{name}@{version}"));
-            environment.add_template_owned(name, source).map_err(|error| template_error(name, &error))?;
+            environment
+                .add_template_owned(name, source)
+                .map_err(|error| template_error(name, &error))?;
         }
-        let prompts = Self { inner: Arc::new(Inner { environment, versions }) };
+        let prompts = Self {
+            inner: Arc::new(Inner { environment, versions }),
+        };
         prompts.check()?;
         Ok(prompts)
     }
@@ -161,8 +179,10 @@ impl Prompts {
     /// # Errors
     /// [`PromptError::Template`] when a template of the folder fails on these inputs although it passed the check.
     pub fn render<P: Prompt>(&self, input: &P) -> Result<Rendered, PromptError> {
-        let context = serde_json::to_value(input)
-            .map_err(|error| PromptError::Template { name: P::NAME.to_owned(), reason: error.to_string() })?;
+        let context = serde_json::to_value(input).map_err(|error| PromptError::Template {
+            name: P::NAME.to_owned(),
+            reason: error.to_string(),
+        })?;
         Ok(Rendered {
             messages: self.messages(P::NAME, context)?,
             schema: P::schema(),
@@ -178,7 +198,11 @@ impl Prompts {
         let failed = |error: minijinja::Error| template_error(name, &error);
         let template = self.inner.environment.get_template(name).map_err(failed)?;
         let mut captured = template.render_captured(Serde(&context)).map_err(failed)?;
-        let mut block = |name| captured.with_state_mut(|state| state.render_block(name)).map_err(failed);
+        let mut block = |name| {
+            captured
+                .with_state_mut(|state| state.render_block(name))
+                .map_err(failed)
+        };
         let (system, user) = (block("system")?, block("user")?);
         Ok(vec![Message::system(system.trim()), Message::user(user.trim())])
     }
@@ -187,11 +211,18 @@ impl Prompts {
     fn check(&self) -> Result<(), PromptError> {
         for (name, sample) in inputs::samples() {
             let messages = self.messages(name, sample.clone())?;
-            let said: String = messages.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n");
+            let said: String = messages
+                .iter()
+                .map(|message| message.content.as_str())
+                .collect::<Vec<_>>()
+                .join("\n");
             let mut leaves = Vec::new();
             collect(&sample, "", &mut leaves);
             if let Some((input, _)) = leaves.into_iter().find(|(_, leaf)| !said.contains(leaf.as_str())) {
-                return Err(PromptError::Input { name: name.to_owned(), input });
+                return Err(PromptError::Input {
+                    name: name.to_owned(),
+                    input,
+                });
             }
         }
         Ok(())
@@ -199,12 +230,21 @@ impl Prompts {
 }
 
 fn template_error(name: &str, error: &minijinja::Error) -> PromptError {
-    PromptError::Template { name: name.to_owned(), reason: format!("{error:#}") }
+    PromptError::Template {
+        name: name.to_owned(),
+        reason: format!("{error:#}"),
+    }
 }
 
 /// Every string and number of `value` with its path.
 fn collect(value: &Value, path: &str, leaves: &mut Vec<(String, String)>) {
-    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    let below = |key: &str| {
+        if path.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{path}.{key}")
+        }
+    };
     match value {
         Value::Object(map) => map.iter().for_each(|(key, value)| collect(value, &below(key), leaves)),
         Value::Array(items) => items.iter().for_each(|value| collect(value, path, leaves)),
@@ -229,7 +269,10 @@ fn overrides(folder: &Path) -> Result<Vec<(&'static str, String)>, PromptError> 
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let Some((name, _)) = BUILTIN.iter().find(|(name, _)| *name == stem) else {
             let known = BUILTIN.map(|(name, _)| format!("{name}.jinja")).join(", ");
-            return Err(PromptError::Unknown { name: format!("{stem}.jinja"), known });
+            return Err(PromptError::Unknown {
+                name: format!("{stem}.jinja"),
+                known,
+            });
         };
         found.push((*name, std::fs::read_to_string(&path).map_err(read(&path))?));
     }
@@ -239,7 +282,10 @@ fn overrides(folder: &Path) -> Result<Vec<(&'static str, String)>, PromptError> 
 /// The `version:` line of the comment that a template starts with.
 fn version(source: &str) -> Option<&str> {
     let header = source.trim_start().strip_prefix("{#")?.split("#}").next()?;
-    let version = header.lines().find_map(|line| line.trim().strip_prefix("version:"))?.trim();
+    let version = header
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("version:"))?
+        .trim();
     (!version.is_empty()).then_some(version)
 }
 

@@ -51,26 +51,106 @@ pub enum Retrieval {
 
 /// Words that may open a longer reply.
 const YES: &[&str] = &[
-    "yes", "yep", "yeah", "true", "oui", "ja", "sí", "sim", "да", "예", "네", "넵", "응", "그렇습니다", "그렇다",
-    "맞습니다", "はい", "ええ", "そうです", "是", "是的", "对", "對", "对的", "對的",
+    "yes",
+    "yep",
+    "yeah",
+    "true",
+    "oui",
+    "ja",
+    "sí",
+    "sim",
+    "да",
+    "예",
+    "네",
+    "넵",
+    "응",
+    "그렇습니다",
+    "그렇다",
+    "맞습니다",
+    "はい",
+    "ええ",
+    "そうです",
+    "是",
+    "是的",
+    "对",
+    "對",
+    "对的",
+    "對的",
 ];
 const NO: &[&str] = &[
-    "no", "nope", "false", "non", "nein", "não", "нет", "아니오", "아니요", "아뇨", "아니", "아닙니다", "아니다",
-    "いいえ", "いえ", "違います", "否", "不", "不是", "不是的", "不对", "不對", "不正确", "不正確",
+    "no",
+    "nope",
+    "false",
+    "non",
+    "nein",
+    "não",
+    "нет",
+    "아니오",
+    "아니요",
+    "아뇨",
+    "아니",
+    "아닙니다",
+    "아니다",
+    "いいえ",
+    "いえ",
+    "違います",
+    "否",
+    "不",
+    "不是",
+    "不是的",
+    "不对",
+    "不對",
+    "不正确",
+    "不正確",
 ];
 /// Words that say it only when nothing else is said.
 const YES_ALONE: &[&str] = &[
-    "y", "relevant", "supported", "grounded", "useful", "correct", "관련", "관련 있음", "관련있음", "참", "関連あり",
-    "相关", "相關", "有", "正确", "正確",
+    "y",
+    "relevant",
+    "supported",
+    "grounded",
+    "useful",
+    "correct",
+    "관련",
+    "관련 있음",
+    "관련있음",
+    "참",
+    "関連あり",
+    "相关",
+    "相關",
+    "有",
+    "正确",
+    "正確",
 ];
 const NO_ALONE: &[&str] = &[
-    "n", "irrelevant", "not relevant", "unsupported", "not supported", "not grounded", "ungrounded", "useless",
-    "not useful", "incorrect", "무관", "관련 없음", "관련없음", "거짓", "関連なし", "不相关", "不相關", "无关", "無關",
-    "没有", "沒有", "无", "無",
+    "n",
+    "irrelevant",
+    "not relevant",
+    "unsupported",
+    "not supported",
+    "not grounded",
+    "ungrounded",
+    "useless",
+    "not useful",
+    "incorrect",
+    "무관",
+    "관련 없음",
+    "관련없음",
+    "거짓",
+    "関連なし",
+    "不相关",
+    "不相關",
+    "无关",
+    "無關",
+    "没有",
+    "沒有",
+    "无",
+    "無",
 ];
 /// What may follow an opening "no" without a comma. "No doubt it is" means yes.
-const AFTER_NO: &[&str] =
-    &["it", "the", "this", "that", "these", "they", "there", "i", "because", "document", "passage", "answer"];
+const AFTER_NO: &[&str] = &[
+    "it", "the", "this", "that", "these", "they", "there", "i", "because", "document", "passage", "answer",
+];
 
 /// Yes or no, from a bare word, a sentence that opens or ends with one, `label: yes`, or a JSON object.
 pub fn parse(text: &str) -> Option<Verdict> {
@@ -91,7 +171,12 @@ pub fn parse(text: &str) -> Option<Verdict> {
     if value::opens_with_any(&plain, YES) || value::opens_with_any(&plain, NO) {
         return None;
     }
-    let last = plain.lines().rev().map(str::trim).find(|line| !line.is_empty()).and_then(alone);
+    let last = plain
+        .lines()
+        .rev()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .and_then(alone);
     last.or_else(|| agreed(value::quoted(&said).iter().filter_map(|word| alone(&normalise(word)))))
 }
 
@@ -141,7 +226,9 @@ fn opening(plain: &str) -> Option<Verdict> {
     let (first, rest) = start.split_at(end);
     let verdict = alone(first).filter(|_| lead(first).is_some() || rest.trim().is_empty())?;
     let joined = rest.starts_with([' ', '/', '|']);
-    let mut words = rest.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let mut words = rest
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty());
     let next = words.next().unwrap_or_default();
     let opposite = |word: &str| lead(word).is_some_and(|other| other != verdict);
     let hedged = matches!(next, "and" | "or" | "nor" | "but") && words.next().is_some_and(opposite);
@@ -150,7 +237,11 @@ fn opening(plain: &str) -> Option<Verdict> {
     }
     let ascii = first.is_ascii() && verdict == Verdict::No;
     let adjective = ascii && rest.starts_with(' ') && rest.trim_start().starts_with(char::is_alphanumeric);
-    if adjective && !AFTER_NO.contains(&next) { None } else { Some(verdict) }
+    if adjective && !AFTER_NO.contains(&next) {
+        None
+    } else {
+        Some(verdict)
+    }
 }
 
 /// The value that all agree on.
@@ -182,7 +273,9 @@ fn rating(plain: &str) -> Option<f64> {
     while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
         let before = &rest[..start];
         let tail = &rest[start..];
-        let end = tail.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(tail.len());
+        let end = tail
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(tail.len());
         let written = tail[..end].trim_end_matches('.');
         let negative = before.ends_with('-') && !before.trim_end_matches('-').ends_with(char::is_alphanumeric);
         let range = before.ends_with(['-', '–', '~']) && !numbers.is_empty() && before.trim().chars().count() == 1;
@@ -196,7 +289,9 @@ fn rating(plain: &str) -> Option<f64> {
         }
         rest = &tail[end..];
     }
-    let opens = plain.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '-').starts_with(|c: char| c.is_ascii_digit());
+    let opens = plain
+        .trim_start_matches(|c: char| !c.is_alphanumeric() && c != '-')
+        .starts_with(|c: char| c.is_ascii_digit());
     match numbers.as_slice() {
         [number] => Some(*number),
         [number, ..] if opens => Some(*number),
@@ -220,19 +315,56 @@ pub fn support(text: &str) -> Option<Support> {
 
 const PARTIAL: &[&str] = &["partial", "partly", "not fully", "부분", "일부", "部分", "一部"];
 const UNSUPPORTED: &[&str] = &[
-    "not support", "no support", "unsupported", "contradict", "not grounded", "ungrounded", "지지하지 않", "지지되지 않",
-    "근거 없", "뒷받침하지 않", "모순", "支持しない", "支持されない", "矛盾", "不支持", "无支持", "無支持", "未支持",
+    "not support",
+    "no support",
+    "unsupported",
+    "contradict",
+    "not grounded",
+    "ungrounded",
+    "지지하지 않",
+    "지지되지 않",
+    "근거 없",
+    "뒷받침하지 않",
+    "모순",
+    "支持しない",
+    "支持されない",
+    "矛盾",
+    "不支持",
+    "无支持",
+    "無支持",
+    "未支持",
 ];
-const FULL: &[&str] = &["full", "supported", "grounded", "entail", "완전", "전부", "완벽", "完全", "全部", "支持"];
+const FULL: &[&str] = &[
+    "full",
+    "supported",
+    "grounded",
+    "entail",
+    "완전",
+    "전부",
+    "완벽",
+    "完全",
+    "全部",
+    "支持",
+];
 
 /// The degree named in the first line: doubt before denial before praise, for "not fully supported" contains all.
 fn degree(plain: &str) -> Option<Support> {
     let line = plain.lines().find(|line| !line.trim().is_empty())?;
     let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
     let short = line.chars().count() <= 80;
-    let found = [(PARTIAL, Support::Partial), (UNSUPPORTED, Support::No), (FULL, Support::Full)]
-        .iter()
-        .try_for_each(|(words, support)| if short && has(words) { ControlFlow::Break(*support) } else { ControlFlow::Continue(()) });
+    let found = [
+        (PARTIAL, Support::Partial),
+        (UNSUPPORTED, Support::No),
+        (FULL, Support::Full),
+    ]
+    .iter()
+    .try_for_each(|(words, support)| {
+        if short && has(words) {
+            ControlFlow::Break(*support)
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
     match found {
         ControlFlow::Break(support) => Some(support),
         ControlFlow::Continue(()) => match alone(line).or_else(|| opening(line))? {
@@ -258,10 +390,19 @@ pub fn retrieval(text: &str) -> Option<Retrieval> {
     match word {
         "retrieval" | "retrieve" => Some(Retrieval::Yes),
         "no retrieval" => Some(Retrieval::No),
-        _ if ["continue", "계속", "続", "继续", "繼續"].iter().any(|opening| word.starts_with(opening)) => {
+        _ if ["continue", "계속", "続", "继续", "繼續"]
+            .iter()
+            .any(|opening| word.starts_with(opening)) =>
+        {
             Some(Retrieval::Continue)
         }
-        _ => parse(&plain).map(|verdict| if verdict.is_yes() { Retrieval::Yes } else { Retrieval::No }),
+        _ => parse(&plain).map(|verdict| {
+            if verdict.is_yes() {
+                Retrieval::Yes
+            } else {
+                Retrieval::No
+            }
+        }),
     }
 }
 

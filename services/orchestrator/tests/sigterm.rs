@@ -46,7 +46,10 @@ impl RetrieverService for Gated {
         Err(Status::unimplemented("not asked in this test"))
     }
 
-    async fn list_documents(&self, _: Request<ListDocumentsRequest>) -> Result<Response<ListDocumentsResponse>, Status> {
+    async fn list_documents(
+        &self,
+        _: Request<ListDocumentsRequest>,
+    ) -> Result<Response<ListDocumentsResponse>, Status> {
         Err(Status::unimplemented("not asked in this test"))
     }
 
@@ -57,7 +60,10 @@ impl RetrieverService for Gated {
         Err(Status::unimplemented("not asked in this test"))
     }
 
-    async fn get_collection(&self, _: Request<GetCollectionRequest>) -> Result<Response<GetCollectionResponse>, Status> {
+    async fn get_collection(
+        &self,
+        _: Request<GetCollectionRequest>,
+    ) -> Result<Response<GetCollectionResponse>, Status> {
         Err(Status::unimplemented("not asked in this test"))
     }
 }
@@ -74,13 +80,29 @@ async fn a_call_in_the_middle_of_sigterm_finishes() {
     tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
 
     let mut orchestrator = Command::new(env!("CARGO_BIN_EXE_emend-orchestrator"))
-        .args(["--listen", "127.0.0.1:0", "--log", "info", "--retriever-url", &retriever])
+        .args([
+            "--listen",
+            "127.0.0.1:0",
+            "--log",
+            "info",
+            "--retriever-url",
+            &retriever,
+        ])
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut lines = BufReader::new(orchestrator.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let mut lines = BufReader::new(orchestrator.stderr.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
     let serving = lines.by_ref().find(|line| line.contains("serving")).expect("it serves");
-    let address = serving.split("address=").nth(1).unwrap().split_whitespace().next().unwrap().to_owned();
+    let address = serving
+        .split("address=")
+        .nth(1)
+        .unwrap()
+        .split_whitespace()
+        .next()
+        .unwrap()
+        .to_owned();
 
     let upstream = emend_chassis::Upstream::new(&format!("http://{address}")).unwrap();
     let mut client = OrchestratorServiceClient::new(upstream.channel());
@@ -90,7 +112,11 @@ async fn a_call_in_the_middle_of_sigterm_finishes() {
             graph: "plain-rag".to_owned(),
             ..Question::default()
         };
-        client.ask(AskRequest { question: Some(question) }).await
+        client
+            .ask(AskRequest {
+                question: Some(question),
+            })
+            .await
     });
     drop(gate.called.acquire().await.unwrap());
     let id = orchestrator.id().to_string();
@@ -98,7 +124,13 @@ async fn a_call_in_the_middle_of_sigterm_finishes() {
     assert!(lines.any(|line| line.contains("draining")), "it drains");
     gate.allowed.add_permits(1);
 
-    let result = asking.await.unwrap().expect("the call finishes").into_inner().result.unwrap();
+    let result = asking
+        .await
+        .unwrap()
+        .expect("the call finishes")
+        .into_inner()
+        .result
+        .unwrap();
     assert_eq!(result.status(), WalkStatus::Abstained);
     assert_eq!(orchestrator.wait().unwrap().code(), Some(0));
 }

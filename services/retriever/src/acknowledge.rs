@@ -156,10 +156,15 @@ impl<S: Stream<Item = Result<IngestRequest, Status>> + Send + Unpin> Pipeline<S>
         let work = async move {
             let outcome = loop {
                 let caller = Caller::new(scope.deadline, scope.cancel.child_token(), span.clone());
-                let task = IngestDocument { collection: key.0.clone(), document: Arc::clone(&document) };
+                let task = IngestDocument {
+                    collection: key.0.clone(),
+                    document: Arc::clone(&document),
+                };
                 match front.call(task, caller).await {
                     // Other streams have the places: the sender waits, as it would for the disk.
-                    Err(CallError::Full { retry_after }) if !scope.is_stopped() => tokio::time::sleep(retry_after).await,
+                    Err(CallError::Full { retry_after }) if !scope.is_stopped() => {
+                        tokio::time::sleep(retry_after).await
+                    }
                     outcome => break outcome,
                 }
             };
@@ -175,5 +180,10 @@ impl<S: Stream<Item = Result<IngestRequest, Status>> + Send + Unpin> Pipeline<S>
 }
 
 fn failed(document_id: String, error: String) -> IngestResponse {
-    IngestResponse { document_id, status: IngestStatus::Failed.into(), error, passages: 0 }
+    IngestResponse {
+        document_id,
+        status: IngestStatus::Failed.into(),
+        error,
+        passages: 0,
+    }
 }

@@ -78,9 +78,17 @@ impl Options {
             return Err(OptionsError::Parent { parent, chunk });
         }
         if chunk as usize > most {
-            return Err(OptionsError::Chunk { chunk, embedder: embedder.to_owned(), most });
+            return Err(OptionsError::Chunk {
+                chunk,
+                embedder: embedder.to_owned(),
+                most,
+            });
         }
-        Ok(SplitSettings { chunk: chunk as usize, overlap: overlap as usize, section: parent as usize })
+        Ok(SplitSettings {
+            chunk: chunk as usize,
+            overlap: overlap as usize,
+            section: parent as usize,
+        })
     }
 }
 
@@ -109,16 +117,32 @@ mod tests {
         let options = Options::default();
         assert_eq!(options.service.listen.port(), 50051);
         let settings = options.split_settings("e5", 510).unwrap();
-        assert_eq!(settings, SplitSettings { chunk: 250, overlap: 0, section: 1000 });
+        assert_eq!(
+            settings,
+            SplitSettings {
+                chunk: 250,
+                overlap: 0,
+                section: 1000
+            }
+        );
         assert!(options.data_folder().unwrap().ends_with("emend/collections"));
-        assert_eq!(with(&["--data-dir", "/srv/emend"]).data_folder().unwrap(), PathBuf::from("/srv/emend"));
+        assert_eq!(
+            with(&["--data-dir", "/srv/emend"]).data_folder().unwrap(),
+            PathBuf::from("/srv/emend")
+        );
     }
 
     #[test]
     fn sizes_that_do_not_go_together_are_refused() {
         let error = |arguments: &[&str]| with(arguments).split_settings("e5", 510).unwrap_err().to_string();
-        assert_eq!(error(&["--chunk-overlap", "250"]), "--chunk-overlap 250 must be less than --chunk-tokens 250");
-        assert_eq!(error(&["--parent-tokens", "100"]), "--parent-tokens 100 must be at least --chunk-tokens 250");
+        assert_eq!(
+            error(&["--chunk-overlap", "250"]),
+            "--chunk-overlap 250 must be less than --chunk-tokens 250"
+        );
+        assert_eq!(
+            error(&["--parent-tokens", "100"]),
+            "--parent-tokens 100 must be at least --chunk-tokens 250"
+        );
         assert_eq!(
             error(&["--chunk-tokens", "600"]),
             "--chunk-tokens 600 is more than embedder e5 reads (510): lower it"

@@ -58,7 +58,10 @@ pub enum RetrieverError {
 
 impl RetrieverError {
     pub(crate) fn unreadable(document: &str, reason: &FormatError) -> Self {
-        Self::Unreadable { document: document.to_owned(), reason: reason.to_string() }
+        Self::Unreadable {
+            document: document.to_owned(),
+            reason: reason.to_string(),
+        }
     }
 }
 
@@ -68,16 +71,27 @@ impl ServiceError for RetrieverError {
             Self::Invalid(_) | Self::Unreadable { .. } => Code::InvalidArgument,
             Self::Store(error) => error.code(),
             Self::Embed { source, .. } if source.is_transient() => Code::Unavailable,
-            Self::Embed { source: EmbedError::Refused { .. }, .. } => Code::FailedPrecondition,
+            Self::Embed {
+                source: EmbedError::Refused { .. },
+                ..
+            } => Code::FailedPrecondition,
             Self::Embed { .. } | Self::Embeddings { .. } | Self::Broken { .. } => Code::Internal,
         }
     }
 
     fn violations(&self) -> Vec<FieldViolation> {
-        if let Self::Invalid(error) = self { error.violations() } else { Vec::new() }
+        if let Self::Invalid(error) = self {
+            error.violations()
+        } else {
+            Vec::new()
+        }
     }
 
     fn retry_after(&self) -> Option<Duration> {
-        if let Self::Embed { source, .. } = self { source.retry_after() } else { None }
+        if let Self::Embed { source, .. } = self {
+            source.retry_after()
+        } else {
+            None
+        }
     }
 }

@@ -44,14 +44,22 @@ impl Library {
         let mut chunks = Vec::with_capacity(prepared.chunks.len());
         let mut waiting = prepared.chunks.into_iter().peekable();
         while waiting.peek().is_some() {
-            let (places, texts): (Vec<_>, Vec<_>) =
-                waiting.by_ref().take(CHUNKS_AT_ONCE).map(|chunk| ((chunk.section, chunk.start, chunk.end), chunk.text)).unzip();
+            let (places, texts): (Vec<_>, Vec<_>) = waiting
+                .by_ref()
+                .take(CHUNKS_AT_ONCE)
+                .map(|chunk| ((chunk.section, chunk.start, chunk.end), chunk.text))
+                .unzip();
             let embeddings = self.embed(Input::Passage, texts).await?;
             chunks.extend(
                 places
                     .into_iter()
                     .zip(embeddings)
-                    .map(|((section, start, end), embedding)| Chunk { section, start, end, embedding }),
+                    .map(|((section, start, end), embedding)| Chunk {
+                        section,
+                        start,
+                        end,
+                        embedding,
+                    }),
             );
         }
         let passages = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
@@ -59,7 +67,11 @@ impl Library {
             id: document.id.clone(),
             fingerprint,
             title: prepared.title,
-            source: if document.source.is_empty() { document.id.clone() } else { document.source.clone() },
+            source: if document.source.is_empty() {
+                document.id.clone()
+            } else {
+                document.source.clone()
+            },
             metadata: document.metadata.clone().into_iter().collect(),
             sections: prepared.sections,
             chunks,
@@ -74,7 +86,10 @@ impl Library {
         let span = tracing::Span::current();
         tokio::task::spawn_blocking(move || span.in_scope(|| prepare(&shared, split, &*embedder)))
             .await
-            .map_err(|source| RetrieverError::Broken { document: document.id.clone(), source })?
+            .map_err(|source| RetrieverError::Broken {
+                document: document.id.clone(),
+                source,
+            })?
     }
 }
 
@@ -99,10 +114,19 @@ fn prepare(document: &Document, split: SplitSettings, embedder: &dyn Embedder) -
     let unreadable = |error| RetrieverError::unreadable(&document.id, &error);
     let extracted = format::extract(document).map_err(unreadable)?;
     let count = |text: &str| embedder.count_tokens(text);
-    let pieces = split.split(&extracted.text, extracted.markdown, &count).map_err(|error| {
-        RetrieverError::Unreadable { document: document.id.clone(), reason: error.to_string() }
-    })?;
-    let first_heading = || pieces.sections.first().and_then(|section| section.headings.first()).cloned();
+    let pieces = split
+        .split(&extracted.text, extracted.markdown, &count)
+        .map_err(|error| RetrieverError::Unreadable {
+            document: document.id.clone(),
+            reason: error.to_string(),
+        })?;
+    let first_heading = || {
+        pieces
+            .sections
+            .first()
+            .and_then(|section| section.headings.first())
+            .cloned()
+    };
     let title = Some(document.title.trim().to_owned())
         .filter(|title| !title.is_empty())
         .or(extracted.title)
@@ -112,17 +136,32 @@ fn prepare(document: &Document, split: SplitSettings, embedder: &dyn Embedder) -
         .chunks
         .iter()
         .map(|chunk| {
-            let headings = pieces.sections.get(chunk.section as usize).map_or(&[][..], |section| &section.headings);
+            let headings = pieces
+                .sections
+                .get(chunk.section as usize)
+                .map_or(&[][..], |section| &section.headings);
             let text = with_context(&title, headings, chunk.text);
-            PreparedChunk { section: chunk.section, start: chunk.start, end: chunk.end, text }
+            PreparedChunk {
+                section: chunk.section,
+                start: chunk.start,
+                end: chunk.end,
+                text,
+            }
         })
         .collect();
     let sections = pieces
         .sections
         .iter()
-        .map(|section| Section { start: section.start, text: section.text.to_owned() })
+        .map(|section| Section {
+            start: section.start,
+            text: section.text.to_owned(),
+        })
         .collect();
-    Ok(Prepared { title, sections, chunks })
+    Ok(Prepared {
+        title,
+        sections,
+        chunks,
+    })
 }
 
 /// A chunk after the title and the headings it stands under, unless it has them itself: what a paragraph is about is
@@ -148,7 +187,13 @@ fn fingerprint(document: &Document, split: SplitSettings) -> Fingerprint {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     };
-    for number in [SPLITTER as usize, split.chunk, split.overlap, split.section, document.metadata.len()] {
+    for number in [
+        SPLITTER as usize,
+        split.chunk,
+        split.overlap,
+        split.section,
+        document.metadata.len(),
+    ] {
         add(&(number as u64).to_le_bytes());
     }
     add(&document.format.to_le_bytes());
@@ -163,7 +208,12 @@ fn fingerprint(document: &Document, split: SplitSettings) -> Fingerprint {
 }
 
 fn acknowledgement(document: &Document, status: IngestStatus, passages: u32) -> IngestResponse {
-    IngestResponse { document_id: document.id.clone(), status: status.into(), error: String::new(), passages }
+    IngestResponse {
+        document_id: document.id.clone(),
+        status: status.into(),
+        error: String::new(),
+        passages,
+    }
 }
 
 #[cfg(test)]
@@ -172,10 +222,18 @@ mod tests {
 
     use super::*;
 
-    const SPLIT: SplitSettings = SplitSettings { chunk: 16, overlap: 0, section: 64 };
+    const SPLIT: SplitSettings = SplitSettings {
+        chunk: 16,
+        overlap: 0,
+        section: 64,
+    };
 
     fn document(id: &str, content: &str) -> Document {
-        Document { id: id.into(), content: content.into(), ..Document::default() }
+        Document {
+            id: id.into(),
+            content: content.into(),
+            ..Document::default()
+        }
     }
 
     #[test]
@@ -192,13 +250,23 @@ mod tests {
 
     #[test]
     fn a_chunk_is_embedded_with_what_stands_above_it() {
-        let text = format!("# Harbour\n\nintro\n\n## Opening hours\n\n{}", "The office is open from eight to four. ".repeat(6));
+        let text = format!(
+            "# Harbour\n\nintro\n\n## Opening hours\n\n{}",
+            "The office is open from eight to four. ".repeat(6)
+        );
         let prepared = prepare(&document("a.md", &text), SPLIT, &HashedEmbedder).unwrap();
         let last = prepared.chunks.last().unwrap();
-        assert!(last.text.starts_with("Harbour › Opening hours\n\nThe office"), "{:?}", last.text);
+        assert!(
+            last.text.starts_with("Harbour › Opening hours\n\nThe office"),
+            "{:?}",
+            last.text
+        );
         let first = prepared.chunks.first().unwrap();
         assert!(first.text.starts_with("# Harbour"), "{:?}", first.text);
-        assert_eq!(with_context(&"long ".repeat(100), &[], "chunk").chars().count(), LONGEST_CONTEXT + 7);
+        assert_eq!(
+            with_context(&"long ".repeat(100), &[], "chunk").chars().count(),
+            LONGEST_CONTEXT + 7
+        );
     }
 
     #[test]

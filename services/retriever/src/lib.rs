@@ -75,7 +75,9 @@ pub async fn serve_store(
         loaded = loading => loaded.map_err(ServeError::start)?,
         () = shutdown.cancelled() => return Ok(()),
     };
-    let split = options.split_settings(embedder.id(), embedder.max_tokens()).map_err(ServeError::start)?;
+    let split = options
+        .split_settings(embedder.id(), embedder.max_tokens())
+        .map_err(ServeError::start)?;
     let provider = match options.embedder.embedder {
         EmbedderChoice::OpenAi(_) => "openai",
         _ => "emend",
@@ -96,7 +98,10 @@ pub async fn serve_store(
         reader: start("retriever", options.service.max_in_flight)?,
         writer: start("ingest", documents)?,
         default_timeout: options.service.default_timeout,
-        limits: Limits { documents, bytes: MAX_STREAM_BYTES },
+        limits: Limits {
+            documents,
+            bytes: MAX_STREAM_BYTES,
+        },
         shutdown: shutdown.clone(),
     };
     let service = RetrieverServiceServer::new(service)

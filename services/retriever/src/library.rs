@@ -34,11 +34,20 @@ impl Library {
         provider: &'static str,
     ) -> Self {
         let duration = metrics::seconds(semconv::GEN_AI_CLIENT_OPERATION_DURATION);
-        Self { store, embedder, split, provider, duration }
+        Self {
+            store,
+            embedder,
+            split,
+            provider,
+            duration,
+        }
     }
 
     pub(crate) fn embedder_info(&self) -> EmbedderInfo {
-        EmbedderInfo { id: self.embedder.id().to_owned(), dimensions: self.embedder.dimensions() }
+        EmbedderInfo {
+            id: self.embedder.id().to_owned(),
+            dimensions: self.embedder.dimensions(),
+        }
     }
 
     /// Fails where the collection was made with another embedder; no comparison would mean anything.
@@ -48,7 +57,11 @@ impl Library {
             return Ok(());
         }
         let (collection, stored) = (collection.name.clone(), collection.embedder.clone());
-        Err(StoreError::OtherEmbedder { collection, stored, given })
+        Err(StoreError::OtherEmbedder {
+            collection,
+            stored,
+            given,
+        })
     }
 
     /// Finds the passages nearest to a query.
@@ -102,7 +115,10 @@ impl Library {
         let (count, began) = (texts.len(), Instant::now());
         let embedded = self.embedder.embed(kind, texts).instrument(span.clone()).await;
         let embedded = embedded
-            .map_err(|source| RetrieverError::Embed { embedder: model.to_owned(), source })
+            .map_err(|source| RetrieverError::Embed {
+                embedder: model.to_owned(),
+                source,
+            })
             .and_then(|embeddings| self.checked(embeddings, count));
         let mut attributes = vec![
             KeyValue::new(semconv::GEN_AI_OPERATION_NAME, "embeddings"),
@@ -129,10 +145,19 @@ impl Library {
             return Err(wrong(format!("{} embeddings", embeddings.len()), expected.to_string()));
         }
         if let Some(odd) = embeddings.iter().find(|embedding| embedding.len() != dimensions) {
-            return Err(wrong(format!("an embedding of {} values", odd.len()), dimensions.to_string()));
+            return Err(wrong(
+                format!("an embedding of {} values", odd.len()),
+                dimensions.to_string(),
+            ));
         }
-        if embeddings.iter().any(|embedding| embedding.iter().any(|value| !value.is_finite())) {
-            return Err(wrong("an embedding with a value that is no number".to_owned(), "finite values".to_owned()));
+        if embeddings
+            .iter()
+            .any(|embedding| embedding.iter().any(|value| !value.is_finite()))
+        {
+            return Err(wrong(
+                "an embedding with a value that is no number".to_owned(),
+                "finite values".to_owned(),
+            ));
         }
         Ok(embeddings)
     }
@@ -144,7 +169,10 @@ impl Library {
     /// A page of documents. Its token is the last id: pages stay right while documents come and go.
     pub(crate) async fn documents(&self, task: ListDocuments) -> Result<v1::ListDocumentsResponse, RetrieverError> {
         // One more than the page holds tells whether there is another.
-        let mut listed = self.store.documents(&task.collection, &task.after, task.limit + 1).await?;
+        let mut listed = self
+            .store
+            .documents(&task.collection, &task.after, task.limit + 1)
+            .await?;
         let more = listed.len() > task.limit;
         listed.truncate(task.limit);
         let last = listed.last().filter(|_| more).map(|document| document.id.clone());
@@ -170,8 +198,18 @@ fn fail(span: &tracing::Span, error: &RetrieverError) {
 
 impl From<ListedDocument> for v1::StoredDocument {
     fn from(document: ListedDocument) -> Self {
-        let ListedDocument { id, title, source, passages } = document;
-        Self { id, title, source, passages }
+        let ListedDocument {
+            id,
+            title,
+            source,
+            passages,
+        } = document;
+        Self {
+            id,
+            title,
+            source,
+            passages,
+        }
     }
 }
 
@@ -200,7 +238,10 @@ fn passage(found: Found) -> Passage {
         origin: Origin::Local.into(),
         source: found.source,
         score: found.score,
-        span: Some(Span { start: found.start, end: found.end }),
+        span: Some(Span {
+            start: found.start,
+            end: found.end,
+        }),
         retrieved_at: None,
         metadata: found.metadata.into_iter().collect(),
     }

@@ -6,7 +6,8 @@ use emend_chassis::{Caller, Front};
 use emend_proto::v1::retriever_service_server::RetrieverService;
 use emend_proto::v1::{
     DeleteDocumentsRequest, DeleteDocumentsResponse, GetCollectionRequest, GetCollectionResponse, IngestRequest,
-    IngestResponse, ListCollectionsRequest, ListCollectionsResponse, ListDocumentsRequest, ListDocumentsResponse, RetrieveRequest, RetrieveResponse,
+    IngestResponse, ListCollectionsRequest, ListCollectionsResponse, ListDocumentsRequest, ListDocumentsResponse,
+    RetrieveRequest, RetrieveResponse,
 };
 use futures::stream::BoxStream;
 use tokio_util::sync::CancellationToken;
@@ -43,7 +44,13 @@ impl RetrieverService for Service {
     async fn ingest(&self, request: Request<Streaming<IngestRequest>>) -> Result<Response<Self::IngestStream>, Status> {
         // A folder of documents takes as long as it takes: only the caller's own deadline bounds it.
         let caller = Caller::of(&request, Duration::MAX);
-        Ok(Response::new(acknowledge(request.into_inner(), self.writer.clone(), caller, self.limits, self.shutdown.clone())))
+        Ok(Response::new(acknowledge(
+            request.into_inner(),
+            self.writer.clone(),
+            caller,
+            self.limits,
+            self.shutdown.clone(),
+        )))
     }
 
     async fn delete_documents(
@@ -81,6 +88,8 @@ impl RetrieverService for Service {
         let caller = Caller::of(&request, self.default_timeout);
         let name = validate::get(request.into_inner())?;
         let collection = self.reader.call(name, caller).await?;
-        Ok(Response::new(GetCollectionResponse { collection: Some(collection) }))
+        Ok(Response::new(GetCollectionResponse {
+            collection: Some(collection),
+        }))
     }
 }

@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 
 use emend_chassis::{InvalidRequest, Violations};
-use emend_proto::v1::{DeleteDocumentsRequest, Document, DocumentFormat, GetCollectionRequest, ListDocumentsRequest, RetrieveRequest, SearchMode};
+use emend_proto::v1::{
+    DeleteDocumentsRequest, Document, DocumentFormat, GetCollectionRequest, ListDocumentsRequest, RetrieveRequest,
+    SearchMode,
+};
 
 use crate::backend::Unit;
 use crate::messages::{DeleteDocuments, GetCollection, ListDocuments, Retrieve};
@@ -32,7 +35,12 @@ pub(crate) fn retrieve(request: RetrieveRequest) -> Result<Retrieve, InvalidRequ
             format!("must be at most {MOST_QUERY_BYTES} bytes, is {}", query.len())
         });
     let collection = collection(&mut violations, request.collection);
-    let top_k = within(&mut violations, "top_k", request.top_k.unwrap_or(DEFAULT_TOP_K), MOST_TOP_K);
+    let top_k = within(
+        &mut violations,
+        "top_k",
+        request.top_k.unwrap_or(DEFAULT_TOP_K),
+        MOST_TOP_K,
+    );
     let ef = request.ef.map(|ef| within(&mut violations, "ef", ef, MOST_EF));
     fields(&mut violations, "filter", &request.filter);
     violations.require(SearchMode::try_from(request.mode).is_ok(), "mode", || {
@@ -44,7 +52,11 @@ pub(crate) fn retrieve(request: RetrieveRequest) -> Result<Retrieve, InvalidRequ
         collection,
         top_k,
         filter: request.filter.into_iter().collect(),
-        unit: if request.parents.unwrap_or(true) { Unit::Section } else { Unit::Chunk },
+        unit: if request.parents.unwrap_or(true) {
+            Unit::Section
+        } else {
+            Unit::Chunk
+        },
         ef,
     })
 }
@@ -68,9 +80,18 @@ pub(crate) fn delete(request: DeleteDocumentsRequest) -> Result<DeleteDocuments,
 pub(crate) fn list(request: ListDocumentsRequest) -> Result<ListDocuments, InvalidRequest> {
     let mut violations = Violations::new();
     let collection = collection(&mut violations, request.collection);
-    let limit = within(&mut violations, "page_size", request.page_size.unwrap_or(DEFAULT_PAGE_SIZE), MOST_PAGE_SIZE);
+    let limit = within(
+        &mut violations,
+        "page_size",
+        request.page_size.unwrap_or(DEFAULT_PAGE_SIZE),
+        MOST_PAGE_SIZE,
+    );
     violations.finish()?;
-    Ok(ListDocuments { collection, after: request.page_token, limit })
+    Ok(ListDocuments {
+        collection,
+        after: request.page_token,
+        limit,
+    })
 }
 
 /// Reads which collection to describe.
@@ -96,12 +117,16 @@ pub(crate) fn document(collection: &str, document: &Document) -> Result<(), Inva
     name(&mut violations, collection);
     document_id(&mut violations, "document.id", &document.id);
     fields(&mut violations, "document.metadata", &document.metadata);
-    violations.require(DocumentFormat::try_from(document.format).is_ok(), "document.format", || {
-        format!(
-            "{} is unknown: known are DOCUMENT_FORMAT_PLAIN_TEXT, DOCUMENT_FORMAT_MARKDOWN, DOCUMENT_FORMAT_HTML",
-            document.format
-        )
-    });
+    violations.require(
+        DocumentFormat::try_from(document.format).is_ok(),
+        "document.format",
+        || {
+            format!(
+                "{} is unknown: known are DOCUMENT_FORMAT_PLAIN_TEXT, DOCUMENT_FORMAT_MARKDOWN, DOCUMENT_FORMAT_HTML",
+                document.format
+            )
+        },
+    );
     violations.finish()
 }
 
@@ -128,7 +153,9 @@ fn document_id(violations: &mut Violations, field: &str, id: &str) {
 }
 
 fn within(violations: &mut Violations, field: &str, value: u32, most: u32) -> usize {
-    violations.require((1..=most).contains(&value), field, || format!("must be 1 to {most}, is {value}"));
+    violations.require((1..=most).contains(&value), field, || {
+        format!("must be 1 to {most}, is {value}")
+    });
     value as usize
 }
 
@@ -136,15 +163,23 @@ fn fields(violations: &mut Violations, field: &str, fields: &HashMap<String, Str
     violations.require(fields.len() <= MOST_FIELDS, field, || {
         format!("must have at most {MOST_FIELDS} entries, has {}", fields.len())
     });
-    let mut long: Vec<_> =
-        fields.iter().filter(|(key, value)| key.is_empty() || key.len() + value.len() > MOST_FIELD_BYTES).collect();
+    let mut long: Vec<_> = fields
+        .iter()
+        .filter(|(key, value)| key.is_empty() || key.len() + value.len() > MOST_FIELD_BYTES)
+        .collect();
     long.sort();
     for (key, value) in long.into_iter().take(MOST_FIELDS) {
         let shown: String = key.chars().take(40).collect();
-        violations.push(format!("{field}[{shown:?}]"), match key.is_empty() {
-            true => "must have a name".to_owned(),
-            false => format!("must be at most {MOST_FIELD_BYTES} bytes with its name, is {}", key.len() + value.len()),
-        });
+        violations.push(
+            format!("{field}[{shown:?}]"),
+            match key.is_empty() {
+                true => "must have a name".to_owned(),
+                false => format!(
+                    "must be at most {MOST_FIELD_BYTES} bytes with its name, is {}",
+                    key.len() + value.len()
+                ),
+            },
+        );
     }
 }
 
@@ -156,13 +191,24 @@ mod tests {
 
     fn wrong<T>(result: Result<T, InvalidRequest>) -> Vec<String> {
         let Err(error) = result else { panic!("accepted") };
-        error.violations().into_iter().map(|v| format!("{}: {}", v.field, v.description)).collect()
+        error
+            .violations()
+            .into_iter()
+            .map(|v| format!("{}: {}", v.field, v.description))
+            .collect()
     }
 
     #[test]
     fn what_is_not_given_has_its_default() {
-        let query = retrieve(RetrieveRequest { query: "tide".into(), ..RetrieveRequest::default() }).unwrap();
-        assert_eq!((query.collection.as_str(), query.top_k, query.unit, query.ef), ("default", 4, Unit::Section, None));
+        let query = retrieve(RetrieveRequest {
+            query: "tide".into(),
+            ..RetrieveRequest::default()
+        })
+        .unwrap();
+        assert_eq!(
+            (query.collection.as_str(), query.top_k, query.unit, query.ef),
+            ("default", 4, Unit::Section, None)
+        );
         assert_eq!(get(GetCollectionRequest::default()).unwrap().0, "default");
         assert_eq!(collection_after("", String::new()), "default");
         assert_eq!(collection_after("a", String::new()), "a");
@@ -181,7 +227,11 @@ mod tests {
         assert!(retrieve(query(100, 4096, 8192)).is_ok());
         assert_eq!(
             wrong(retrieve(query(101, 4097, 8193))),
-            ["query: must be at most 8192 bytes, is 8193", "top_k: must be 1 to 100, is 101", "ef: must be 1 to 4096, is 4097"]
+            [
+                "query: must be at most 8192 bytes, is 8193",
+                "top_k: must be 1 to 100, is 101",
+                "ef: must be 1 to 4096, is 4097"
+            ]
         );
     }
 
@@ -211,18 +261,33 @@ mod tests {
     #[test]
     fn names_that_are_other_folders_are_refused() {
         for bad in [".", "..", ".lock", "a/b", "a\\b", "하나", "a b", &"x".repeat(65)] {
-            assert_eq!(wrong(get(GetCollectionRequest { collection: bad.into() })).len(), 1, "{bad}");
+            assert_eq!(
+                wrong(get(GetCollectionRequest { collection: bad.into() })).len(),
+                1,
+                "{bad}"
+            );
         }
-        assert!(get(GetCollectionRequest { collection: "Docs-1_v2.0".into() }).is_ok());
+        assert!(
+            get(GetCollectionRequest {
+                collection: "Docs-1_v2.0".into()
+            })
+            .is_ok()
+        );
     }
 
     #[test]
     fn documents_and_ids_are_checked() {
         let none = DeleteDocumentsRequest::default();
         assert_eq!(wrong(delete(none)), ["document_ids: must be 1 to 1000, are 0"]);
-        let ids = DeleteDocumentsRequest { document_ids: vec!["a".into(), String::new()], ..Default::default() };
+        let ids = DeleteDocumentsRequest {
+            document_ids: vec!["a".into(), String::new()],
+            ..Default::default()
+        };
         assert_eq!(wrong(delete(ids)), ["document_ids[1]: must be 1 to 512 bytes, is 0"]);
-        let odd = Document { format: 9, ..Document::default() };
+        let odd = Document {
+            format: 9,
+            ..Document::default()
+        };
         assert_eq!(wrong(document("a", &odd)).len(), 2);
     }
 }

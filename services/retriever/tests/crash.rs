@@ -20,14 +20,30 @@ const COLLECTION: &str = "crash";
 /// The real binary on a free port.
 fn start(folder: &Path) -> (Child, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_emend-retriever"))
-        .args(["--listen", "127.0.0.1:0", "--log", "info", "--embedder", "hashed", "--chunk-tokens", "16", "--data-dir"])
+        .args([
+            "--listen",
+            "127.0.0.1:0",
+            "--log",
+            "info",
+            "--embedder",
+            "hashed",
+            "--chunk-tokens",
+            "16",
+            "--data-dir",
+        ])
         .arg(folder)
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     let serving = lines.by_ref().find(|line| line.contains("serving")).expect("it serves");
-    let address = serving.split("address=").nth(1).unwrap().split_whitespace().next().unwrap();
+    let address = serving
+        .split("address=")
+        .nth(1)
+        .unwrap()
+        .split_whitespace()
+        .next()
+        .unwrap();
     let url = format!("http://{address}");
     // The pipe must not fill up.
     std::thread::spawn(move || lines.for_each(drop));
@@ -66,7 +82,11 @@ async fn what_was_acknowledged_survives() {
                 }
             }
         });
-        let mut answers = client(&url).ingest(ReceiverStream::new(receiver)).await.unwrap().into_inner();
+        let mut answers = client(&url)
+            .ingest(ReceiverStream::new(receiver))
+            .await
+            .unwrap()
+            .into_inner();
         let mut now = 0;
         while let Ok(Some(answer)) = answers.message().await {
             assert_eq!(answer.status(), IngestStatus::Ingested, "{}", answer.error);
@@ -77,7 +97,10 @@ async fn what_was_acknowledged_survives() {
                 child.kill().unwrap();
             }
         }
-        assert!((25..1000).contains(&now), "{now} were acknowledged: the kill came too late");
+        assert!(
+            (25..1000).contains(&now),
+            "{now} were acknowledged: the kill came too late"
+        );
         child.wait().unwrap();
         sending.await.unwrap();
     }
@@ -90,7 +113,10 @@ async fn what_was_acknowledged_survives() {
         ..ListDocumentsRequest::default()
     };
     let listed = client.list_documents(request).await.unwrap().into_inner().documents;
-    let stored: BTreeMap<_, _> = listed.into_iter().map(|document| (document.id, document.passages)).collect();
+    let stored: BTreeMap<_, _> = listed
+        .into_iter()
+        .map(|document| (document.id, document.passages))
+        .collect();
     for (id, passages) in &acknowledged {
         assert_eq!(stored.get(id), Some(passages), "{id} was acknowledged");
     }
@@ -98,9 +124,18 @@ async fn what_was_acknowledged_survives() {
     let get = GetCollectionRequest {
         collection: COLLECTION.to_owned(),
     };
-    let collection = client.get_collection(get).await.unwrap().into_inner().collection.unwrap();
+    let collection = client
+        .get_collection(get)
+        .await
+        .unwrap()
+        .into_inner()
+        .collection
+        .unwrap();
     assert_eq!(collection.documents, stored.len() as u64);
-    assert_eq!(collection.passages, stored.values().map(|passages| u64::from(*passages)).sum::<u64>());
+    assert_eq!(
+        collection.passages,
+        stored.values().map(|passages| u64::from(*passages)).sum::<u64>()
+    );
     for id in acknowledged.keys() {
         let number: usize = id.trim_start_matches("report-").parse().unwrap();
         let request = RetrieveRequest {
@@ -112,7 +147,11 @@ async fn what_was_acknowledged_survives() {
         let passages = client.retrieve(request).await.unwrap().into_inner().passages;
         let found = passages.iter().find(|passage| passage.document_id == *id);
         let found = found.unwrap_or_else(|| panic!("{id} is not found: {passages:?}"));
-        assert_eq!(found.text.matches(&format!("Report {number} ")).count(), 8, "{id} is whole");
+        assert_eq!(
+            found.text.matches(&format!("Report {number} ")).count(),
+            8,
+            "{id} is whole"
+        );
     }
     child.kill().unwrap();
     child.wait().unwrap();

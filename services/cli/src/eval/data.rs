@@ -73,11 +73,20 @@ pub(super) fn question_sets(folder: &Path) -> Result<Vec<QuestionSet>> {
     let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     for entry in entries {
         let path = entry?.path();
-        let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let Some(name) = file.strip_suffix(".questions.jsonl") else { continue };
+        let file = path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        let Some(name) = file.strip_suffix(".questions.jsonl") else {
+            continue;
+        };
         let local = folder.join(format!("{name}.corpus_local.jsonl"));
         if !local.is_file() {
-            bail!("{} has no corpus beside it: {} is missing", path.display(), local.display());
+            bail!(
+                "{} has no corpus beside it: {} is missing",
+                path.display(),
+                local.display()
+            );
         }
         let web = folder.join(format!("{name}.corpus_web.jsonl"));
         sets.push(QuestionSet {
@@ -117,7 +126,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let questions = "{\"question\":\"q\",\"expect\":\"none\"}\n\n{\"question\":\"r\",\"expect\":\"local\",\"answers\":[\"x\"]}\n";
         fs::write(folder.path().join("a.questions.jsonl"), questions).unwrap();
-        assert!(question_sets(folder.path()).unwrap_err().to_string().contains("a.corpus_local.jsonl"));
+        assert!(
+            question_sets(folder.path())
+                .unwrap_err()
+                .to_string()
+                .contains("a.corpus_local.jsonl")
+        );
         fs::write(folder.path().join("a.corpus_local.jsonl"), "").unwrap();
         let sets = question_sets(folder.path()).unwrap();
         assert_eq!((sets[0].name.as_str(), sets[0].cases.len()), ("a", 2));
@@ -129,7 +143,16 @@ mod tests {
     fn a_bad_line_is_named() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("a.corpus_local.jsonl"), "").unwrap();
-        fs::write(folder.path().join("a.questions.jsonl"), "{\"question\":\"q\",\"expect\":\"moon\"}").unwrap();
-        assert!(question_sets(folder.path()).unwrap_err().to_string().contains("a.questions.jsonl:1"));
+        fs::write(
+            folder.path().join("a.questions.jsonl"),
+            "{\"question\":\"q\",\"expect\":\"moon\"}",
+        )
+        .unwrap();
+        assert!(
+            question_sets(folder.path())
+                .unwrap_err()
+                .to_string()
+                .contains("a.questions.jsonl:1")
+        );
     }
 }

@@ -125,7 +125,10 @@ async fn ingest_corpus(cluster: &Cluster, set: &QuestionSet) -> Result<IngestRep
     let found = documents::find(std::slice::from_ref(&set.local))?;
     let outcome = ingest::ingest(cluster.channel(Component::Retriever)?, &collection(set), found, true).await?;
     if let Some((document, reason)) = outcome.failed.first_key_value() {
-        anyhow::bail!("{} documents could not be stored; {document}: {reason}", outcome.failed.len());
+        anyhow::bail!(
+            "{} documents could not be stored; {document}: {reason}",
+            outcome.failed.len()
+        );
     }
     let seconds = began.elapsed().as_secs_f64();
     Ok(IngestReport {
@@ -156,7 +159,9 @@ async fn retrieval(cluster: &Cluster, set: &QuestionSet) -> Result<RetrievalRepo
             };
             let passages = client.retrieve(request).await?.into_inner().passages;
             bar.inc(1);
-            Ok(passages.iter().position(|passage| case.gold_doc_ids.contains(&passage.document_id)))
+            Ok(passages
+                .iter()
+                .position(|passage| case.gold_doc_ids.contains(&passage.document_id)))
         }
     }))
     .buffered(CONCURRENT)
@@ -165,7 +170,10 @@ async fn retrieval(cluster: &Cluster, set: &QuestionSet) -> Result<RetrievalRepo
     bar.finish_and_clear();
     let ranks = ranks.into_iter().collect::<Result<Vec<_>>>()?;
     let share = |within: usize| {
-        let hits = ranks.iter().filter(|rank| rank.is_some_and(|rank| rank < within)).count();
+        let hits = ranks
+            .iter()
+            .filter(|rank| rank.is_some_and(|rank| rank < within))
+            .count();
         hits as f64 / ranks.len().max(1) as f64
     };
     Ok(RetrievalReport {
@@ -190,8 +198,12 @@ async fn walk(cluster: &Cluster, set: &QuestionSet, graph: &str, timeout: Durati
                 options: HashMap::new(),
                 filter: HashMap::new(),
             };
-            let request = AskRequest { question: Some(question) };
-            let answered = client.ask(emend_chassis::request(request, Deadline::after(timeout))).await;
+            let request = AskRequest {
+                question: Some(question),
+            };
+            let answered = client
+                .ask(emend_chassis::request(request, Deadline::after(timeout)))
+                .await;
             bar.inc(1);
             Ok(answered?.into_inner().result.unwrap_or_default())
         }
@@ -203,7 +215,10 @@ async fn walk(cluster: &Cluster, set: &QuestionSet, graph: &str, timeout: Durati
     let mut by_expect: BTreeMap<&'static str, Tally> = BTreeMap::new();
     let mut first_error = None;
     for (case, result) in set.cases.iter().zip(results) {
-        by_expect.entry(case.expect.name()).or_default().add(case, result.as_ref().ok());
+        by_expect
+            .entry(case.expect.name())
+            .or_default()
+            .add(case, result.as_ref().ok());
         if let Err(status) = result {
             first_error.get_or_insert(status);
         }

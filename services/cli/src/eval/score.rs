@@ -43,11 +43,17 @@ impl Tally {
         let contains = !abstained && contains_answer(&result.answer, &case.answers);
         self.steps += u32::try_from(result.steps.len()).unwrap_or(u32::MAX);
         self.answered += u32::from(result.status() == WalkStatus::Answered);
-        self.unverified += u32::from(matches!(result.status(), WalkStatus::Unverified | WalkStatus::Ungrounded));
+        self.unverified += u32::from(matches!(
+            result.status(),
+            WalkStatus::Unverified | WalkStatus::Ungrounded
+        ));
         self.abstained += u32::from(abstained);
         self.contains += u32::from(contains);
         self.web += u32::from(result.documents.iter().any(|document| {
-            document.passage.as_ref().is_some_and(|passage| passage.origin() == Origin::Web)
+            document
+                .passage
+                .as_ref()
+                .is_some_and(|passage| passage.origin() == Origin::Web)
         }));
         self.correct += u32::from(match case.expect {
             Expect::Local | Expect::Web => contains,
@@ -79,7 +85,10 @@ pub(super) fn total(tallies: &BTreeMap<&'static str, Tally>) -> Tally {
 #[must_use]
 pub(super) fn contains_answer(answer: &str, answers: &[String]) -> bool {
     let answer = folded(answer);
-    answers.iter().map(|right| folded(right)).any(|right| !right.is_empty() && answer.contains(&right))
+    answers
+        .iter()
+        .map(|right| folded(right))
+        .any(|right| !right.is_empty() && answer.contains(&right))
 }
 
 fn folded(text: &str) -> String {
@@ -110,7 +119,10 @@ mod tests {
 
     #[test]
     fn width_case_and_spaces_do_not_matter() {
-        assert!(contains_answer("In the ＹＥＡＲ  1999 it was", &["year 1999".to_owned()]));
+        assert!(contains_answer(
+            "In the ＹＥＡＲ  1999 it was",
+            &["year 1999".to_owned()]
+        ));
         assert!(!contains_answer("nothing", &["something".to_owned(), String::new()]));
     }
 
@@ -118,10 +130,25 @@ mod tests {
     fn abstaining_is_right_only_where_there_is_no_answer() {
         let mut tally = Tally::default();
         tally.add(&case(Expect::None, &[]), Some(&result(WalkStatus::Abstained, "no")));
-        tally.add(&case(Expect::Local, &["no"]), Some(&result(WalkStatus::Abstained, "no")));
+        tally.add(
+            &case(Expect::Local, &["no"]),
+            Some(&result(WalkStatus::Abstained, "no")),
+        );
         tally.add(&case(Expect::Absent, &[]), Some(&result(WalkStatus::Answered, "x")));
-        tally.add(&case(Expect::Web, &["x"]), Some(&result(WalkStatus::Unverified, "it is x")));
+        tally.add(
+            &case(Expect::Web, &["x"]),
+            Some(&result(WalkStatus::Unverified, "it is x")),
+        );
         tally.add(&case(Expect::Web, &["x"]), None);
-        assert_eq!((tally.questions, tally.correct, tally.abstained, tally.contains, tally.errors), (5, 2, 2, 1, 1));
+        assert_eq!(
+            (
+                tally.questions,
+                tally.correct,
+                tally.abstained,
+                tally.contains,
+                tally.errors
+            ),
+            (5, 2, 2, 1, 1)
+        );
     }
 }

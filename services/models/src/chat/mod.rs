@@ -50,7 +50,10 @@ pub struct ChatRequest {
 impl ChatRequest {
     /// A request with these messages and the client's defaults.
     pub fn new(messages: Vec<Message>) -> Self {
-        Self { messages, ..Self::default() }
+        Self {
+            messages,
+            ..Self::default()
+        }
     }
 }
 
@@ -66,17 +69,26 @@ pub struct Message {
 impl Message {
     /// An instruction to the model.
     pub fn system(content: impl Into<String>) -> Self {
-        Self { role: Role::System, content: content.into() }
+        Self {
+            role: Role::System,
+            content: content.into(),
+        }
     }
 
     /// What the user says.
     pub fn user(content: impl Into<String>) -> Self {
-        Self { role: Role::User, content: content.into() }
+        Self {
+            role: Role::User,
+            content: content.into(),
+        }
     }
 
     /// What the model said.
     pub fn assistant(content: impl Into<String>) -> Self {
-        Self { role: Role::Assistant, content: content.into() }
+        Self {
+            role: Role::Assistant,
+            content: content.into(),
+        }
     }
 }
 

@@ -54,17 +54,33 @@ impl OpenAi {
     pub(super) fn new(options: &ChatOptions, url: &str) -> Result<Self, ChatError> {
         let invalid = |option, reason| ChatError::Options { option, reason };
         let endpoint = endpoint(url).map_err(|reason| invalid("--llm-url", reason))?;
-        let model = options.llm_model.clone().filter(|model| !model.trim().is_empty()).ok_or_else(|| {
-            invalid("--llm-model", format!("name the model that {} serves", endpoint.host_str().unwrap_or_default()))
-        })?;
+        let model = options
+            .llm_model
+            .clone()
+            .filter(|model| !model.trim().is_empty())
+            .ok_or_else(|| {
+                invalid(
+                    "--llm-model",
+                    format!("name the model that {} serves", endpoint.host_str().unwrap_or_default()),
+                )
+            })?;
         // The first provider of the process stays; one that is there already is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut builder = reqwest::Client::builder().connect_timeout(Duration::from_secs(10)).user_agent("emend");
+        let mut builder = reqwest::Client::builder()
+            .connect_timeout(Duration::from_secs(10))
+            .user_agent("emend");
         if matches!(endpoint.host_str(), Some("localhost" | "127.0.0.1" | "[::1]")) {
             builder = builder.no_proxy();
         }
-        let http = builder.build().map_err(|error| invalid("--llm-url", format!("no HTTP client: {error}")))?;
-        let fallback = || std::env::var("OPENAI_API_KEY").ok().filter(|key| !key.trim().is_empty()).map(ApiKey::from);
+        let http = builder
+            .build()
+            .map_err(|error| invalid("--llm-url", format!("no HTTP client: {error}")))?;
+        let fallback = || {
+            std::env::var("OPENAI_API_KEY")
+                .ok()
+                .filter(|key| !key.trim().is_empty())
+                .map(ApiKey::from)
+        };
         Ok(Self {
             inner: Arc::new(Inner {
                 http,
@@ -117,11 +133,16 @@ impl Inner {
     }
 
     fn timeout(&self) -> ChatError {
-        ChatError::Timeout { model: self.model.clone() }
+        ChatError::Timeout {
+            model: self.model.clone(),
+        }
     }
 
     fn bad_reply(&self, reason: impl Into<String>) -> ChatError {
-        ChatError::BadReply { model: self.model.clone(), reason: self.redact(&reason.into()) }
+        ChatError::BadReply {
+            model: self.model.clone(),
+            reason: self.redact(&reason.into()),
+        }
     }
 
     /// The server's words without the API key, at most 500 characters.
@@ -139,13 +160,16 @@ impl Inner {
             let response = self.send(request, false, deadline).await?;
             let body = self.body(response).await?;
             wire::reply(&body, &self.model).map_err(|problem| match problem {
-                wire::Problem::Refusal(reason) => {
-                    ChatError::Refused { model: self.model.clone(), reason: self.redact(&reason) }
-                }
+                wire::Problem::Refusal(reason) => ChatError::Refused {
+                    model: self.model.clone(),
+                    reason: self.redact(&reason),
+                },
                 wire::Problem::Malformed(reason) => self.bad_reply(reason),
             })
         };
-        tokio::time::timeout_at(deadline, call).await.unwrap_or_else(|_| Err(self.timeout()))
+        tokio::time::timeout_at(deadline, call)
+            .await
+            .unwrap_or_else(|_| Err(self.timeout()))
     }
 
     fn span(&self, request: &ChatRequest) -> Span {
@@ -202,12 +226,15 @@ fn record_error(error: &ChatError) {
 /// The address to post to: `/v1` is added unless the path names a version, and `/chat/completions` unless it is there.
 fn endpoint(base: &str) -> Result<reqwest::Url, String> {
     let base = base.trim();
-    let mut url = reqwest::Url::parse(base).map_err(|error| format!("`{base}` is not a URL ({error}); write http://host:port/v1"))?;
+    let mut url = reqwest::Url::parse(base)
+        .map_err(|error| format!("`{base}` is not a URL ({error}); write http://host:port/v1"))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
         return Err(format!("`{base}` is not an http or https URL"));
     }
     let path = url.path().trim_end_matches('/').to_owned();
-    let versioned = path.split('/').any(|part| part.starts_with('v') && part[1..].starts_with(|c: char| c.is_ascii_digit()));
+    let versioned = path
+        .split('/')
+        .any(|part| part.starts_with('v') && part[1..].starts_with(|c: char| c.is_ascii_digit()));
     let version = if versioned { "" } else { "/v1" };
     if !path.ends_with("/chat/completions") {
         url.set_path(&format!("{path}{version}/chat/completions"));

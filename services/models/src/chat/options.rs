@@ -29,7 +29,11 @@ pub struct ChatOptions {
     #[arg(long, env = "EMEND_LLM_TIMEOUT", default_value = "60s", value_parser = duration)]
     pub llm_timeout: Duration,
     /// Record prompts and answers in spans. Off, because questions and passages may be confidential.
-    #[arg(long, env = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", default_value_t = false)]
+    #[arg(
+        long,
+        env = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT",
+        default_value_t = false
+    )]
     pub llm_record_content: bool,
 }
 
@@ -67,9 +71,13 @@ impl FromStr for ApiKey {
 /// `60s`, `1500ms`, `2m`, or seconds as a bare number.
 fn duration(text: &str) -> Result<Duration, String> {
     let text = text.trim();
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
-    let number: f64 = number.parse().map_err(|_| format!("`{text}` is not a duration; write 60s, 1500ms or 2m"))?;
+    let number: f64 = number
+        .parse()
+        .map_err(|_| format!("`{text}` is not a duration; write 60s, 1500ms or 2m"))?;
     let seconds = match unit.trim() {
         "" | "s" | "sec" | "secs" => number,
         "ms" => number / 1000.0,

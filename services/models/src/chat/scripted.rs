@@ -23,16 +23,22 @@ impl Scripted {
     pub fn replies<S: Into<String>>(replies: impl IntoIterator<Item = S>) -> Self {
         let left: Mutex<VecDeque<String>> = Mutex::new(replies.into_iter().map(Into::into).collect());
         Self::answering(move |_| {
-            left.lock().unwrap_or_else(PoisonError::into_inner).pop_front().ok_or_else(|| ChatError::Unavailable {
-                model: "scripted".to_owned(),
-                reason: "the script has no reply left".to_owned(),
-            })
+            left.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .pop_front()
+                .ok_or_else(|| ChatError::Unavailable {
+                    model: "scripted".to_owned(),
+                    reason: "the script has no reply left".to_owned(),
+                })
         })
     }
 
     /// Answers each request with what `answer` makes of it.
     pub fn answering(answer: impl Fn(&ChatRequest) -> Result<String, ChatError> + Send + Sync + 'static) -> Self {
-        Self { answer: Arc::new(Box::new(answer)), requests: Arc::default() }
+        Self {
+            answer: Arc::new(Box::new(answer)),
+            requests: Arc::default(),
+        }
     }
 
     /// Every request so far, oldest first.
@@ -44,9 +50,15 @@ impl Scripted {
         let answer = (self.answer)(&request);
         let spoken = |text: &str| text.split_whitespace().count() as u64;
         let input_tokens = request.messages.iter().map(|message| spoken(&message.content)).sum();
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner).push(request);
+        self.requests
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(request);
         answer.map(|text| ChatReply {
-            usage: Usage { input_tokens, output_tokens: spoken(&text) },
+            usage: Usage {
+                input_tokens,
+                output_tokens: spoken(&text),
+            },
             model: "scripted".to_owned(),
             finish_reason: FinishReason::Stop,
             logprobs: Vec::new(),
@@ -69,9 +81,15 @@ impl Chat for Scripted {
         let deltas = match self.reply(request) {
             Err(error) => vec![Err(error)],
             Ok(reply) => {
-                let mut deltas: Vec<_> =
-                    reply.text.split_inclusive(' ').map(|word| Ok(ChatDelta::Text(word.to_owned()))).collect();
-                deltas.push(Ok(ChatDelta::Finished { finish_reason: reply.finish_reason, usage: reply.usage }));
+                let mut deltas: Vec<_> = reply
+                    .text
+                    .split_inclusive(' ')
+                    .map(|word| Ok(ChatDelta::Text(word.to_owned())))
+                    .collect();
+                deltas.push(Ok(ChatDelta::Finished {
+                    finish_reason: reply.finish_reason,
+                    usage: reply.usage,
+                }));
                 deltas
             }
         };

@@ -10,7 +10,10 @@ use super::features::{self, Features, Group};
 
 /// The built-in files by embedder; the last one needs none.
 const BUILTIN: [(&str, &str); 3] = [
-    ("multilingual-e5-small", include_str!("coefficients/multilingual-e5-small.toml")),
+    (
+        "multilingual-e5-small",
+        include_str!("coefficients/multilingual-e5-small.toml"),
+    ),
     ("all-MiniLM-L6-v2", include_str!("coefficients/all-MiniLM-L6-v2.toml")),
     ("lexical", include_str!("coefficients/lexical.toml")),
 ];
@@ -58,7 +61,13 @@ pub(super) enum Task {
 }
 
 impl Task {
-    const ALL: [Self; 5] = [Self::Relevance, Self::Answer, Self::Groundedness, Self::Fragment, Self::Usefulness];
+    const ALL: [Self; 5] = [
+        Self::Relevance,
+        Self::Answer,
+        Self::Groundedness,
+        Self::Fragment,
+        Self::Usefulness,
+    ];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -101,7 +110,9 @@ impl Model {
     fn probability(&self, features: &Features) -> f64 {
         let logit = self.features.iter().fold(self.bias, |sum, (name, term)| {
             // Far outside of what was seen, a line is a bad guess.
-            let value = features.get(name).map_or(0.0, |value| ((value - term.mean) / term.scale).clamp(-5.0, 5.0));
+            let value = features
+                .get(name)
+                .map_or(0.0, |value| ((value - term.mean) / term.scale).clamp(-5.0, 5.0));
             sum + term.weight * value
         });
         1.0 / (1.0 + (-logit).exp())
@@ -121,8 +132,10 @@ impl Coefficients {
     /// # Errors
     /// [`EvaluateError::Coefficients`] never, unless a built-in file is broken.
     pub fn builtin(embedder: &str) -> Result<Self, EvaluateError> {
-        let (name, source) =
-            BUILTIN.iter().find(|(name, _)| name.eq_ignore_ascii_case(embedder)).unwrap_or(&BUILTIN[BUILTIN.len() - 1]);
+        let (name, source) = BUILTIN
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(embedder))
+            .unwrap_or(&BUILTIN[BUILTIN.len() - 1]);
         Self::parse(name, source)
     }
 
@@ -132,25 +145,35 @@ impl Coefficients {
     /// [`EvaluateError::Read`], or [`EvaluateError::Coefficients`] for a task, group, feature or threshold that is
     /// missing or unknown.
     pub fn read(path: &Path) -> Result<Self, EvaluateError> {
-        let source =
-            std::fs::read_to_string(path).map_err(|source| EvaluateError::Read { path: path.to_owned(), source })?;
+        let source = std::fs::read_to_string(path).map_err(|source| EvaluateError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
         Self::parse(&path.display().to_string(), &source)
     }
 
     fn parse(name: &str, source: &str) -> Result<Self, EvaluateError> {
-        let invalid = |reason: String| EvaluateError::Coefficients { file: name.to_owned(), reason };
+        let invalid = |reason: String| EvaluateError::Coefficients {
+            file: name.to_owned(),
+            reason,
+        };
         let file: File = toml::from_str(source).map_err(|error| invalid(error.to_string()))?;
         check_thresholds(&file.thresholds).map_err(invalid)?;
         let mut models = BTreeMap::new();
         for (task_name, groups) in file.models {
             let Some(task) = Task::ALL.into_iter().find(|task| task.name() == task_name) else {
-                return Err(invalid(format!("unknown task {task_name}; known: {}", Task::ALL.map(Task::name).join(", "))));
+                return Err(invalid(format!(
+                    "unknown task {task_name}; known: {}",
+                    Task::ALL.map(Task::name).join(", ")
+                )));
             };
             let mut found = BTreeMap::new();
             for (group_name, model) in groups {
                 let Some(group) = Group::NAMES.into_iter().find(|group| *group == group_name) else {
                     let known = Group::NAMES.join(", ");
-                    return Err(invalid(format!("unknown group {group_name} of {task_name}; known: {known}")));
+                    return Err(invalid(format!(
+                        "unknown group {group_name} of {task_name}; known: {known}"
+                    )));
                 };
                 check(task, &model).map_err(|reason| invalid(format!("{task_name}.{group_name}: {reason}")))?;
                 found.insert(group, model);
@@ -158,11 +181,22 @@ impl Coefficients {
             models.insert(task.name(), found);
         }
         for task in Task::ALL {
-            if !models.get(task.name()).is_some_and(|groups| groups.contains_key(Group::Alphabet.name())) {
-                return Err(invalid(format!("{}.{} is missing", task.name(), Group::Alphabet.name())));
+            if !models
+                .get(task.name())
+                .is_some_and(|groups| groups.contains_key(Group::Alphabet.name()))
+            {
+                return Err(invalid(format!(
+                    "{}.{} is missing",
+                    task.name(),
+                    Group::Alphabet.name()
+                )));
             }
         }
-        Ok(Self { name: name.to_owned(), thresholds: file.thresholds, models })
+        Ok(Self {
+            name: name.to_owned(),
+            thresholds: file.thresholds,
+            models,
+        })
     }
 
     /// Where they come from: an embedder's id, `lexical`, or a path.
@@ -182,7 +216,8 @@ impl Coefficients {
 
     /// Whether a model asks for cosines, so that texts have to be embedded.
     pub(super) fn needs_cosines(&self, task: Task, group: Group) -> bool {
-        self.model(task, group).is_some_and(|model| model.features.keys().any(|name| name.starts_with("cosine")))
+        self.model(task, group)
+            .is_some_and(|model| model.features.keys().any(|name| name.starts_with("cosine")))
     }
 
     /// The probability of the task's yes, 0–1.
@@ -204,16 +239,34 @@ fn check(task: Task, model: &Model) -> Result<(), String> {
 }
 
 fn check_thresholds(thresholds: &Thresholds) -> Result<(), String> {
-    let Thresholds { relevant, lower, upper, fully, partially, useful, strip, answers } = *thresholds;
+    let Thresholds {
+        relevant,
+        lower,
+        upper,
+        fully,
+        partially,
+        useful,
+        strip,
+        answers,
+    } = *thresholds;
     for (name, value) in [
-        ("relevant", relevant), ("lower", lower), ("upper", upper), ("fully", fully), ("partially", partially),
-        ("useful", useful), ("strip", strip), ("answers", answers),
+        ("relevant", relevant),
+        ("lower", lower),
+        ("upper", upper),
+        ("fully", fully),
+        ("partially", partially),
+        ("useful", useful),
+        ("strip", strip),
+        ("answers", answers),
     ] {
         if !(0.0..=1.0).contains(&value) {
             return Err(format!("threshold {name} is {value}; it must be from 0 to 1"));
         }
     }
-    for (low, high, below, above) in [("lower", "upper", lower, upper), ("partially", "fully", partially, fully)] {
+    for (low, high, below, above) in [
+        ("lower", "upper", lower, upper),
+        ("partially", "fully", partially, fully),
+    ] {
         if below > above {
             return Err(format!("threshold {low} is {below}, above {high}, which is {above}"));
         }
@@ -246,7 +299,11 @@ mod tests {
                 assert!(!unknown.needs_cosines(task, group));
             }
         }
-        assert!(Coefficients::builtin("multilingual-e5-small").unwrap().needs_cosines(Task::Relevance, Group::Cjk));
+        assert!(
+            Coefficients::builtin("multilingual-e5-small")
+                .unwrap()
+                .needs_cosines(Task::Relevance, Group::Cjk)
+        );
     }
 
     #[test]
@@ -263,18 +320,42 @@ mod tests {
     #[test]
     fn wrong_files_are_refused_with_what_is_known() {
         for (source, words) in [
-            (file("bias = 0.0\nfeatures = { overlapp = { weight = 1.0, mean = 0.0, scale = 1.0 } }"), "overlap_weighted"),
-            (file("bias = 0.0\nfeatures = { overlap = { weight = 1.0, mean = 0.0, scale = 0.0 } }"), "scale above 0"),
-            (file("bias = 0.0\nfeatures = {}").replace("[relevance.alphabet]", "[relevance.latin]"), "known: alphabet, cjk, cross"),
-            (file("bias = 0.0\nfeatures = {}").replace("[relevance.", "[relevant."), "known: relevance"),
-            (file("bias = 0.0\nfeatures = {}").replace("[answer.alphabet]", "[answer.cjk]"), "answer.alphabet is missing"),
-            (file("bias = 0.0\nfeatures = {}").replace("lower = 0.3", "lower = 0.9"), "lower is 0.9, above upper"),
-            (file("bias = 0.0\nfeatures = {}").replace("useful = 0.5", "useful = 5"), "useful is 5"),
+            (
+                file("bias = 0.0\nfeatures = { overlapp = { weight = 1.0, mean = 0.0, scale = 1.0 } }"),
+                "overlap_weighted",
+            ),
+            (
+                file("bias = 0.0\nfeatures = { overlap = { weight = 1.0, mean = 0.0, scale = 0.0 } }"),
+                "scale above 0",
+            ),
+            (
+                file("bias = 0.0\nfeatures = {}").replace("[relevance.alphabet]", "[relevance.latin]"),
+                "known: alphabet, cjk, cross",
+            ),
+            (
+                file("bias = 0.0\nfeatures = {}").replace("[relevance.", "[relevant."),
+                "known: relevance",
+            ),
+            (
+                file("bias = 0.0\nfeatures = {}").replace("[answer.alphabet]", "[answer.cjk]"),
+                "answer.alphabet is missing",
+            ),
+            (
+                file("bias = 0.0\nfeatures = {}").replace("lower = 0.3", "lower = 0.9"),
+                "lower is 0.9, above upper",
+            ),
+            (
+                file("bias = 0.0\nfeatures = {}").replace("useful = 0.5", "useful = 5"),
+                "useful is 5",
+            ),
             (file("bias = 0.0\nfeatures = {}").replace("strip = 0.3\n", ""), "strip"),
         ] {
             let error = Coefficients::parse("test", &source).unwrap_err().to_string();
             assert!(error.contains(words), "{words}: {error}");
         }
-        assert_eq!(Coefficients::read(Path::new("/nonexistent.toml")).unwrap_err().code(), "read");
+        assert_eq!(
+            Coefficients::read(Path::new("/nonexistent.toml")).unwrap_err().code(),
+            "read"
+        );
     }
 }

@@ -57,7 +57,11 @@ impl Cosines {
                 best.2 = cosine;
             }
         }
-        if best.2 == f64::NEG_INFINITY { (best.0, best.1, best.1) } else { best }
+        if best.2 == f64::NEG_INFINITY {
+            (best.0, best.1, best.1)
+        } else {
+            best
+        }
     }
 }
 

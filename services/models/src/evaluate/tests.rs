@@ -14,12 +14,16 @@ fn evaluator() -> Evaluator {
     Evaluator::load(Arc::new(HashedEmbedder::default()), &options).unwrap()
 }
 
-const BOILER: &str = "The boiler was installed in 2019 by Keller Ltd. It heats twelve flats. It is serviced every spring.";
+const BOILER: &str =
+    "The boiler was installed in 2019 by Keller Ltd. It heats twelve flats. It is serviced every spring.";
 const GARDEN: &str = "Roses stand along the wall. They are cut back in March.";
 
 #[tokio::test]
 async fn a_passage_with_the_answer_is_more_relevant() {
-    let scores = evaluator().relevance("When was the boiler installed?", &[GARDEN, BOILER, ""]).await.unwrap();
+    let scores = evaluator()
+        .relevance("When was the boiler installed?", &[GARDEN, BOILER, ""])
+        .await
+        .unwrap();
     assert!(scores[1] > 0.5 && scores[0] < 0.5 && scores[2] == 0.0, "{scores:?}");
     assert!(evaluator().relevance("When?", &[]).await.unwrap().is_empty());
 }
@@ -27,9 +31,15 @@ async fn a_passage_with_the_answer_is_more_relevant() {
 #[tokio::test]
 async fn the_sentence_with_the_answer_comes_first() {
     let passages = [GARDEN, BOILER];
-    let scores = evaluator().best_sentences("When was the boiler installed?", &passages).await.unwrap();
+    let scores = evaluator()
+        .best_sentences("When was the boiler installed?", &passages)
+        .await
+        .unwrap();
     assert_eq!(scores.len(), 5);
-    assert_eq!(&passages[scores[0].passage][scores[0].range.clone()], "The boiler was installed in 2019 by Keller Ltd.");
+    assert_eq!(
+        &passages[scores[0].passage][scores[0].range.clone()],
+        "The boiler was installed in 2019 by Keller Ltd."
+    );
     let zh = ["花园里有玫瑰。锅炉是2019年安装的。"];
     let scores = evaluator().best_sentences("锅炉是哪一年安装的？", &zh).await.unwrap();
     assert_eq!(&zh[0][scores[0].range.clone()], "锅炉是2019年安装的。");
@@ -38,19 +48,41 @@ async fn the_sentence_with_the_answer_comes_first() {
 #[tokio::test]
 async fn what_is_quoted_is_supported_and_what_is_not_said_is_not() {
     let evaluator = evaluator();
-    let quoted = evaluator.groundedness("", "It is serviced every spring.", &[GARDEN, BOILER]).await.unwrap();
+    let quoted = evaluator
+        .groundedness("", "It is serviced every spring.", &[GARDEN, BOILER])
+        .await
+        .unwrap();
     assert_eq!((quoted.level, quoted.passage), (Support::Full, Some(1)));
-    let made_up = evaluator.groundedness("", "The elevator stopped for repairs in October 2021.", &[GARDEN, BOILER]).await.unwrap();
+    let made_up = evaluator
+        .groundedness(
+            "",
+            "The elevator stopped for repairs in October 2021.",
+            &[GARDEN, BOILER],
+        )
+        .await
+        .unwrap();
     assert_eq!(made_up.level, Support::No, "{made_up:?}");
-    let nothing = evaluator.groundedness("", "It is serviced every spring.", &[]).await.unwrap();
-    assert_eq!((nothing.probability, nothing.level, nothing.passage), (0.0, Support::No, None));
+    let nothing = evaluator
+        .groundedness("", "It is serviced every spring.", &[])
+        .await
+        .unwrap();
+    assert_eq!(
+        (nothing.probability, nothing.level, nothing.passage),
+        (0.0, Support::No, None)
+    );
 }
 
 #[tokio::test]
 async fn a_wrong_year_lowers_the_score() {
     let evaluator = evaluator();
-    let right = evaluator.groundedness("", "Keller Ltd installed the boiler in 2019.", &[BOILER]).await.unwrap();
-    let wrong = evaluator.groundedness("", "Keller Ltd installed the boiler in 2007.", &[BOILER]).await.unwrap();
+    let right = evaluator
+        .groundedness("", "Keller Ltd installed the boiler in 2019.", &[BOILER])
+        .await
+        .unwrap();
+    let wrong = evaluator
+        .groundedness("", "Keller Ltd installed the boiler in 2007.", &[BOILER])
+        .await
+        .unwrap();
     assert!(right.probability > wrong.probability, "{right:?} {wrong:?}");
 }
 
@@ -58,23 +90,54 @@ async fn a_wrong_year_lowers_the_score() {
 async fn an_answer_to_the_question_is_more_useful() {
     let evaluator = evaluator();
     let question = "When was the boiler of the house installed?";
-    let good = evaluator.usefulness(question, "The boiler of the house was installed in 2019.").await.unwrap();
-    let bad = evaluator.usefulness(question, "Roses stand along the wall and are cut back early.").await.unwrap();
-    assert!(good.useful && !bad.useful && good.utility > bad.utility, "{good:?} {bad:?}");
+    let good = evaluator
+        .usefulness(question, "The boiler of the house was installed in 2019.")
+        .await
+        .unwrap();
+    let bad = evaluator
+        .usefulness(question, "Roses stand along the wall and are cut back early.")
+        .await
+        .unwrap();
+    assert!(
+        good.useful && !bad.useful && good.utility > bad.utility,
+        "{good:?} {bad:?}"
+    );
     assert!((1..=5).contains(&good.utility) && (1..=5).contains(&bad.utility));
     let none = evaluator.usefulness(question, "I don't know.").await.unwrap();
-    assert_eq!(none, Usefulness { probability: 0.0, utility: 1, useful: false });
+    assert_eq!(
+        none,
+        Usefulness {
+            probability: 0.0,
+            utility: 1,
+            useful: false
+        }
+    );
 }
 
 #[tokio::test]
 async fn a_judgement_can_be_explained() {
     let evaluator = evaluator();
     let question = "When was the boiler installed?";
-    let explained = evaluator.explain(Pair::Relevance { question, passage: BOILER }).await.unwrap();
+    let explained = evaluator
+        .explain(Pair::Relevance {
+            question,
+            passage: BOILER,
+        })
+        .await
+        .unwrap();
     let scores = evaluator.relevance(question, &[BOILER]).await.unwrap();
-    assert_eq!((explained.len(), explained[0].group, explained[0].probability), (1, "alphabet", scores[0]));
+    assert_eq!(
+        (explained.len(), explained[0].group, explained[0].probability),
+        (1, "alphabet", scores[0])
+    );
     assert!(explained[0].features.iter().any(|(name, _)| *name == "cosine_sentence"));
-    let sentences = evaluator.explain(Pair::Answer { question, passage: BOILER }).await.unwrap();
+    let sentences = evaluator
+        .explain(Pair::Answer {
+            question,
+            passage: BOILER,
+        })
+        .await
+        .unwrap();
     assert_eq!(sentences.len(), 3);
 }
 
@@ -91,13 +154,21 @@ async fn a_file_of_coefficients_replaces_the_built_in_one() {
 
 #[tokio::test]
 async fn long_passages_are_embedded_in_part() {
-    let long: String = (0..80).map(|n| format!("Line number {n} says nothing of use here. ")).collect();
+    let long: String = (0..80)
+        .map(|n| format!("Line number {n} says nothing of use here. "))
+        .collect();
     let passage = format!("{long}The boiler was installed in 2019.");
     let view = View::new(&passage);
     let question = Question::new("When was the boiler installed?");
     let closest = question.closest(&view, MAX_SENTENCES);
     assert_eq!(closest.len(), MAX_SENTENCES);
     assert_eq!(closest.last(), Some(&80));
-    let explained = evaluator().explain(Pair::Answer { question: question.text(), passage: &passage }).await.unwrap();
+    let explained = evaluator()
+        .explain(Pair::Answer {
+            question: question.text(),
+            passage: &passage,
+        })
+        .await
+        .unwrap();
     assert_eq!(explained.len(), 81);
 }

@@ -144,7 +144,11 @@ impl Prompt for GradeDocuments<'_> {
     const NAME: &'static str = "grade_documents";
 
     fn schema() -> Option<ResponseSchema> {
-        object("GradeDocuments", "binary_score", json!({ "type": "string", "enum": ["yes", "no"] }))
+        object(
+            "GradeDocuments",
+            "binary_score",
+            json!({ "type": "string", "enum": ["yes", "no"] }),
+        )
     }
 }
 
@@ -152,7 +156,11 @@ impl Prompt for GradeGroundedness<'_> {
     const NAME: &'static str = "grade_groundedness";
 
     fn schema() -> Option<ResponseSchema> {
-        object("GradeGroundedness", "support", json!({ "type": "string", "enum": ["fully", "partially", "no"] }))
+        object(
+            "GradeGroundedness",
+            "support",
+            json!({ "type": "string", "enum": ["fully", "partially", "no"] }),
+        )
     }
 }
 
@@ -160,7 +168,11 @@ impl Prompt for GradeUsefulness<'_> {
     const NAME: &'static str = "grade_usefulness";
 
     fn schema() -> Option<ResponseSchema> {
-        object("GradeUsefulness", "utility", json!({ "type": "integer", "enum": [1, 2, 3, 4, 5] }))
+        object(
+            "GradeUsefulness",
+            "utility",
+            json!({ "type": "integer", "enum": [1, 2, 3, 4, 5] }),
+        )
     }
 }
 
@@ -168,7 +180,11 @@ impl Prompt for DecideRetrieval<'_> {
     const NAME: &'static str = "decide_retrieval";
 
     fn schema() -> Option<ResponseSchema> {
-        object("DecideRetrieval", "retrieve", json!({ "type": "string", "enum": ["yes", "no", "continue"] }))
+        object(
+            "DecideRetrieval",
+            "retrieve",
+            json!({ "type": "string", "enum": ["yes", "no", "continue"] }),
+        )
     }
 }
 
@@ -207,17 +223,45 @@ impl Prompt for Condense<'_> {
 /// Every prompt's name with inputs in which each leaf is a word of its own.
 pub(super) fn samples() -> Vec<(&'static str, Value)> {
     let passages = [
-        Evidence { title: "title-alpha", text: "text-alpha" },
-        Evidence { title: "title-beta", text: "text-beta" },
+        Evidence {
+            title: "title-alpha",
+            text: "text-alpha",
+        },
+        Evidence {
+            title: "title-beta",
+            text: "text-beta",
+        },
     ];
     let failed_queries = ["failed-alpha", "failed-beta"];
-    let history = [Turn { role: "role-alpha", text: "turn-alpha" }, Turn { role: "role-beta", text: "turn-beta" }];
+    let history = [
+        Turn {
+            role: "role-alpha",
+            text: "turn-alpha",
+        },
+        Turn {
+            role: "role-beta",
+            text: "turn-beta",
+        },
+    ];
     let (question, language) = ("question-alpha", Language::Ko);
     vec![
-        sample(&GradeDocuments { question, passage: passages[0] }),
-        sample(&GradeGroundedness { sentence: "sentence-alpha", passages: &passages }),
-        sample(&GradeUsefulness { question, answer: "answer-alpha" }),
-        sample(&DecideRetrieval { question, answer_so_far: "answer-alpha", passages: &passages }),
+        sample(&GradeDocuments {
+            question,
+            passage: passages[0],
+        }),
+        sample(&GradeGroundedness {
+            sentence: "sentence-alpha",
+            passages: &passages,
+        }),
+        sample(&GradeUsefulness {
+            question,
+            answer: "answer-alpha",
+        }),
+        sample(&DecideRetrieval {
+            question,
+            answer_so_far: "answer-alpha",
+            passages: &passages,
+        }),
         sample(&Generate {
             question,
             passages: &passages,
@@ -226,9 +270,21 @@ pub(super) fn samples() -> Vec<(&'static str, Value)> {
             max_sentences: 9731,
             abstention: "abstention-alpha",
         }),
-        sample(&RewriteRetrieval { question, failed_queries: &failed_queries, language }),
-        sample(&RewriteWebSearch { question, failed_queries: &failed_queries, language }),
-        sample(&Condense { question, history: &history, language }),
+        sample(&RewriteRetrieval {
+            question,
+            failed_queries: &failed_queries,
+            language,
+        }),
+        sample(&RewriteWebSearch {
+            question,
+            failed_queries: &failed_queries,
+            language,
+        }),
+        sample(&Condense {
+            question,
+            history: &history,
+            language,
+        }),
     ]
 }
 

@@ -45,7 +45,10 @@ impl Language {
             "ja" => Some(Self::Ja),
             "zh" if rest.contains("hant") || rest.contains("tw") || rest.contains("hk") => Some(Self::ZhHant),
             "zh" => Some(Self::Zh),
-            _ => OTHERS.iter().find(|(_, known, _)| *known == primary).map(|(_, known, _)| Self::Other(known)),
+            _ => OTHERS
+                .iter()
+                .find(|(_, known, _)| *known == primary)
+                .map(|(_, known, _)| Self::Other(known)),
         }
     }
 
@@ -57,9 +60,10 @@ impl Language {
             Self::Ja => "Japanese",
             Self::Zh => "Chinese (simplified characters)",
             Self::ZhHant => "Chinese (traditional characters)",
-            Self::Other(code) => {
-                OTHERS.iter().find(|(_, known, _)| *known == code).map_or("the language of the question", |(_, _, name)| name)
-            }
+            Self::Other(code) => OTHERS
+                .iter()
+                .find(|(_, known, _)| *known == code)
+                .map_or("the language of the question", |(_, _, name)| name),
         }
     }
 
@@ -77,45 +81,93 @@ impl Language {
 
 /// What whatlang calls a language, its BCP-47 code and its English name.
 const OTHERS: &[(&str, &str, &str)] = &[
-    ("ara", "ar", "Arabic"), ("ben", "bn", "Bengali"), ("bul", "bg", "Bulgarian"), ("ces", "cs", "Czech"), ("dan", "da", "Danish"),
-    ("deu", "de", "German"), ("ell", "el", "Greek"), ("spa", "es", "Spanish"), ("fin", "fi", "Finnish"), ("fra", "fr", "French"),
-    ("heb", "he", "Hebrew"), ("hin", "hi", "Hindi"), ("hrv", "hr", "Croatian"), ("hun", "hu", "Hungarian"), ("ind", "id", "Indonesian"),
-    ("ita", "it", "Italian"), ("nld", "nl", "Dutch"), ("nob", "nb", "Norwegian"), ("pes", "fa", "Persian"), ("pol", "pl", "Polish"),
-    ("por", "pt", "Portuguese"), ("ron", "ro", "Romanian"), ("rus", "ru", "Russian"), ("slk", "sk", "Slovak"), ("srp", "sr", "Serbian"),
-    ("swe", "sv", "Swedish"), ("tam", "ta", "Tamil"), ("tha", "th", "Thai"), ("tur", "tr", "Turkish"), ("ukr", "uk", "Ukrainian"),
-    ("urd", "ur", "Urdu"), ("vie", "vi", "Vietnamese"),
+    ("ara", "ar", "Arabic"),
+    ("ben", "bn", "Bengali"),
+    ("bul", "bg", "Bulgarian"),
+    ("ces", "cs", "Czech"),
+    ("dan", "da", "Danish"),
+    ("deu", "de", "German"),
+    ("ell", "el", "Greek"),
+    ("spa", "es", "Spanish"),
+    ("fin", "fi", "Finnish"),
+    ("fra", "fr", "French"),
+    ("heb", "he", "Hebrew"),
+    ("hin", "hi", "Hindi"),
+    ("hrv", "hr", "Croatian"),
+    ("hun", "hu", "Hungarian"),
+    ("ind", "id", "Indonesian"),
+    ("ita", "it", "Italian"),
+    ("nld", "nl", "Dutch"),
+    ("nob", "nb", "Norwegian"),
+    ("pes", "fa", "Persian"),
+    ("pol", "pl", "Polish"),
+    ("por", "pt", "Portuguese"),
+    ("ron", "ro", "Romanian"),
+    ("rus", "ru", "Russian"),
+    ("slk", "sk", "Slovak"),
+    ("srp", "sr", "Serbian"),
+    ("swe", "sv", "Swedish"),
+    ("tam", "ta", "Tamil"),
+    ("tha", "th", "Thai"),
+    ("tur", "tr", "Turkish"),
+    ("ukr", "uk", "Ukrainian"),
+    ("urd", "ur", "Urdu"),
+    ("vie", "vi", "Vietnamese"),
 ];
 
 /// Words that occur in most questions of one language and few of another.
 const HINTS: &[(Language, &[&str])] = &[
-    (Language::En, &[
-        "the", "is", "are", "was", "were", "what", "who", "when", "where", "why", "how", "which", "does", "did", "do", "of", "and",
-        "in", "to", "for", "with", "that", "this", "has", "have", "it", "many", "much", "from", "by", "an", "at", "can", "be", "not",
-    ]),
-    (Language::Other("de"), &[
-        "der", "die", "das", "ist", "sind", "war", "wer", "wie", "wo", "wann", "warum", "welche", "welcher", "welches", "und", "von",
-        "ein", "eine", "den", "dem", "mit", "für", "im", "nicht", "viele", "wurde", "hat", "zu",
-    ]),
-    (Language::Other("fr"), &[
-        "le", "la", "les", "est", "sont", "qui", "que", "quel", "quelle", "quels", "où", "quand", "pourquoi", "comment", "combien", "et",
-        "des", "du", "de", "une", "un", "dans", "pour", "avec", "était", "ont", "au",
-    ]),
-    (Language::Other("es"), &[
-        "el", "la", "los", "las", "es", "son", "quién", "qué", "cuál", "dónde", "cuándo", "cómo", "cuántos", "cuántas", "y", "del", "de",
-        "una", "un", "en", "para", "con", "fue", "por", "tiene",
-    ]),
-    (Language::Other("it"), &[
-        "il", "lo", "gli", "è", "sono", "chi", "che", "quale", "dove", "quando", "perché", "come", "quanti", "quante", "della", "del", "di",
-        "una", "un", "per", "con", "era", "nel", "ha",
-    ]),
-    (Language::Other("pt"), &[
-        "o", "os", "as", "é", "são", "quem", "qual", "onde", "quando", "quantos", "quantas", "como", "da", "do", "dos", "uma", "um", "em",
-        "para", "com", "foi", "não", "que", "no", "na",
-    ]),
-    (Language::Other("nl"), &[
-        "de", "het", "een", "is", "zijn", "wie", "wat", "waar", "wanneer", "waarom", "hoe", "welke", "en", "van", "voor", "met", "werd",
-        "hoeveel", "niet", "op",
-    ]),
+    (
+        Language::En,
+        &[
+            "the", "is", "are", "was", "were", "what", "who", "when", "where", "why", "how", "which", "does", "did",
+            "do", "of", "and", "in", "to", "for", "with", "that", "this", "has", "have", "it", "many", "much", "from",
+            "by", "an", "at", "can", "be", "not",
+        ],
+    ),
+    (
+        Language::Other("de"),
+        &[
+            "der", "die", "das", "ist", "sind", "war", "wer", "wie", "wo", "wann", "warum", "welche", "welcher",
+            "welches", "und", "von", "ein", "eine", "den", "dem", "mit", "für", "im", "nicht", "viele", "wurde", "hat",
+            "zu",
+        ],
+    ),
+    (
+        Language::Other("fr"),
+        &[
+            "le", "la", "les", "est", "sont", "qui", "que", "quel", "quelle", "quels", "où", "quand", "pourquoi",
+            "comment", "combien", "et", "des", "du", "de", "une", "un", "dans", "pour", "avec", "était", "ont", "au",
+        ],
+    ),
+    (
+        Language::Other("es"),
+        &[
+            "el", "la", "los", "las", "es", "son", "quién", "qué", "cuál", "dónde", "cuándo", "cómo", "cuántos",
+            "cuántas", "y", "del", "de", "una", "un", "en", "para", "con", "fue", "por", "tiene",
+        ],
+    ),
+    (
+        Language::Other("it"),
+        &[
+            "il", "lo", "gli", "è", "sono", "chi", "che", "quale", "dove", "quando", "perché", "come", "quanti",
+            "quante", "della", "del", "di", "una", "un", "per", "con", "era", "nel", "ha",
+        ],
+    ),
+    (
+        Language::Other("pt"),
+        &[
+            "o", "os", "as", "é", "são", "quem", "qual", "onde", "quando", "quantos", "quantas", "como", "da", "do",
+            "dos", "uma", "um", "em", "para", "com", "foi", "não", "que", "no", "na",
+        ],
+    ),
+    (
+        Language::Other("nl"),
+        &[
+            "de", "het", "een", "is", "zijn", "wie", "wat", "waar", "wanneer", "waarom", "hoe", "welke", "en", "van",
+            "voor", "met", "werd", "hoeveel", "niet", "op",
+        ],
+    ),
 ];
 
 /// The language of `text`; English where nothing speaks for another.
@@ -141,9 +193,17 @@ pub fn language(text: &str) -> Language {
 fn asks_in_alphabet(text: &str, kana_or_hangul: usize) -> bool {
     let lower = text.to_lowercase();
     let hints = lower.split(|c: char| !c.is_alphabetic() || Script::is_cjk(c));
-    let hints = hints.filter(|word| HINTS.iter().any(|(_, hints)| hints.contains(word))).count();
-    let ends = text.chars().rev().find(|c| c.is_alphabetic()).is_some_and(|c| !Script::is_cjk(c));
-    let asks_in_chinese = text.contains(['是', '什', '的', '吗', '嗎', '呢', '谁', '誰', '哪', '何', '几', '幾', '多', '在', '有']);
+    let hints = hints
+        .filter(|word| HINTS.iter().any(|(_, hints)| hints.contains(word)))
+        .count();
+    let ends = text
+        .chars()
+        .rev()
+        .find(|c| c.is_alphabetic())
+        .is_some_and(|c| !Script::is_cjk(c));
+    let asks_in_chinese = text.contains([
+        '是', '什', '的', '吗', '嗎', '呢', '谁', '誰', '哪', '何', '几', '幾', '多', '在', '有',
+    ]);
     hints >= 2 && (ends || (kana_or_hangul == 0 && !asks_in_chinese))
 }
 
@@ -152,12 +212,19 @@ fn chinese(text: &str) -> Language {
     const SIMPLIFIED: &str = "个么为义乐习书买乱争于亚产亲亿仅从仓仪们价众优会伟传伤伦体余侧储儿党兰关兴养军农冲决况净凉减几凤击刘则创别剂剧办务动励劳势区医华协单卖卢卫厂历厅压县参双发变叠号后吗听启员响团园围国图圆圣场坏块坚处备复够头夹奖妇妈学宁宝实宪对导寿将尔尘尝层岁岛币师帅带帮广应库开异弃张弹强归当录总恋恶惊战户扩扫执护报担拟择损换据挤挥摄撑数断无旧时显晓术机杂权条来杨极构标树样桥梦检楼欢欧历毁毕气汇汉汤沟泽洁测济浏润涨温湾满滚灭灯灵炼点热爱爷独狮猎现环电画畅疗监盖盘础确离种积称稳穷竞笔筑签简类粮红约级纪纯纲纳纵纷纸线组细织终绍经结给络绝统继绩绪续维绿缓编缘网罗罚职联肃脏脑腾舰艺节苏药莱获萨营落蓝虽补装规观视览觉计订认让训议记讲许论设访证评识诉词译试诗话询该详语误说请诸读课调谁谈谢财责败货质贩贫购贯贵贸费资赏赛赞赵赶车转轮软轻载较辑输达迁过运还这进远连迟选适逻遗邓邻郑释里针钟钢钱铁银错锋镇长门问间闻队阳阴阵际陆陈险随隐难静韩页项顺须顾预领频题颜风飞饭饮馆马驻验骗鱼鲁鸟鸡麦黄齐龙龟";
     const TRADITIONAL: &str = "個麼為義樂習書買亂爭於亞產親億僅從倉儀們價眾優會偉傳傷倫體餘側儲兒黨蘭關興養軍農衝決況淨涼減幾鳳擊劉則創別劑劇辦務動勵勞勢區醫華協單賣盧衛廠歷廳壓縣參雙發變疊號後嗎聽啟員響團園圍國圖圓聖場壞塊堅處備復夠頭夾獎婦媽學寧寶實憲對導壽將爾塵嘗層歲島幣師帥帶幫廣應庫開異棄張彈強歸當錄總戀惡驚戰戶擴掃執護報擔擬擇損換據擠揮攝撐數斷無舊時顯曉術機雜權條來楊極構標樹樣橋夢檢樓歡歐曆毀畢氣匯漢湯溝澤潔測濟瀏潤漲溫灣滿滾滅燈靈煉點熱愛爺獨獅獵現環電畫暢療監蓋盤礎確離種積稱穩窮競筆築簽簡類糧紅約級紀純綱納縱紛紙線組細織終紹經結給絡絕統繼績緒續維綠緩編緣網羅罰職聯肅臟腦騰艦藝節蘇藥萊獲薩營藍雖補裝規觀視覽覺計訂認讓訓議記講許論設訪證評識訴詞譯試詩話詢該詳語誤說請諸讀課調誰談謝財責敗貨質販貧購貫貴貿費資賞賽贊趙趕車轉輪軟輕載較輯輸達遷過運還這進遠連遲選適邏遺鄧鄰鄭釋裡針鐘鋼錢鐵銀錯鋒鎮長門問間聞隊陽陰陣際陸陳險隨隱難靜韓頁項順須顧預領頻題顏風飛飯飲館馬駐驗騙魚魯鳥雞麥黃齊龍龜";
     let of = |set: &str| text.chars().filter(|c| set.contains(*c)).count();
-    if of(TRADITIONAL) > of(SIMPLIFIED) { Language::ZhHant } else { Language::Zh }
+    if of(TRADITIONAL) > of(SIMPLIFIED) {
+        Language::ZhHant
+    } else {
+        Language::Zh
+    }
 }
 
 fn alphabetic(text: &str) -> Language {
     let lower = text.to_lowercase();
-    let words: Vec<&str> = lower.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = lower
+        .split(|c: char| !c.is_alphabetic())
+        .filter(|word| !word.is_empty())
+        .collect();
     let mut scores: Vec<(usize, Language)> = HINTS
         .iter()
         .map(|(language, hints)| (words.iter().filter(|word| hints.contains(word)).count(), *language))
@@ -168,14 +235,23 @@ fn alphabetic(text: &str) -> Language {
     {
         return language;
     }
-    let Some(info) = whatlang::detect(text) else { return Language::En };
-    let other = OTHERS.iter().find(|(name, _, _)| *name == info.lang().code()).map(|(_, code, _)| Language::Other(code));
+    let Some(info) = whatlang::detect(text) else {
+        return Language::En;
+    };
+    let other = OTHERS
+        .iter()
+        .find(|(name, _, _)| *name == info.lang().code())
+        .map(|(_, code, _)| Language::Other(code));
     let latin = info.script() == whatlang::Script::Latin;
     match other {
         Some(language) if info.is_reliable() || !(latin || info.script() == whatlang::Script::Cyrillic) => language,
         // A few words of Cyrillic are mostly Russian, unless they have letters that Russian has not.
         _ if info.script() == whatlang::Script::Cyrillic => {
-            Language::Other(if lower.contains(['і', 'ї', 'є', 'ґ']) { "uk" } else { "ru" })
+            Language::Other(if lower.contains(['і', 'ї', 'є', 'ґ']) {
+                "uk"
+            } else {
+                "ru"
+            })
         }
         _ => Language::En,
     }
@@ -188,13 +264,30 @@ mod tests {
     #[test]
     fn short_questions_are_told_apart() {
         for (text, code) in [
-            ("What is the capital of France?", "en"), ("who wrote it", "en"), ("Boiler?", "en"), ("", "en"), ("12345", "en"),
-            ("에펠탑은 언제 세워졌나요?", "ko"), ("API란?", "ko"), ("Kubernetes의 HPA는 무엇인가?", "ko"), ("大韓民國의 수도는?", "ko"),
-            ("東京の人口は？", "ja"), ("共産党の党員は何人か", "ja"), ("JR東日本の本社はどこ？", "ja"),
-            ("谁是第一任总统？", "zh"), ("誰是第一任總統?", "zh-Hant"), ("北京在哪里", "zh"), ("Kubernetes是什么？", "zh"),
-            ("Wer hat das Buch geschrieben?", "de"), ("Où est la gare ?", "fr"), ("¿Dónde está el museo?", "es"),
-            ("Когда была построена башня?", "ru"), ("Dov'è il museo della città?", "it"),
-            ("What does 你好 mean?", "en"), ("What is 北京大学?", "en"), ("What is Love는 누구의 노래인가?", "ko"),
+            ("What is the capital of France?", "en"),
+            ("who wrote it", "en"),
+            ("Boiler?", "en"),
+            ("", "en"),
+            ("12345", "en"),
+            ("에펠탑은 언제 세워졌나요?", "ko"),
+            ("API란?", "ko"),
+            ("Kubernetes의 HPA는 무엇인가?", "ko"),
+            ("大韓民國의 수도는?", "ko"),
+            ("東京の人口は？", "ja"),
+            ("共産党の党員は何人か", "ja"),
+            ("JR東日本の本社はどこ？", "ja"),
+            ("谁是第一任总统？", "zh"),
+            ("誰是第一任總統?", "zh-Hant"),
+            ("北京在哪里", "zh"),
+            ("Kubernetes是什么？", "zh"),
+            ("Wer hat das Buch geschrieben?", "de"),
+            ("Où est la gare ?", "fr"),
+            ("¿Dónde está el museo?", "es"),
+            ("Когда была построена башня?", "ru"),
+            ("Dov'è il museo della città?", "it"),
+            ("What does 你好 mean?", "en"),
+            ("What is 北京大学?", "en"),
+            ("What is Love는 누구의 노래인가?", "ko"),
         ] {
             assert_eq!(language(text).code(), code, "{text}");
         }

@@ -24,11 +24,18 @@ impl Script {
     pub fn of(c: char) -> Self {
         match c {
             '\u{3041}'..='\u{309f}' => Self::Hiragana,
-            '\u{30a1}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' | '\u{ff66}'..='\u{ff9f}' => Self::Katakana,
-            '\u{3005}' | '\u{3007}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}' => {
-                Self::Han
+            '\u{30a1}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' | '\u{ff66}'..='\u{ff9f}' => {
+                Self::Katakana
             }
-            '\u{1100}'..='\u{11ff}' | '\u{3131}'..='\u{318e}' | '\u{a960}'..='\u{a97f}' | '\u{ac00}'..='\u{d7ff}' => Self::Hangul,
+            '\u{3005}'
+            | '\u{3007}'
+            | '\u{3400}'..='\u{4dbf}'
+            | '\u{4e00}'..='\u{9fff}'
+            | '\u{f900}'..='\u{faff}'
+            | '\u{20000}'..='\u{323af}' => Self::Han,
+            '\u{1100}'..='\u{11ff}' | '\u{3131}'..='\u{318e}' | '\u{a960}'..='\u{a97f}' | '\u{ac00}'..='\u{d7ff}' => {
+                Self::Hangul
+            }
             '0'..='9' | '\u{ff10}'..='\u{ff19}' => Self::Digit,
             c if c.is_alphabetic() => Self::Alphabet,
             _ => Self::Other,

@@ -30,7 +30,10 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
             previous = None;
             continue;
         }
-        match (previous.is_some_and(|before| continues(before, trimmed)), found.last_mut()) {
+        match (
+            previous.is_some_and(|before| continues(before, trimmed)),
+            found.last_mut(),
+        ) {
             (true, Some(block)) => block.end = at,
             _ => found.push(start..at),
         }
@@ -46,13 +49,18 @@ fn continues(before: &str, line: &str) -> bool {
     }
     let ended = before.trim_end_matches(is_closer).ends_with(is_terminator) || before.ends_with([':', '：']);
     let lower = line.chars().next().is_some_and(char::is_lowercase);
-    let width = before.chars().map(|c| if Script::is_cjk(c) { 2 } else { 1 }).sum::<usize>();
+    let width = before
+        .chars()
+        .map(|c| if Script::is_cjk(c) { 2 } else { 1 })
+        .sum::<usize>();
     lower || (width >= 50 && !ended) || (width >= 60 && before.ends_with('.'))
 }
 
 /// Whether a line starts a heading, a list item, a quotation or a table row.
 fn is_marked(line: &str) -> bool {
-    let bullet = ["- ", "* ", "+ ", "• ", "・", "> ", "|", "#", "```", "---"].iter().any(|mark| line.starts_with(mark));
+    let bullet = ["- ", "* ", "+ ", "• ", "・", "> ", "|", "#", "```", "---"]
+        .iter()
+        .any(|mark| line.starts_with(mark));
     bullet || list_number(line).is_some()
 }
 
@@ -65,11 +73,17 @@ fn list_number(line: &str) -> Option<usize> {
 }
 
 fn is_terminator(c: char) -> bool {
-    matches!(c, '.' | '!' | '?' | '…' | '。' | '！' | '？' | '｡' | '．' | '؟' | '।' | '‼' | '⁇' | '⁈' | '⁉')
+    matches!(
+        c,
+        '.' | '!' | '?' | '…' | '。' | '！' | '？' | '｡' | '．' | '؟' | '।' | '‼' | '⁇' | '⁈' | '⁉'
+    )
 }
 
 fn is_closer(c: char) -> bool {
-    matches!(c, '"' | '\'' | '”' | '’' | '»' | ')' | ']' | '}' | '）' | '］' | '】' | '」' | '』' | '》' | '〉' | '*' | '_')
+    matches!(
+        c,
+        '"' | '\'' | '”' | '’' | '»' | ')' | ']' | '}' | '）' | '］' | '】' | '」' | '』' | '》' | '〉' | '*' | '_'
+    )
 }
 
 /// The sentences of one block, trimmed.
@@ -117,10 +131,26 @@ fn is_boundary(body: &str, at: usize, run: usize, end: usize) -> bool {
     let Some(next) = rest.chars().next() else { return true };
     let following = rest.trim_start();
     let first = following.chars().next().unwrap_or(' ');
-    let wide = body[at..run].chars().any(|c| matches!(c, '。' | '！' | '？' | '｡' | '．'));
+    let wide = body[at..run]
+        .chars()
+        .any(|c| matches!(c, '。' | '！' | '？' | '｡' | '．'));
     let closed = end > run;
     if wide || (Script::is_cjk(next) && body[..at].ends_with(Script::is_cjk)) {
-        let quoted_on = closed && ["と", "って", "という", "라고", "이라고", "라는", "하고", "、", "，", ","].iter().any(|w| following.starts_with(w));
+        let quoted_on = closed
+            && [
+                "と",
+                "って",
+                "という",
+                "라고",
+                "이라고",
+                "라는",
+                "하고",
+                "、",
+                "，",
+                ",",
+            ]
+            .iter()
+            .any(|w| following.starts_with(w));
         return !quoted_on;
     }
     if !next.is_whitespace() || first.is_lowercase() || matches!(first, ',' | ';' | ':' | '、' | '，') {
@@ -131,29 +161,42 @@ fn is_boundary(body: &str, at: usize, run: usize, end: usize) -> bool {
 }
 
 const TITLES: &[&str] = &[
-    "dr", "mr", "mrs", "ms", "prof", "st", "gen", "col", "lt", "sgt", "capt", "cmdr", "rev", "hon", "gov", "sen", "rep",
-    "pres", "messrs", "mme", "mlle", "fr", "sr", "mt", "ft", "vs", "cf", "ca", "approx", "e.g", "i.e", "al", "viz",
-    "hr", "bzw", "z.b", "m",
+    "dr", "mr", "mrs", "ms", "prof", "st", "gen", "col", "lt", "sgt", "capt", "cmdr", "rev", "hon", "gov", "sen",
+    "rep", "pres", "messrs", "mme", "mlle", "fr", "sr", "mt", "ft", "vs", "cf", "ca", "approx", "e.g", "i.e", "al",
+    "viz", "hr", "bzw", "z.b", "m",
 ];
 const BEFORE_NUMBERS: &[&str] = &[
     "no", "nos", "nr", "fig", "figs", "eq", "vol", "pp", "p", "ch", "sec", "art", "par", "jan", "feb", "mar", "apr",
     "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "c", "ver",
 ];
-const BEFORE_NAMES: &[&str] = &["inc", "ltd", "co", "corp", "jr", "bros", "dept", "univ", "assn", "est", "ave", "blvd"];
+const BEFORE_NAMES: &[&str] = &[
+    "inc", "ltd", "co", "corp", "jr", "bros", "dept", "univ", "assn", "est", "ave", "blvd",
+];
 /// Words that open a sentence far oftener than they follow an abbreviation.
 const OPENERS: &[&str] = &[
-    "the", "a", "an", "in", "it", "its", "he", "she", "they", "we", "i", "you", "this", "these", "that", "those", "there",
-    "however", "but", "and", "as", "at", "on", "for", "from", "when", "while", "after", "before", "his", "her", "their",
-    "also", "although", "since", "because", "by", "with", "if", "what", "who", "where", "why", "how", "some", "many",
+    "the", "a", "an", "in", "it", "its", "he", "she", "they", "we", "i", "you", "this", "these", "that", "those",
+    "there", "however", "but", "and", "as", "at", "on", "for", "from", "when", "while", "after", "before", "his",
+    "her", "their", "also", "although", "since", "because", "by", "with", "if", "what", "who", "where", "why", "how",
+    "some", "many",
 ];
 
 /// Whether the full stop after `before` belongs to a word, given what `following` says.
 fn is_abbreviation(before: &str, following: &str) -> bool {
-    let word = before.rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"' | '“')).next().unwrap_or("");
+    let word = before
+        .rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"' | '“'))
+        .next()
+        .unwrap_or("");
     let lower = word.to_lowercase();
-    let next: String = following.chars().take_while(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    let next: String = following
+        .chars()
+        .take_while(|c| c.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .collect();
     let opens = OPENERS.contains(&next.as_str());
-    let dotted = word.contains('.') && word.split('.').all(|part| part.chars().count() == 1 && part.chars().all(char::is_alphabetic));
+    let dotted = word.contains('.')
+        && word
+            .split('.')
+            .all(|part| part.chars().count() == 1 && part.chars().all(char::is_alphabetic));
     let initial = word.chars().count() == 1 && word.chars().all(char::is_uppercase);
     if TITLES.contains(&lower.as_str()) {
         return true;
@@ -169,7 +212,11 @@ fn is_abbreviation(before: &str, following: &str) -> bool {
 
 /// Letters and digits, a Chinese or Korean character counting for two: what a reader takes in.
 fn weight(piece: &str) -> usize {
-    piece.chars().filter(|c| c.is_alphanumeric()).map(|c| if Script::is_cjk(c) { 2 } else { 1 }).sum()
+    piece
+        .chars()
+        .filter(|c| c.is_alphanumeric())
+        .map(|c| if Script::is_cjk(c) { 2 } else { 1 })
+        .sum()
 }
 
 /// Joins pieces of fewer than four letters ("No.", "1.") with the next of the same block, the last one with the one
@@ -213,15 +260,42 @@ mod tests {
     fn latin_sentences_end_where_a_reader_ends_them() {
         for (text, expected) in [
             ("It rains. We stay.", vec!["It rains.", "We stay."]),
-            ("Dr. Smith paid 3.5 dollars. He left.", vec!["Dr. Smith paid 3.5 dollars.", "He left."]),
-            ("The U.S. Army left the U.S. The war ended.", vec!["The U.S. Army left the U.S.", "The war ended."]),
-            ("J. K. Rowling wrote it. Really!", vec!["J. K. Rowling wrote it.", "Really!"]),
-            ("\"Why not?\" he asked. \"No reason.\" Then silence.", vec!["\"Why not?\" he asked.", "\"No reason.\"", "Then silence."]),
-            ("See Fig. 3 for it. Nothing (really nothing!) helps.", vec!["See Fig. 3 for it.", "Nothing (really nothing!) helps."]),
-            ("Apples, pears, etc. are fruit, e.g. Braeburn. Eat them!?", vec!["Apples, pears, etc. are fruit, e.g. Braeburn.", "Eat them!?"]),
-            ("Born c. 1850. Died in 1902. Buried at home.", vec!["Born c. 1850.", "Died in 1902.", "Buried at home."]),
-            ("Read example.com/a.b today. No. It is down.", vec!["Read example.com/a.b today.", "No. It is down."]),
-            ("Cut in several places . Police came .", vec!["Cut in several places .", "Police came ."]),
+            (
+                "Dr. Smith paid 3.5 dollars. He left.",
+                vec!["Dr. Smith paid 3.5 dollars.", "He left."],
+            ),
+            (
+                "The U.S. Army left the U.S. The war ended.",
+                vec!["The U.S. Army left the U.S.", "The war ended."],
+            ),
+            (
+                "J. K. Rowling wrote it. Really!",
+                vec!["J. K. Rowling wrote it.", "Really!"],
+            ),
+            (
+                "\"Why not?\" he asked. \"No reason.\" Then silence.",
+                vec!["\"Why not?\" he asked.", "\"No reason.\"", "Then silence."],
+            ),
+            (
+                "See Fig. 3 for it. Nothing (really nothing!) helps.",
+                vec!["See Fig. 3 for it.", "Nothing (really nothing!) helps."],
+            ),
+            (
+                "Apples, pears, etc. are fruit, e.g. Braeburn. Eat them!?",
+                vec!["Apples, pears, etc. are fruit, e.g. Braeburn.", "Eat them!?"],
+            ),
+            (
+                "Born c. 1850. Died in 1902. Buried at home.",
+                vec!["Born c. 1850.", "Died in 1902.", "Buried at home."],
+            ),
+            (
+                "Read example.com/a.b today. No. It is down.",
+                vec!["Read example.com/a.b today.", "No. It is down."],
+            ),
+            (
+                "Cut in several places . Police came .",
+                vec!["Cut in several places .", "Police came ."],
+            ),
             ("no end", vec!["no end"]),
             ("", vec![]),
             (" \n ", vec![]),
@@ -234,11 +308,23 @@ mod tests {
     #[test]
     fn chinese_japanese_and_korean_sentences_need_no_space() {
         for (text, expected) in [
-            ("北京是首都。人口很多！对吗？", vec!["北京是首都。", "人口很多！", "对吗？"]),
-            ("彼は「行く。」と言った。雨だ。", vec!["彼は「行く。」と言った。", "雨だ。"]),
-            ("바람이 분다.비가 온다. 길이는 3.5 m이다.", vec!["바람이 분다.", "비가 온다.", "길이는 3.5 m이다."]),
+            (
+                "北京是首都。人口很多！对吗？",
+                vec!["北京是首都。", "人口很多！", "对吗？"],
+            ),
+            (
+                "彼は「行く。」と言った。雨だ。",
+                vec!["彼は「行く。」と言った。", "雨だ。"],
+            ),
+            (
+                "바람이 분다.비가 온다. 길이는 3.5 m이다.",
+                vec!["바람이 분다.", "비가 온다.", "길이는 3.5 m이다."],
+            ),
             ("他說：「好。」她走了。", vec!["他說：「好。」", "她走了。"]),
-            ("高さは3.5メートル。幅は2.1メートル。", vec!["高さは3.5メートル。", "幅は2.1メートル。"]),
+            (
+                "高さは3.5メートル。幅は2.1メートル。",
+                vec!["高さは3.5メートル。", "幅は2.1メートル。"],
+            ),
         ] {
             assert_eq!(of(text), expected, "{text}");
         }

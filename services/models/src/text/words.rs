@@ -23,7 +23,11 @@ pub fn words(text: &str) -> Vec<String> {
             Script::Alphabet => {
                 let word = run(&mut chars, |c| Script::of(c) == Script::Alphabet || is_mark(c));
                 // The clitics of "it's" and "don't" say nothing by themselves.
-                if !(found.last().is_some_and(|_: &String| matches!(word.as_str(), "s" | "t" | "re" | "ll" | "ve" | "d")) && after_apostrophe(&plain, &chars, &word)) {
+                if !(found
+                    .last()
+                    .is_some_and(|_: &String| matches!(word.as_str(), "s" | "t" | "re" | "ll" | "ve" | "d"))
+                    && after_apostrophe(&plain, &chars, &word))
+                {
                     found.push(stem(&word));
                 }
             }
@@ -49,8 +53,9 @@ pub fn content_words(text: &str) -> Vec<String> {
 
 /// The numbers of `text` without thousands separators; small English number words as digits.
 pub fn numbers(text: &str) -> Vec<String> {
-    const SPELT: [&str; 13] =
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+    const SPELT: [&str; 13] = [
+        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    ];
     let plain: String = text.nfkc().flat_map(char::to_lowercase).collect();
     let mut found = Vec::new();
     let mut chars = plain.chars().peekable();
@@ -77,14 +82,18 @@ pub fn numbers(text: &str) -> Vec<String> {
 pub fn names(text: &str) -> Vec<String> {
     let plain: String = text.nfkc().collect();
     let starts: HashSet<usize> = sentences(&plain).into_iter().map(|range| range.start).collect();
-    let cjk = plain.chars().filter(|c| Script::is_cjk(*c)).count() * 4 > plain.chars().filter(|c| c.is_alphabetic()).count();
+    let cjk =
+        plain.chars().filter(|c| Script::is_cjk(*c)).count() * 4 > plain.chars().filter(|c| c.is_alphabetic()).count();
     let mut found = Vec::new();
     let mut at = 0;
     while at < plain.len() {
         let rest = &plain[at..];
         let script = rest.chars().next().map_or(Script::Other, Script::of);
         let same = |c: char| Script::of(c) == script || (script == Script::Alphabet && (is_mark(c) || c == '-'));
-        let length = rest.find(|c| !same(c)).unwrap_or(rest.len()).max(rest.chars().next().map_or(1, char::len_utf8));
+        let length = rest
+            .find(|c| !same(c))
+            .unwrap_or(rest.len())
+            .max(rest.chars().next().map_or(1, char::len_utf8));
         let run = rest[..length].trim_matches('-');
         let letters = run.chars().count();
         let capital = run.chars().next().is_some_and(char::is_uppercase);
@@ -118,7 +127,10 @@ pub fn rarity(word: &str) -> f64 {
         Some(Script::Alphabet) => 0.5 + 0.1 * word.chars().count().min(10) as f64,
         Some(Script::Hangul) => 0.9,
         Some(first) => {
-            let hiragana = std::iter::once(first).chain(scripts).filter(|script| *script == Script::Hiragana).count();
+            let hiragana = std::iter::once(first)
+                .chain(scripts)
+                .filter(|script| *script == Script::Hiragana)
+                .count();
             [1.1, 0.5, 0.15][hiragana.min(2)]
         }
         None => 0.0,
@@ -187,14 +199,22 @@ pub(super) fn stem(word: &str) -> String {
         format!("{left}y")
     } else if word.ends_with("ss") || word.ends_with("us") || word.ends_with("is") {
         word.to_owned()
-    } else if let Some(left) = cut("ingly").or_else(|| cut("edly")).or_else(|| cut("ing")).or_else(|| cut("ed")) {
+    } else if let Some(left) = cut("ingly")
+        .or_else(|| cut("edly"))
+        .or_else(|| cut("ing"))
+        .or_else(|| cut("ed"))
+    {
         undouble(left)
     } else if let Some(left) = cut("es").or_else(|| cut("ly")).or_else(|| cut("s")) {
         left.to_owned()
     } else {
         word.to_owned()
     };
-    let base = if base.len() > 3 { base.strip_suffix('e').unwrap_or(&base).to_owned() } else { base };
+    let base = if base.len() > 3 {
+        base.strip_suffix('e').unwrap_or(&base).to_owned()
+    } else {
+        base
+    };
     match base.strip_suffix('y') {
         Some(left) if left.len() >= 3 => format!("{left}i"),
         _ => base,
@@ -248,8 +268,14 @@ mod tests {
 
     #[test]
     fn numbers_and_names_are_found() {
-        assert_eq!(numbers("In 1999, two of 1,250 were ２.5 m; one was not."), ["1999", "2", "1250", "2.5"]);
-        assert_eq!(names("The river Rhine flows past Basel. Many like IBM there."), ["rhine", "basel", "ibm"]);
+        assert_eq!(
+            numbers("In 1999, two of 1,250 were ２.5 m; one was not."),
+            ["1999", "2", "1250", "2.5"]
+        );
+        assert_eq!(
+            names("The river Rhine flows past Basel. Many like IBM there."),
+            ["rhine", "basel", "ibm"]
+        );
         assert_eq!(names("東京タワーはNHKが使う"), ["タワー", "nhk"]);
     }
 

@@ -6,13 +6,49 @@ use crate::chat::TokenLogprobs;
 #[test]
 fn reads_yes_in_every_dress() {
     for text in [
-        "yes", "Yes", "YES.", " yes \n", "**Yes**", "\"yes\"", "'Yes.'", "yes, it mentions the year.", "Yes - relevant",
-        "```json\n{\"binary_score\": \"yes\"}\n```", "{\"score\": true}", "{\"score\": 1}", "{'score': 'yes'} yes",
-        "Here you are: {\"binary_score\":\"Yes.\"}", "{\"grade\": {\"binary_score\": \"yes\"}}", "[\"yes\"]",
-        "{\"reason\": \"no date, but a name\", \"relevant\": \"yes\"}", "Answer: yes", "binary_score = YES",
-        "The score is yes", "The document names the city.\n\nyes", "I would grade it 'yes'.", "true", "Relevant",
-        "<think>no, or is it?</think>yes", "ＹＥＳ", "예", "예.", "네, 관련이 있습니다.", "답변: 예", "예입니다", "はい", "はい。",
-        "はいです", "はい、関連しています。", "判定：はい", "是", "是的，相关。", "對", "相关", "答案：是", "oui", "Yes, there is no doubt.",
+        "yes",
+        "Yes",
+        "YES.",
+        " yes \n",
+        "**Yes**",
+        "\"yes\"",
+        "'Yes.'",
+        "yes, it mentions the year.",
+        "Yes - relevant",
+        "```json\n{\"binary_score\": \"yes\"}\n```",
+        "{\"score\": true}",
+        "{\"score\": 1}",
+        "{'score': 'yes'} yes",
+        "Here you are: {\"binary_score\":\"Yes.\"}",
+        "{\"grade\": {\"binary_score\": \"yes\"}}",
+        "[\"yes\"]",
+        "{\"reason\": \"no date, but a name\", \"relevant\": \"yes\"}",
+        "Answer: yes",
+        "binary_score = YES",
+        "The score is yes",
+        "The document names the city.\n\nyes",
+        "I would grade it 'yes'.",
+        "true",
+        "Relevant",
+        "<think>no, or is it?</think>yes",
+        "ＹＥＳ",
+        "예",
+        "예.",
+        "네, 관련이 있습니다.",
+        "답변: 예",
+        "예입니다",
+        "はい",
+        "はい。",
+        "はいです",
+        "はい、関連しています。",
+        "判定：はい",
+        "是",
+        "是的，相关。",
+        "對",
+        "相关",
+        "答案：是",
+        "oui",
+        "Yes, there is no doubt.",
     ] {
         assert_eq!(parse(text), Some(Verdict::Yes), "{text}");
     }
@@ -21,10 +57,32 @@ fn reads_yes_in_every_dress() {
 #[test]
 fn reads_no_in_every_dress() {
     for text in [
-        "no", "No.", "NO!", "*no*", "no, it does not", "No it does not.", "{\"binary_score\":\"no\"}", "{\"relevant\": false}",
-        "{\"score\": 0}", "Score: no", "not relevant", "Irrelevant.", "It is about something else.\nNo.",
-        "아니오", "아니요.", "아니오, 관련이 없습니다.", "아닙니다", "いいえ", "いいえ、違います。", "否", "不是", "不，文档没有提到。", "無關",
-        "{\"판정\": \"아니오\"}", "The grade is \"no\".", "false",
+        "no",
+        "No.",
+        "NO!",
+        "*no*",
+        "no, it does not",
+        "No it does not.",
+        "{\"binary_score\":\"no\"}",
+        "{\"relevant\": false}",
+        "{\"score\": 0}",
+        "Score: no",
+        "not relevant",
+        "Irrelevant.",
+        "It is about something else.\nNo.",
+        "아니오",
+        "아니요.",
+        "아니오, 관련이 없습니다.",
+        "아닙니다",
+        "いいえ",
+        "いいえ、違います。",
+        "否",
+        "不是",
+        "不，文档没有提到。",
+        "無關",
+        "{\"판정\": \"아니오\"}",
+        "The grade is \"no\".",
+        "false",
     ] {
         assert_eq!(parse(text), Some(Verdict::No), "{text}");
     }
@@ -33,10 +91,29 @@ fn reads_no_in_every_dress() {
 #[test]
 fn says_nothing_when_it_cannot_tell() {
     for text in [
-        "", "   ", "?", "maybe", "yes and no", "yes/no", "yes or no", "No doubt it is.", "There is no mention of a date.",
-        "예를 들어 그렇다고 할 수 있습니다.", "네덜란드에 관한 문서입니다.", "{\"score\": 0.7}", "{}", "{\"a\": \"yes\", \"b\": \"no\"}",
-        "not", "knows", "yesterday", "Norway", "it could be \"yes\" or \"no\"", "Relevant documents are missing here.",
-        "<think>yes</think>", "null", "42",
+        "",
+        "   ",
+        "?",
+        "maybe",
+        "yes and no",
+        "yes/no",
+        "yes or no",
+        "No doubt it is.",
+        "There is no mention of a date.",
+        "예를 들어 그렇다고 할 수 있습니다.",
+        "네덜란드에 관한 문서입니다.",
+        "{\"score\": 0.7}",
+        "{}",
+        "{\"a\": \"yes\", \"b\": \"no\"}",
+        "not",
+        "knows",
+        "yesterday",
+        "Norway",
+        "it could be \"yes\" or \"no\"",
+        "Relevant documents are missing here.",
+        "<think>yes</think>",
+        "null",
+        "42",
     ] {
         assert_eq!(parse(text), None, "{text}");
     }
@@ -45,10 +122,25 @@ fn says_nothing_when_it_cannot_tell() {
 #[test]
 fn reads_utilities() {
     for (text, expected) in [
-        ("4", Some(4)), ("5/5", Some(5)), ("**3**", Some(3)), ("Score: 2", Some(2)), ("[Utility:5]", Some(5)),
-        ("{\"utility\": 1}", Some(1)), ("{\"score\": \"4\"}", Some(4)), ("4점", Some(4)), ("评分：3", Some(3)),
-        ("I rate it 4 out of 5.", Some(4)), ("4 - it answers most of the 2 parts", Some(4)), ("5.", Some(5)),
-        ("0", None), ("6", None), ("3.5", None), ("1-5", None), ("good", None), ("between 2 and 4", None), ("-4", None),
+        ("4", Some(4)),
+        ("5/5", Some(5)),
+        ("**3**", Some(3)),
+        ("Score: 2", Some(2)),
+        ("[Utility:5]", Some(5)),
+        ("{\"utility\": 1}", Some(1)),
+        ("{\"score\": \"4\"}", Some(4)),
+        ("4점", Some(4)),
+        ("评分：3", Some(3)),
+        ("I rate it 4 out of 5.", Some(4)),
+        ("4 - it answers most of the 2 parts", Some(4)),
+        ("5.", Some(5)),
+        ("0", None),
+        ("6", None),
+        ("3.5", None),
+        ("1-5", None),
+        ("good", None),
+        ("between 2 and 4", None),
+        ("-4", None),
         ("{\"utility\": 9}", None),
     ] {
         assert_eq!(utility(text), expected, "{text}");
@@ -58,10 +150,19 @@ fn reads_utilities() {
 #[test]
 fn reads_degrees_of_support() {
     for (text, expected) in [
-        ("[Fully supported]", Some(Support::Full)), ("{\"support\": \"fully\"}", Some(Support::Full)), ("yes", Some(Support::Full)),
-        ("partially", Some(Support::Partial)), ("Not fully supported", Some(Support::Partial)), ("部分支持", Some(Support::Partial)),
-        ("[No support / Contradictory]", Some(Support::No)), ("not supported", Some(Support::No)), ("No.", Some(Support::No)),
-        ("不支持", Some(Support::No)), ("완전히 지지됨", Some(Support::Full)), ("근거 없음", Some(Support::No)), ("perhaps", None),
+        ("[Fully supported]", Some(Support::Full)),
+        ("{\"support\": \"fully\"}", Some(Support::Full)),
+        ("yes", Some(Support::Full)),
+        ("partially", Some(Support::Partial)),
+        ("Not fully supported", Some(Support::Partial)),
+        ("部分支持", Some(Support::Partial)),
+        ("[No support / Contradictory]", Some(Support::No)),
+        ("not supported", Some(Support::No)),
+        ("No.", Some(Support::No)),
+        ("不支持", Some(Support::No)),
+        ("완전히 지지됨", Some(Support::Full)),
+        ("근거 없음", Some(Support::No)),
+        ("perhaps", None),
     ] {
         assert_eq!(support(text), expected, "{text}");
     }
@@ -70,22 +171,36 @@ fn reads_degrees_of_support() {
 #[test]
 fn reads_whether_to_retrieve() {
     for (text, expected) in [
-        ("[Retrieval]", Some(Retrieval::Yes)), ("[No Retrieval]", Some(Retrieval::No)), ("yes", Some(Retrieval::Yes)),
-        ("[Continue to Use Evidence]", Some(Retrieval::Continue)), ("{\"retrieve\": \"continue\"}", Some(Retrieval::Continue)),
-        ("아니오", Some(Retrieval::No)), ("hm", None),
+        ("[Retrieval]", Some(Retrieval::Yes)),
+        ("[No Retrieval]", Some(Retrieval::No)),
+        ("yes", Some(Retrieval::Yes)),
+        ("[Continue to Use Evidence]", Some(Retrieval::Continue)),
+        ("{\"retrieve\": \"continue\"}", Some(Retrieval::Continue)),
+        ("아니오", Some(Retrieval::No)),
+        ("hm", None),
     ] {
         assert_eq!(retrieval(text), expected, "{text}");
     }
 }
 
 fn place(token: &str, top: &[(&str, f64)]) -> TokenLogprobs {
-    let top = top.iter().map(|(token, p)| ((*token).to_owned(), f64::ln(*p))).collect();
-    TokenLogprobs { token: token.to_owned(), logprob: -0.1, top }
+    let top = top
+        .iter()
+        .map(|(token, p)| ((*token).to_owned(), f64::ln(*p)))
+        .collect();
+    TokenLogprobs {
+        token: token.to_owned(),
+        logprob: -0.1,
+        top,
+    }
 }
 
 #[test]
 fn scores_come_from_the_verdicts_own_token() {
-    let tokens = [place("{\"", &[("{\"", 0.99)]), place(" Yes", &[(" Yes", 0.6), ("no", 0.2), ("maybe", 0.2)])];
+    let tokens = [
+        place("{\"", &[("{\"", 0.99)]),
+        place(" Yes", &[(" Yes", 0.6), ("no", 0.2), ("maybe", 0.2)]),
+    ];
     assert!((probability(&tokens).unwrap() - 0.75).abs() < 1e-9);
     assert_eq!(probability(&tokens[..1]), None);
     let support = [place("fully", &[("fully", 0.5), ("partially", 0.5)])];

@@ -8,29 +8,58 @@ pub(super) fn spoken(text: &str) -> String {
     let after = text.rfind("</think>").map_or(text, |at| &text[at + "</think>".len()..]);
     let lines = after.lines().filter(|line| !line.trim_start().starts_with("```"));
     let said = lines.collect::<Vec<_>>().join("\n");
-    if said.trim().is_empty() { after.replace('`', "") } else { said.trim().to_owned() }
+    if said.trim().is_empty() {
+        after.replace('`', "")
+    } else {
+        said.trim().to_owned()
+    }
 }
 
 /// NFKC, lower case, Markdown emphasis and quotes off.
 pub(super) fn normalise(text: &str) -> String {
-    let plain: String = text.nfkc().filter(|c| !matches!(c, '*' | '#' | '`' | '"' | '\'' | '“' | '”' | '‘' | '’')).collect();
+    let plain: String = text
+        .nfkc()
+        .filter(|c| !matches!(c, '*' | '#' | '`' | '"' | '\'' | '“' | '”' | '‘' | '’'))
+        .collect();
     plain.to_lowercase().trim().to_owned()
 }
 
 /// The first JSON object in `said` with anything in it, or all of it when it is a JSON value of another kind.
 pub(super) fn json(said: &str) -> Option<Value> {
-    if let Ok(value @ (Value::Object(_) | Value::Array(_) | Value::String(_) | Value::Bool(_))) = serde_json::from_str(said) {
+    if let Ok(value @ (Value::Object(_) | Value::Array(_) | Value::String(_) | Value::Bool(_))) =
+        serde_json::from_str(said)
+    {
         return Some(value);
     }
     said.match_indices('{').find_map(|(at, _)| {
-        let first = serde_json::Deserializer::from_str(&said[at..]).into_iter::<Value>().next()?.ok()?;
+        let first = serde_json::Deserializer::from_str(&said[at..])
+            .into_iter::<Value>()
+            .next()?
+            .ok()?;
         matches!(&first, Value::Object(map) if !map.is_empty()).then_some(first)
     })
 }
 
 const KEYS: &[&str] = &[
-    "binary_score", "score", "verdict", "grade", "relevant", "relevance", "supported", "support", "grounded",
-    "groundedness", "useful", "usefulness", "utility", "retrieve", "retrieval", "rating", "label", "decision", "answer",
+    "binary_score",
+    "score",
+    "verdict",
+    "grade",
+    "relevant",
+    "relevance",
+    "supported",
+    "support",
+    "grounded",
+    "groundedness",
+    "useful",
+    "usefulness",
+    "utility",
+    "retrieve",
+    "retrieval",
+    "rating",
+    "label",
+    "decision",
+    "answer",
     "result",
 ];
 
@@ -44,7 +73,9 @@ impl Judged for Value {
     fn judged(&self) -> Option<&Value> {
         match self {
             Value::Object(map) => {
-                let known = KEYS.iter().find_map(|key| map.iter().find(|(name, _)| name.eq_ignore_ascii_case(key)));
+                let known = KEYS
+                    .iter()
+                    .find_map(|key| map.iter().find(|(name, _)| name.eq_ignore_ascii_case(key)));
                 match known {
                     Some((_, value)) => value.judged(),
                     None if map.len() == 1 => map.values().next()?.judged(),
@@ -59,10 +90,46 @@ impl Judged for Value {
 }
 
 const LABELS: &[&str] = &[
-    "answer", "final answer", "score", "binary score", "binary_score", "verdict", "grade", "relevant", "relevance",
-    "supported", "support", "useful", "utility", "rating", "retrieve", "retrieval", "judgement", "judgment", "decision",
-    "result", "답", "답변", "대답", "정답", "판정", "점수", "관련성", "答え", "回答", "判定", "評価", "得点", "答案",
-    "评分", "評分", "判断", "判斷", "结论", "結論", "得分",
+    "answer",
+    "final answer",
+    "score",
+    "binary score",
+    "binary_score",
+    "verdict",
+    "grade",
+    "relevant",
+    "relevance",
+    "supported",
+    "support",
+    "useful",
+    "utility",
+    "rating",
+    "retrieve",
+    "retrieval",
+    "judgement",
+    "judgment",
+    "decision",
+    "result",
+    "답",
+    "답변",
+    "대답",
+    "정답",
+    "판정",
+    "점수",
+    "관련성",
+    "答え",
+    "回答",
+    "判定",
+    "評価",
+    "得点",
+    "答案",
+    "评分",
+    "評分",
+    "判断",
+    "判斷",
+    "结论",
+    "結論",
+    "得分",
 ];
 
 /// What follows the last `label:`, `label =` or `label is` in `plain`, to the end of its line.
@@ -72,7 +139,9 @@ pub(super) fn labelled(plain: &str) -> Option<String> {
         for (at, mark) in line.match_indices([':', '=']).chain(line.match_indices(" is ")) {
             let before = line[..at].trim_end().trim_end_matches(['_', '[', '(', ')', ']']);
             let named = LABELS.iter().any(|label| {
-                before.strip_suffix(label).is_some_and(|rest| rest.is_empty() || !rest.ends_with(char::is_alphanumeric))
+                before
+                    .strip_suffix(label)
+                    .is_some_and(|rest| rest.is_empty() || !rest.ends_with(char::is_alphanumeric))
             });
             let value = line[at + mark.len()..].trim();
             if named && !value.is_empty() {
@@ -85,12 +154,24 @@ pub(super) fn labelled(plain: &str) -> Option<String> {
 
 /// Whether the first word of `plain` is one of `words`.
 pub(super) fn opens_with_any(plain: &str, words: &[&str]) -> bool {
-    plain.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty()).is_some_and(|first| words.contains(&first))
+    plain
+        .split(|c: char| !c.is_alphanumeric())
+        .find(|word| !word.is_empty())
+        .is_some_and(|first| words.contains(&first))
 }
 
 /// What stands in quotes, backticks or bold.
 pub(super) fn quoted(said: &str) -> Vec<String> {
-    let pairs = [('"', '"'), ('\'', '\''), ('`', '`'), ('“', '”'), ('‘', '’'), ('「', '」'), ('『', '』'), ('*', '*')];
+    let pairs = [
+        ('"', '"'),
+        ('\'', '\''),
+        ('`', '`'),
+        ('“', '”'),
+        ('‘', '’'),
+        ('「', '」'),
+        ('『', '』'),
+        ('*', '*'),
+    ];
     let mut found = Vec::new();
     for (open, close) in pairs {
         let mut rest = said;

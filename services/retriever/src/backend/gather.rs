@@ -31,7 +31,9 @@ pub(crate) fn gather<K: Ord, E>(
         let lowest = units.last().map(|(_, score)| *score);
         let mut best: BTreeMap<K, f64> = BTreeMap::new();
         for (unit, score) in units {
-            best.entry(unit).and_modify(|known| *known = known.max(score)).or_insert(score);
+            best.entry(unit)
+                .and_modify(|known| *known = known.max(score))
+                .or_insert(score);
         }
         // The map is in the order of `K`, and the sort is stable.
         let mut ranked: Vec<(K, f64)> = best.into_iter().collect();
@@ -62,7 +64,10 @@ mod tests {
     ) -> impl FnMut(usize) -> Result<Candidates<u32>, Infallible> + 'a {
         move |limit| {
             asked.push(limit);
-            Ok(Candidates { units: all.iter().take(limit).copied().collect(), exhausted: limit > all.len() })
+            Ok(Candidates {
+                units: all.iter().take(limit).copied().collect(),
+                exhausted: limit > all.len(),
+            })
         }
     }
 

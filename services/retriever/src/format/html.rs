@@ -29,7 +29,9 @@ pub(super) fn extract(html: &str) -> Result<Extracted, FormatError> {
             .stack_size(STACK_BYTES)
             .spawn_scoped(scope, || convert(html))
             .map_err(|error| failed(error.to_string()))?;
-        converter.join().unwrap_or_else(|_| Err(failed("the converter broke off".to_owned())))
+        converter
+            .join()
+            .unwrap_or_else(|_| Err(failed("the converter broke off".to_owned())))
     })
 }
 
@@ -50,7 +52,9 @@ fn convert(html: &str) -> Result<Extracted, FormatError> {
     if nesting::deeper_than(html, MOST_PARSED_DEPTH) {
         return Err(FormatError::TooDeep { limit: MOST_DEPTH });
     }
-    let tree = converter.html_to_tree(html).map_err(|error| FormatError::Html { detail: error.to_string() })?;
+    let tree = converter.html_to_tree(html).map_err(|error| FormatError::Html {
+        detail: error.to_string(),
+    })?;
     if deeper_than(&tree, MOST_DEPTH) {
         return Err(FormatError::TooDeep { limit: MOST_DEPTH });
     }
@@ -59,7 +63,11 @@ fn convert(html: &str) -> Result<Extracted, FormatError> {
     let title = title
         .map(|title| title.split_whitespace().collect::<Vec<_>>().join(" "))
         .filter(|title| !title.is_empty());
-    Ok(Extracted { text, title, markdown: true })
+    Ok(Extracted {
+        text,
+        title,
+        markdown: true,
+    })
 }
 
 /// Whether any element has more than `limit` around it; without recursion.
@@ -87,7 +95,10 @@ mod tests {
         let extracted = extract(page).unwrap();
         assert_eq!(extracted.title.as_deref(), Some("Tide tables & more"));
         assert!(extracted.markdown);
-        assert_eq!(extracted.text, "# Tides\n\nHigh water at **noon**.\n\n*   spring\n*   neap");
+        assert_eq!(
+            extracted.text,
+            "# Tides\n\nHigh water at **noon**.\n\n*   spring\n*   neap"
+        );
     }
 
     #[test]
@@ -100,7 +111,10 @@ mod tests {
     fn depth_is_refused_and_does_not_end_the_process() {
         let deep = |depth: usize| format!("{}text{}", "<div>".repeat(depth), "</div>".repeat(depth));
         assert_eq!(extract(&deep(400)).unwrap().text, "text");
-        assert_eq!(extract(&deep(200_000)).unwrap_err(), FormatError::TooDeep { limit: MOST_DEPTH });
+        assert_eq!(
+            extract(&deep(200_000)).unwrap_err(),
+            FormatError::TooDeep { limit: MOST_DEPTH }
+        );
         // Elements that nobody closes do not nest.
         assert!(extract(&"<p>one<br>".repeat(5_000)).unwrap().text.contains("one"));
     }

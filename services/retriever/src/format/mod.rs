@@ -42,18 +42,30 @@ pub(crate) enum FormatError {
 /// Reads a document by its `format`, or by the extension of its source. Blocks: a large page takes seconds.
 pub(crate) fn extract(document: &Document) -> Result<Extracted, FormatError> {
     if document.content.len() > MOST_BYTES {
-        return Err(FormatError::TooLarge { bytes: document.content.len() });
+        return Err(FormatError::TooLarge {
+            bytes: document.content.len(),
+        });
     }
     let text = text::decode(&document.content)?;
     let extracted = match format_of(document) {
         DocumentFormat::Html => html::extract(text)?,
-        DocumentFormat::Markdown => Extracted { text: text.to_owned(), title: None, markdown: true },
-        DocumentFormat::PlainText | DocumentFormat::Unspecified => {
-            Extracted { text: text.to_owned(), title: None, markdown: false }
-        }
+        DocumentFormat::Markdown => Extracted {
+            text: text.to_owned(),
+            title: None,
+            markdown: true,
+        },
+        DocumentFormat::PlainText | DocumentFormat::Unspecified => Extracted {
+            text: text.to_owned(),
+            title: None,
+            markdown: false,
+        },
     };
     if !extracted.text.chars().any(|c| !c.is_whitespace() && !c.is_control()) {
-        let after = if text.trim().is_empty() { "" } else { " outside of its markup" };
+        let after = if text.trim().is_empty() {
+            ""
+        } else {
+            " outside of its markup"
+        };
         return Err(FormatError::Empty { after });
     }
     Ok(extracted)
@@ -63,7 +75,11 @@ pub(crate) fn extract(document: &Document) -> Result<Extracted, FormatError> {
 fn format_of(document: &Document) -> DocumentFormat {
     match document.format() {
         DocumentFormat::Unspecified => {
-            let source = if document.source.is_empty() { &document.id } else { &document.source };
+            let source = if document.source.is_empty() {
+                &document.id
+            } else {
+                &document.source
+            };
             by_extension(source)
         }
         format => format,
@@ -72,9 +88,17 @@ fn format_of(document: &Document) -> DocumentFormat {
 
 fn by_extension(source: &str) -> DocumentFormat {
     // An address may go on after the file's name.
-    let source = if source.contains("://") { source.split(['?', '#']).next().unwrap_or(source) } else { source };
+    let source = if source.contains("://") {
+        source.split(['?', '#']).next().unwrap_or(source)
+    } else {
+        source
+    };
     let name = source.rsplit(['/', '\\']).next().unwrap_or(source);
-    match name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).as_deref() {
+    match name
+        .rsplit_once('.')
+        .map(|(_, extension)| extension.to_ascii_lowercase())
+        .as_deref()
+    {
         Some("md" | "markdown" | "mdx" | "mkd") => DocumentFormat::Markdown,
         Some("html" | "htm" | "xhtml") => DocumentFormat::Html,
         _ => DocumentFormat::PlainText,
@@ -86,7 +110,11 @@ mod tests {
     use super::*;
 
     fn document(id: &str, content: impl Into<Vec<u8>>) -> Document {
-        Document { id: id.into(), content: content.into(), ..Document::default() }
+        Document {
+            id: id.into(),
+            content: content.into(),
+            ..Document::default()
+        }
     }
 
     #[test]
@@ -112,10 +140,19 @@ mod tests {
 
     #[test]
     fn what_has_no_text_is_refused() {
-        assert_eq!(extract(&document("a", "")).unwrap_err(), FormatError::Empty { after: "" });
-        assert_eq!(extract(&document("a", " \n\t ")).unwrap_err(), FormatError::Empty { after: "" });
+        assert_eq!(
+            extract(&document("a", "")).unwrap_err(),
+            FormatError::Empty { after: "" }
+        );
+        assert_eq!(
+            extract(&document("a", " \n\t ")).unwrap_err(),
+            FormatError::Empty { after: "" }
+        );
         let only_script = extract(&document("a.html", "<script>let a = 1;</script>")).unwrap_err();
-        assert_eq!(only_script.to_string(), "it has no text outside of its markup: there is nothing to find in it");
+        assert_eq!(
+            only_script.to_string(),
+            "it has no text outside of its markup: there is nothing to find in it"
+        );
     }
 
     #[test]
@@ -123,6 +160,9 @@ mod tests {
         let text = "word ".repeat(MOST_BYTES / 5 + 1);
         assert!(extract(&document("a", &text.as_bytes()[..MOST_BYTES])).is_ok());
         let error = extract(&document("a", &text.as_bytes()[..MOST_BYTES + 1])).unwrap_err();
-        assert_eq!(error.to_string(), "it is larger than 32 MiB (33 MiB): split it into several documents");
+        assert_eq!(
+            error.to_string(),
+            "it is larger than 32 MiB (33 MiB): split it into several documents"
+        );
     }
 }

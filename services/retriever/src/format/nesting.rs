@@ -3,7 +3,8 @@
 /// Elements that hold nothing, and those that the next one of their kind closes.
 const FLAT: [&str; 30] = [
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr", "p",
-    "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "colgroup", "option", "optgroup", "rt", "rp", "html",
+    "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "colgroup", "option", "optgroup", "rt", "rp",
+    "html",
 ];
 /// Elements whose content is text, whatever it looks like.
 const RAW: [&str; 4] = ["script", "style", "textarea", "title"];
@@ -25,7 +26,9 @@ pub(super) fn deeper_than(html: &str, limit: usize) -> bool {
             Some(tag) => (true, tag),
             None => (false, rest),
         };
-        let length = tag.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(tag.len());
+        let length = tag
+            .find(|c: char| !c.is_ascii_alphanumeric() && c != '-')
+            .unwrap_or(tag.len());
         if !tag.starts_with(|c: char| c.is_ascii_alphabetic()) {
             continue;
         }
@@ -60,7 +63,10 @@ fn after_closing<'t>(html: &'t str, name: &str) -> &'t str {
     let mut rest = html;
     while let Some(at) = rest.find("</") {
         rest = &rest[at + 2..];
-        if rest.get(..name.len()).is_some_and(|found| found.eq_ignore_ascii_case(name)) {
+        if rest
+            .get(..name.len())
+            .is_some_and(|found| found.eq_ignore_ascii_case(name))
+        {
             return rest;
         }
     }
@@ -75,7 +81,10 @@ mod tests {
     fn open_elements_are_counted_and_closed_ones_are_not() {
         assert!(deeper_than(&"<div>".repeat(11), 10));
         assert!(!deeper_than(&"<div>".repeat(10), 10));
-        assert!(deeper_than(&"<DIV class=a/>".repeat(11), 10), "only foreign elements close themselves");
+        assert!(
+            deeper_than(&"<DIV class=a/>".repeat(11), 10),
+            "only foreign elements close themselves"
+        );
         assert!(!deeper_than(&"<div>text</div>".repeat(100), 10));
         assert!(!deeper_than(&"<p>one<br><li>".repeat(100), 10));
         assert!(!deeper_than(&format!("<svg>{}</svg>", "<path d=''/>".repeat(100)), 10));
@@ -83,7 +92,10 @@ mod tests {
 
     #[test]
     fn scripts_and_comments_are_not_elements() {
-        assert!(!deeper_than(&format!("<script>{}</script>", "if (a<b) ".repeat(100)), 10));
+        assert!(!deeper_than(
+            &format!("<script>{}</script>", "if (a<b) ".repeat(100)),
+            10
+        ));
         assert!(!deeper_than(&format!("<!-- {} -->", "<div>".repeat(100)), 10));
         assert!(deeper_than(&format!("<SCRIPT>x</Script>{}", "<div>".repeat(100)), 10));
         assert!(!deeper_than("<script>never closed <div><div>", 1));

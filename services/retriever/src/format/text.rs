@@ -18,17 +18,27 @@ pub(super) fn decode(content: &[u8]) -> Result<&str, FormatError> {
     // The signatures of some formats are two plain letters: they only count where the rest is no text either.
     let no_text = |other| kind.map_or(other, binary);
     match std::str::from_utf8(content) {
-        Ok(text) if text.contains('\0') => Err(no_text(FormatError::Binary { kind: "a binary file".to_owned() })),
+        Ok(text) if text.contains('\0') => Err(no_text(FormatError::Binary {
+            kind: "a binary file".to_owned(),
+        })),
         Ok(text) => Ok(text),
-        Err(error) => Err(no_text(FormatError::NotUtf8 { offset: error.valid_up_to() })),
+        Err(error) => Err(no_text(FormatError::NotUtf8 {
+            offset: error.valid_up_to(),
+        })),
     }
 }
 
 fn binary(kind: infer::Type) -> FormatError {
     let extension = kind.extension().to_uppercase();
     // By the sound of its first letter: an EPUB, an MP3, a PDF.
-    let article = if extension.starts_with(['A', 'E', 'F', 'H', 'I', 'L', 'M', 'N', 'O', 'R', 'S', 'X']) { "an" } else { "a" };
-    FormatError::Binary { kind: format!("{article} {extension} file") }
+    let article = if extension.starts_with(['A', 'E', 'F', 'H', 'I', 'L', 'M', 'N', 'O', 'R', 'S', 'X']) {
+        "an"
+    } else {
+        "a"
+    };
+    FormatError::Binary {
+        kind: format!("{article} {extension} file"),
+    }
 }
 
 #[cfg(test)]
@@ -59,7 +69,10 @@ mod tests {
     #[test]
     fn text_that_only_begins_like_a_binary_file_is_text() {
         // The signature of a bitmap is BM, that of an archive MZ.
-        assert_eq!(decode(b"BM is short for benchmark").unwrap(), "BM is short for benchmark");
+        assert_eq!(
+            decode(b"BM is short for benchmark").unwrap(),
+            "BM is short for benchmark"
+        );
         assert_eq!(decode(b"MZ was his monogram").unwrap(), "MZ was his monogram");
     }
 
@@ -67,6 +80,9 @@ mod tests {
     fn other_encodings_are_told_apart() {
         assert_eq!(error(b"\xff\xfeh\0i\0"), "it is UTF-16, not UTF-8: save it as UTF-8");
         assert_eq!(error(b"\xfe\xff\0h\0i"), "it is UTF-16, not UTF-8: save it as UTF-8");
-        assert_eq!(error(b"caf\xe9 au lait"), "it is not UTF-8, byte 3 is wrong: save it as UTF-8");
+        assert_eq!(
+            error(b"caf\xe9 au lait"),
+            "it is not UTF-8, byte 3 is wrong: save it as UTF-8"
+        );
     }
 }

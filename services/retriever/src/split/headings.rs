@@ -19,7 +19,11 @@ pub(super) struct Block {
 pub(super) fn blocks(text: &str) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut path: Vec<(u8, String)> = Vec::new();
-    let mut current = Block { range: 0..0, level: 0, path: Vec::new() };
+    let mut current = Block {
+        range: 0..0,
+        level: 0,
+        path: Vec::new(),
+    };
     for Heading { at, body, level, title } in headings(text) {
         // A heading with nothing under it belongs to what comes after.
         let empty = text[current.range.end..at].trim().is_empty();
@@ -30,7 +34,11 @@ pub(super) fn blocks(text: &str) -> Vec<Block> {
         }
         path.retain(|(above, _)| *above < level);
         path.push((level, title));
-        current = Block { range: start..body, level, path: path.iter().map(|(_, title)| title.clone()).collect() };
+        current = Block {
+            range: start..body,
+            level,
+            path: path.iter().map(|(_, title)| title.clone()).collect(),
+        };
     }
     current.range.end = text.len();
     blocks.push(current);
@@ -56,7 +64,12 @@ fn headings(text: &str) -> Vec<Heading> {
             Event::Start(Tag::BlockQuote(_) | Tag::List(_)) => inside += 1,
             Event::End(TagEnd::BlockQuote(_) | TagEnd::List(_)) => inside = inside.saturating_sub(1),
             Event::Start(Tag::Heading { level, .. }) if inside == 0 => {
-                open = Some(Heading { at: range.start, body: range.end, level: level as u8, title: String::new() });
+                open = Some(Heading {
+                    at: range.start,
+                    body: range.end,
+                    level: level as u8,
+                    title: String::new(),
+                });
             }
             Event::End(TagEnd::Heading(_)) => found.extend(open.take()),
             Event::Text(part) | Event::Code(part) => {
@@ -75,7 +88,10 @@ mod tests {
     use super::*;
 
     fn outline(text: &str) -> Vec<(String, String)> {
-        blocks(text).iter().map(|b| (b.path.join("/"), text[b.range.clone()].trim().to_owned())).collect()
+        blocks(text)
+            .iter()
+            .map(|b| (b.path.join("/"), text[b.range.clone()].trim().to_owned()))
+            .collect()
     }
 
     #[test]
@@ -94,8 +110,14 @@ mod tests {
 
     #[test]
     fn a_heading_without_text_goes_with_what_follows() {
-        assert_eq!(outline("# A\n\n## B\n\ntext"), [("A/B".into(), "# A\n\n## B\n\ntext".into())]);
-        assert_eq!(outline("text\n# End"), [(String::new(), "text".into()), ("End".into(), "# End".into())]);
+        assert_eq!(
+            outline("# A\n\n## B\n\ntext"),
+            [("A/B".into(), "# A\n\n## B\n\ntext".into())]
+        );
+        assert_eq!(
+            outline("text\n# End"),
+            [(String::new(), "text".into()), ("End".into(), "# End".into())]
+        );
     }
 
     #[test]

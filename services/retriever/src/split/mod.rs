@@ -73,11 +73,23 @@ impl SplitSettings {
     ) -> Result<Pieces<'t>, ChunkConfigError> {
         let tokens = Tokens::new(text, count, MOST_SECTION_BYTES);
         let sections = Cut::new(markdown, ChunkConfig::new(self.section).with_sizer(&tokens));
-        let chunks = Cut::new(markdown, ChunkConfig::new(self.chunk).with_sizer(&tokens).with_overlap(self.overlap)?);
+        let chunks = Cut::new(
+            markdown,
+            ChunkConfig::new(self.chunk)
+                .with_sizer(&tokens)
+                .with_overlap(self.overlap)?,
+        );
         let mut pieces = Pieces::default();
         let mut cursor = Cursor::default();
-        let blocks = if markdown { self.together(text, &tokens) } else { vec![whole(text)] };
-        for (window, path) in blocks.iter().flat_map(|block| windows(text, &block.range).map(|window| (window, &block.path))) {
+        let blocks = if markdown {
+            self.together(text, &tokens)
+        } else {
+            vec![whole(text)]
+        };
+        for (window, path) in blocks
+            .iter()
+            .flat_map(|block| windows(text, &block.range).map(|window| (window, &block.path)))
+        {
             for section in sections.cut(&text[window.clone()]) {
                 let at = window.start + section.start;
                 let section = &text[at..window.start + section.end];
@@ -89,9 +101,18 @@ impl SplitSettings {
                     let first = start + within.code_points(section, chunk.start);
                     let chunk = &section[chunk];
                     let end = first + u32::try_from(chunk.chars().count()).unwrap_or(u32::MAX);
-                    pieces.chunks.push(ChunkPiece { section: number, start: first, end, text: chunk });
+                    pieces.chunks.push(ChunkPiece {
+                        section: number,
+                        start: first,
+                        end,
+                        text: chunk,
+                    });
                 }
-                pieces.sections.push(SectionPiece { start, text: section, headings: path.clone() });
+                pieces.sections.push(SectionPiece {
+                    start,
+                    text: section,
+                    headings: path.clone(),
+                });
             }
         }
         Ok(pieces)
@@ -107,7 +128,12 @@ impl SplitSettings {
                 && tokens.between(last.range.start, block.range.end) <= self.chunk
             {
                 last.range.end = block.range.end;
-                let shared = last.path.iter().zip(&block.path).take_while(|(left, right)| left == right).count();
+                let shared = last
+                    .path
+                    .iter()
+                    .zip(&block.path)
+                    .take_while(|(left, right)| left == right)
+                    .count();
                 last.path.truncate(shared);
             } else {
                 sections.push(block);
@@ -130,7 +156,10 @@ fn windows(text: &str, range: &Range<usize>) -> impl Iterator<Item = Range<usize
             rest.len()
         } else {
             let after = |mark: &str| window.rfind(mark).map(|at| at + mark.len());
-            after("\n\n").or_else(|| after("\n")).or_else(|| after(" ")).unwrap_or(window.len())
+            after("\n\n")
+                .or_else(|| after("\n"))
+                .or_else(|| after(" "))
+                .unwrap_or(window.len())
         };
         let window = start..start + length;
         start = window.end;
@@ -139,7 +168,11 @@ fn windows(text: &str, range: &Range<usize>) -> impl Iterator<Item = Range<usize
 }
 
 fn whole(text: &str) -> Block {
-    Block { range: 0..text.len(), level: 0, path: Vec::new() }
+    Block {
+        range: 0..text.len(),
+        level: 0,
+        path: Vec::new(),
+    }
 }
 
 /// One of the two splitters.
@@ -150,7 +183,11 @@ enum Cut<'t> {
 
 impl<'t> Cut<'t> {
     fn new(markdown: bool, config: ChunkConfig<&'t Tokens<'t>>) -> Self {
-        if markdown { Self::Markdown(MarkdownSplitter::new(config)) } else { Self::Text(TextSplitter::new(config)) }
+        if markdown {
+            Self::Markdown(MarkdownSplitter::new(config))
+        } else {
+            Self::Text(TextSplitter::new(config))
+        }
     }
 
     /// Byte ranges of the pieces, in order, without white space around them.

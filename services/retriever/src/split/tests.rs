@@ -2,10 +2,16 @@ use proptest::prelude::*;
 
 use super::*;
 
-const SETTINGS: SplitSettings = SplitSettings { chunk: 8, overlap: 0, section: 24 };
+const SETTINGS: SplitSettings = SplitSettings {
+    chunk: 8,
+    overlap: 0,
+    section: 24,
+};
 
 fn words(text: &str) -> usize {
-    text.split_whitespace().map(|word| word.chars().count().div_ceil(12)).sum()
+    text.split_whitespace()
+        .map(|word| word.chars().count().div_ceil(12))
+        .sum()
 }
 
 fn split(text: &str, markdown: bool) -> Pieces<'_> {
@@ -22,10 +28,15 @@ fn check(text: &str, pieces: &Pieces<'_>) {
         let section = &pieces.sections[chunk.section as usize];
         assert!(chunk.start >= section.start && chunk.end <= section.start + section.text.chars().count() as u32);
         assert!(!chunk.text.trim().is_empty());
-        covered[chunk.start as usize..chunk.end as usize].iter_mut().for_each(|times| *times += 1);
+        covered[chunk.start as usize..chunk.end as usize]
+            .iter_mut()
+            .for_each(|times| *times += 1);
     }
     for (letter, times) in letters.iter().zip(covered) {
-        assert!(times == 1 || (times == 0 && letter.is_whitespace()), "{letter:?} is in {times} chunks of {text:?}");
+        assert!(
+            times == 1 || (times == 0 && letter.is_whitespace()),
+            "{letter:?} is in {times} chunks of {text:?}"
+        );
     }
     let mut end = 0;
     for section in &pieces.sections {
@@ -44,7 +55,13 @@ fn a_plain_text_is_cut_into_sections_and_those_into_chunks() {
     assert!(pieces.sections.len() > 3, "{pieces:?}");
     assert!(pieces.sections.iter().all(|section| words(section.text) <= 24));
     assert!(pieces.chunks.iter().all(|chunk| words(chunk.text) <= 8));
-    assert!(pieces.chunks.iter().any(|chunk| chunk.text == "The harbour wall was built in 1874."), "{pieces:?}");
+    assert!(
+        pieces
+            .chunks
+            .iter()
+            .any(|chunk| chunk.text == "The harbour wall was built in 1874."),
+        "{pieces:?}"
+    );
 }
 
 #[test]
@@ -53,7 +70,11 @@ fn markdown_sections_begin_at_headings_and_know_them() {
                 seven and returns at noon, on Sundays at one.\n\n# Birds\n\nGulls nest on the roof of the boathouse every year.";
     let pieces = split(text, true);
     check(text, &pieces);
-    let headings: Vec<_> = pieces.sections.iter().map(|section| section.headings.join("/")).collect();
+    let headings: Vec<_> = pieces
+        .sections
+        .iter()
+        .map(|section| section.headings.join("/"))
+        .collect();
     assert_eq!(headings, ["Boats", "Boats/Ferries", "Birds"]);
     assert!(pieces.sections[1].text.starts_with("## Ferries"));
 }
@@ -82,7 +103,11 @@ fn an_overlap_repeats_the_end_of_the_chunk_before() {
     assert_eq!(pieces.chunks.len(), 2);
     assert!(pieces.chunks[0].text.ends_with("seven eight"));
     assert!(pieces.chunks[1].text.starts_with("seven eight nine"));
-    assert!(SplitSettings { overlap: 8, ..SETTINGS }.split(text, false, &words).is_err());
+    assert!(
+        SplitSettings { overlap: 8, ..SETTINGS }
+            .split(text, false, &words)
+            .is_err()
+    );
 }
 
 #[test]
@@ -103,11 +128,19 @@ fn a_megabyte_takes_seconds_at_most() {
         text.push_str(&paragraph.repeat(40));
         text.push_str("\n\n");
     }
-    let settings = SplitSettings { chunk: 250, overlap: 0, section: 1000 };
+    let settings = SplitSettings {
+        chunk: 250,
+        overlap: 0,
+        section: 1000,
+    };
     for markdown in [false, true] {
         let began = std::time::Instant::now();
         let pieces = settings.split(&text, markdown, &words).unwrap();
-        println!("markdown {markdown}: {} chunks in {:?}", pieces.chunks.len(), began.elapsed());
+        println!(
+            "markdown {markdown}: {} chunks in {:?}",
+            pieces.chunks.len(),
+            began.elapsed()
+        );
         assert!(pieces.chunks.len() > 600);
         // A guard against quadratic work, not a measurement: that would take hours.
         assert!(began.elapsed().as_secs() < 120);

@@ -32,7 +32,12 @@ impl<'t> Tokens<'t> {
             total += *known.entry(piece).or_insert_with(|| count(piece));
         }
         pieces.push((text.len(), text.len(), total));
-        Self { text, count, pieces, most_bytes }
+        Self {
+            text,
+            count,
+            pieces,
+            most_bytes,
+        }
     }
 
     /// Tokens of the pieces that overlap a byte range of the text.

@@ -12,23 +12,52 @@ async fn a_document_that_fails_does_not_end_the_stream() {
         .ingest([
             document("1.txt", "good"),
             document("2.pdf", "%PDF-1.4 rubbish"),
-            Document { id: "3.txt".into(), content: b"caf\xe9".to_vec(), ..Document::default() },
+            Document {
+                id: "3.txt".into(),
+                content: b"caf\xe9".to_vec(),
+                ..Document::default()
+            },
             document("4.txt", " "),
-            Document { id: "5.txt".into(), content: vec![b'a'; (32 << 20) + 1], ..Document::default() },
-            Document { metadata: [(String::new(), "x".into())].into(), ..document("6.txt", "text") },
+            Document {
+                id: "5.txt".into(),
+                content: vec![b'a'; (32 << 20) + 1],
+                ..Document::default()
+            },
+            Document {
+                metadata: [(String::new(), "x".into())].into(),
+                ..document("6.txt", "text")
+            },
             document("7.txt", "also good"),
         ])
         .await;
-    let states: Vec<_> = acknowledgements.iter().map(|a| (a.status(), a.error.as_str())).collect();
+    let states: Vec<_> = acknowledgements
+        .iter()
+        .map(|a| (a.status(), a.error.as_str()))
+        .collect();
     assert_eq!(
         states,
         [
             (IngestStatus::Ingested, ""),
-            (IngestStatus::Failed, "document \"2.pdf\" cannot be read: it is a PDF file, not text: convert it to plain text, Markdown or HTML first"),
-            (IngestStatus::Failed, "document \"3.txt\" cannot be read: it is not UTF-8, byte 3 is wrong: save it as UTF-8"),
-            (IngestStatus::Failed, "document \"4.txt\" cannot be read: it has no text: there is nothing to find in it"),
-            (IngestStatus::Failed, "document \"5.txt\" cannot be read: it is larger than 32 MiB (33 MiB): split it into several documents"),
-            (IngestStatus::Failed, "invalid request: document.metadata[\"\"]: must have a name"),
+            (
+                IngestStatus::Failed,
+                "document \"2.pdf\" cannot be read: it is a PDF file, not text: convert it to plain text, Markdown or HTML first"
+            ),
+            (
+                IngestStatus::Failed,
+                "document \"3.txt\" cannot be read: it is not UTF-8, byte 3 is wrong: save it as UTF-8"
+            ),
+            (
+                IngestStatus::Failed,
+                "document \"4.txt\" cannot be read: it has no text: there is nothing to find in it"
+            ),
+            (
+                IngestStatus::Failed,
+                "document \"5.txt\" cannot be read: it is larger than 32 MiB (33 MiB): split it into several documents"
+            ),
+            (
+                IngestStatus::Failed,
+                "invalid request: document.metadata[\"\"]: must have a name"
+            ),
             (IngestStatus::Ingested, ""),
         ]
     );
@@ -40,25 +69,50 @@ async fn a_document_that_fails_does_not_end_the_stream() {
 async fn unchanged_is_not_stored_again_and_changed_replaces() {
     let folder = tempfile::tempdir().unwrap();
     let mut retriever = Running::start(folder.path(), &[]).await;
-    let states = |acknowledgements: Vec<IngestResponse>| acknowledgements.iter().map(IngestResponse::status).collect::<Vec<_>>();
-    assert_eq!(states(retriever.ingest([document("a", "old words"), document("b", "more")]).await), [IngestStatus::Ingested; 2]);
-    let again = retriever.ingest([document("a", "old words"), document("b", "more")]).await;
+    let states =
+        |acknowledgements: Vec<IngestResponse>| acknowledgements.iter().map(IngestResponse::status).collect::<Vec<_>>();
+    assert_eq!(
+        states(
+            retriever
+                .ingest([document("a", "old words"), document("b", "more")])
+                .await
+        ),
+        [IngestStatus::Ingested; 2]
+    );
+    let again = retriever
+        .ingest([document("a", "old words"), document("b", "more")])
+        .await;
     assert_eq!(again.iter().map(|a| a.passages).collect::<Vec<_>>(), [1, 1]);
     assert_eq!(states(again), [IngestStatus::Unchanged; 2]);
     assert_eq!(
-        states(retriever.ingest([document("a", "new phrases"), document("b", "more")]).await),
+        states(
+            retriever
+                .ingest([document("a", "new phrases"), document("b", "more")])
+                .await
+        ),
         [IngestStatus::Ingested, IngestStatus::Unchanged]
     );
-    let texts: Vec<_> = retriever.retrieve(query("old words")).await.into_iter().map(|passage| passage.text).collect();
+    let texts: Vec<_> = retriever
+        .retrieve(query("old words"))
+        .await
+        .into_iter()
+        .map(|passage| passage.text)
+        .collect();
     assert_eq!(texts.len(), 2);
     assert!(!texts.contains(&"old words".to_owned()), "{texts:?}");
     // A failed replacement leaves what was there.
-    assert_eq!(states(retriever.ingest([document("a", "\0")]).await), [IngestStatus::Failed]);
+    assert_eq!(
+        states(retriever.ingest([document("a", "\0")]).await),
+        [IngestStatus::Failed]
+    );
     assert_eq!(retriever.retrieve(query("new phrases")).await[0].text, "new phrases");
     // Another way of cutting is another result.
     retriever.stop().await;
     let mut retriever = Running::start(folder.path(), &["--chunk-tokens", "32"]).await;
-    assert_eq!(states(retriever.ingest([document("a", "new phrases")]).await), [IngestStatus::Ingested]);
+    assert_eq!(
+        states(retriever.ingest([document("a", "new phrases")]).await),
+        [IngestStatus::Ingested]
+    );
     retriever.stop().await;
 }
 
@@ -66,12 +120,26 @@ async fn unchanged_is_not_stored_again_and_changed_replaces() {
 async fn of_one_id_twice_in_a_stream_the_last_stays() {
     let folder = tempfile::tempdir().unwrap();
     let mut retriever = Running::start(folder.path(), &["--ingest-in-flight", "8"]).await;
-    let versions = (0..20).map(|version| document("same", &format!("version number {version}. {}", "word ".repeat(400 - version * 20))));
+    let versions = (0..20).map(|version| {
+        document(
+            "same",
+            &format!("version number {version}. {}", "word ".repeat(400 - version * 20)),
+        )
+    });
     let acknowledgements = retriever.ingest(versions).await;
     assert_eq!(acknowledgements.len(), 20);
-    let passages = retriever.retrieve(RetrieveRequest { top_k: Some(100), ..query("version number") }).await;
+    let passages = retriever
+        .retrieve(RetrieveRequest {
+            top_k: Some(100),
+            ..query("version number")
+        })
+        .await;
     assert_eq!(passages.len(), 1);
-    assert!(passages[0].text.starts_with("version number 19."), "{}", passages[0].text);
+    assert!(
+        passages[0].text.starts_with("version number 19."),
+        "{}",
+        passages[0].text
+    );
     retriever.stop().await;
 }
 
@@ -80,18 +148,32 @@ async fn each_document_is_acknowledged_before_the_stream_ends() {
     let folder = tempfile::tempdir().unwrap();
     let mut retriever = Running::start(folder.path(), &[]).await;
     let (sender, receiver) = tokio::sync::mpsc::channel(1);
-    let send = |id: &'static str| IngestRequest { collection: "live".into(), document: Some(document(id, "words")) };
+    let send = |id: &'static str| IngestRequest {
+        collection: "live".into(),
+        document: Some(document(id, "words")),
+    };
     sender.send(send("first")).await.unwrap();
-    let mut answers = retriever.client.ingest(ReceiverStream::new(receiver)).await.unwrap().into_inner();
+    let mut answers = retriever
+        .client
+        .ingest(ReceiverStream::new(receiver))
+        .await
+        .unwrap()
+        .into_inner();
     assert_eq!(answers.next().await.unwrap().unwrap().document_id, "first");
     // Acknowledged is stored: it is found while the stream is still open.
-    let live = || RetrieveRequest { collection: "live".into(), ..query("words") };
+    let live = || RetrieveRequest {
+        collection: "live".into(),
+        ..query("words")
+    };
     assert_eq!(retriever.retrieve(live()).await.len(), 1);
     sender.send(send("second")).await.unwrap();
     assert_eq!(answers.next().await.unwrap().unwrap().document_id, "second");
     sender.send(IngestRequest::default()).await.unwrap();
     let empty = answers.next().await.unwrap().unwrap();
-    assert_eq!((empty.status(), empty.error.as_str()), (IngestStatus::Failed, "the message has no document"));
+    assert_eq!(
+        (empty.status(), empty.error.as_str()),
+        (IngestStatus::Failed, "the message has no document")
+    );
     drop(sender);
     assert!(answers.next().await.is_none());
     retriever.stop().await;
@@ -102,8 +184,19 @@ async fn a_stream_that_is_open_does_not_keep_the_service_from_stopping() {
     let folder = tempfile::tempdir().unwrap();
     let mut retriever = Running::start(folder.path(), &[]).await;
     let (sender, receiver) = tokio::sync::mpsc::channel(1);
-    sender.send(IngestRequest { collection: String::new(), document: Some(document("a", "words")) }).await.unwrap();
-    let mut answers = retriever.client.ingest(ReceiverStream::new(receiver)).await.unwrap().into_inner();
+    sender
+        .send(IngestRequest {
+            collection: String::new(),
+            document: Some(document("a", "words")),
+        })
+        .await
+        .unwrap();
+    let mut answers = retriever
+        .client
+        .ingest(ReceiverStream::new(receiver))
+        .await
+        .unwrap()
+        .into_inner();
     assert!(answers.next().await.unwrap().is_ok());
     retriever.shutdown.cancel();
     let status = answers.next().await.unwrap().unwrap_err();
@@ -116,15 +209,28 @@ async fn a_stream_that_is_open_does_not_keep_the_service_from_stopping() {
 async fn documents_are_listed_in_pages_that_stay_right_while_some_go() {
     let folder = tempfile::tempdir().unwrap();
     let mut retriever = Running::start(folder.path(), &[]).await;
-    retriever.store(["e", "a", "d", "b", "c"].map(|id| document(id, "A lamp burns in the window."))).await;
+    retriever
+        .store(["e", "a", "d", "b", "c"].map(|id| document(id, "A lamp burns in the window.")))
+        .await;
     let mut listed = Vec::new();
-    let mut request = ListDocumentsRequest { page_size: Some(2), ..ListDocumentsRequest::default() };
+    let mut request = ListDocumentsRequest {
+        page_size: Some(2),
+        ..ListDocumentsRequest::default()
+    };
     loop {
-        let page = retriever.client.list_documents(request.clone()).await.unwrap().into_inner();
+        let page = retriever
+            .client
+            .list_documents(request.clone())
+            .await
+            .unwrap()
+            .into_inner();
         assert!(page.documents.len() <= 2);
         listed.extend(page.documents.into_iter().map(|document| document.id));
         if listed.len() == 2 {
-            let gone = DeleteDocumentsRequest { document_ids: vec!["a".into()], ..DeleteDocumentsRequest::default() };
+            let gone = DeleteDocumentsRequest {
+                document_ids: vec!["a".into()],
+                ..DeleteDocumentsRequest::default()
+            };
             retriever.client.delete_documents(gone).await.unwrap();
         }
         if page.next_page_token.is_empty() {
@@ -133,8 +239,19 @@ async fn documents_are_listed_in_pages_that_stay_right_while_some_go() {
         request.page_token = page.next_page_token;
     }
     assert_eq!(listed, ["a", "b", "c", "d", "e"]);
-    let wrong = ListDocumentsRequest { page_size: Some(0), ..ListDocumentsRequest::default() };
-    assert!(retriever.client.list_documents(wrong).await.unwrap_err().message().contains("page_size"));
+    let wrong = ListDocumentsRequest {
+        page_size: Some(0),
+        ..ListDocumentsRequest::default()
+    };
+    assert!(
+        retriever
+            .client
+            .list_documents(wrong)
+            .await
+            .unwrap_err()
+            .message()
+            .contains("page_size")
+    );
     retriever.stop().await;
 }
 
@@ -142,13 +259,38 @@ async fn documents_are_listed_in_pages_that_stay_right_while_some_go() {
 async fn deleted_documents_are_gone_and_unknown_ones_are_no_error() {
     let folder = tempfile::tempdir().unwrap();
     let mut retriever = Running::start(folder.path(), &[]).await;
-    retriever.store(["a", "b", "c"].map(|id| document(id, "the same words"))).await;
-    let request = DeleteDocumentsRequest { document_ids: vec!["a".into(), "x".into(), "c".into()], ..Default::default() };
-    let deleted = retriever.client.delete_documents(request.clone()).await.unwrap().into_inner().deleted;
+    retriever
+        .store(["a", "b", "c"].map(|id| document(id, "the same words")))
+        .await;
+    let request = DeleteDocumentsRequest {
+        document_ids: vec!["a".into(), "x".into(), "c".into()],
+        ..Default::default()
+    };
+    let deleted = retriever
+        .client
+        .delete_documents(request.clone())
+        .await
+        .unwrap()
+        .into_inner()
+        .deleted;
     assert_eq!(deleted, 2);
-    let left: Vec<_> = retriever.retrieve(query("words")).await.into_iter().map(|p| p.document_id).collect();
+    let left: Vec<_> = retriever
+        .retrieve(query("words"))
+        .await
+        .into_iter()
+        .map(|p| p.document_id)
+        .collect();
     assert_eq!(left, ["b"]);
-    assert_eq!(retriever.client.delete_documents(request).await.unwrap().into_inner().deleted, 0);
+    assert_eq!(
+        retriever
+            .client
+            .delete_documents(request)
+            .await
+            .unwrap()
+            .into_inner()
+            .deleted,
+        0
+    );
     retriever.store([document("a", "the same words")]).await;
     assert_eq!(retriever.retrieve(query("words")).await.len(), 2);
     retriever.stop().await;

@@ -40,7 +40,11 @@ impl Running {
         let served = tokio::spawn(serve(options, listener, shutdown.clone()));
         let channel = Channel::from_shared(address).unwrap().connect().await.unwrap();
         let client = RetrieverServiceClient::new(channel).max_decoding_message_size(1 << 30);
-        Self { client: client.max_encoding_message_size(1 << 30), shutdown, served }
+        Self {
+            client: client.max_encoding_message_size(1 << 30),
+            shutdown,
+            served,
+        }
     }
 
     async fn stop(self) {
@@ -53,9 +57,17 @@ impl Running {
     async fn ingest(&mut self, documents: impl IntoIterator<Item = Document>) -> Vec<IngestResponse> {
         let requests: Vec<_> = documents
             .into_iter()
-            .map(|document| IngestRequest { collection: String::new(), document: Some(document) })
+            .map(|document| IngestRequest {
+                collection: String::new(),
+                document: Some(document),
+            })
             .collect();
-        let mut answers = self.client.ingest(tokio_stream::iter(requests)).await.unwrap().into_inner();
+        let mut answers = self
+            .client
+            .ingest(tokio_stream::iter(requests))
+            .await
+            .unwrap()
+            .into_inner();
         let mut acknowledgements = Vec::new();
         while let Some(acknowledgement) = answers.message().await.unwrap() {
             acknowledgements.push(acknowledgement);
@@ -67,7 +79,12 @@ impl Running {
     /// As [`ingest`](Self::ingest), and all must be stored.
     async fn store(&mut self, documents: impl IntoIterator<Item = Document>) {
         for acknowledgement in self.ingest(documents).await {
-            assert_eq!(acknowledgement.status(), IngestStatus::Ingested, "{}", acknowledgement.error);
+            assert_eq!(
+                acknowledgement.status(),
+                IngestStatus::Ingested,
+                "{}",
+                acknowledgement.error
+            );
         }
     }
 
@@ -77,9 +94,16 @@ impl Running {
 }
 
 fn document(id: &str, content: &str) -> Document {
-    Document { id: id.into(), content: content.into(), ..Document::default() }
+    Document {
+        id: id.into(),
+        content: content.into(),
+        ..Document::default()
+    }
 }
 
 fn query(query: &str) -> RetrieveRequest {
-    RetrieveRequest { query: query.into(), ..RetrieveRequest::default() }
+    RetrieveRequest {
+        query: query.into(),
+        ..RetrieveRequest::default()
+    }
 }

@@ -19,7 +19,12 @@ async fn a_question_finds_the_section_that_answers_it() {
     let mut guide = document("guide.md", GUIDE);
     guide.source = "docs/guide.md".into();
     guide.metadata = [("language".to_owned(), "en".to_owned())].into();
-    retriever.store([guide, document("bread.txt", "Bread needs flour, water, salt and yeast.")]).await;
+    retriever
+        .store([
+            guide,
+            document("bread.txt", "Bread needs flour, water, salt and yeast."),
+        ])
+        .await;
 
     let passages = retriever.retrieve(query("When does the ferry leave the island?")).await;
     let first = passages.first().unwrap();
@@ -28,13 +33,24 @@ async fn a_question_finds_the_section_that_answers_it() {
     assert_eq!(first.source, "docs/guide.md");
     assert_eq!(first.origin(), Origin::Local);
     assert_eq!(first.metadata["language"], "en");
-    assert!(first.text.starts_with("## Ferry times") && first.text.ends_with("one hour later."), "{}", first.text);
+    assert!(
+        first.text.starts_with("## Ferry times") && first.text.ends_with("one hour later."),
+        "{}",
+        first.text
+    );
     let span = first.span.unwrap();
-    let text: String = GUIDE.chars().skip(span.start as usize).take((span.end - span.start) as usize).collect();
+    let text: String = GUIDE
+        .chars()
+        .skip(span.start as usize)
+        .take((span.end - span.start) as usize)
+        .collect();
     assert_eq!(text, first.text);
     assert!(passages.is_sorted_by(|left, right| left.score >= right.score));
     // The same text at the same place has the same id, each time.
-    assert_eq!(ids(&passages), ids(&retriever.retrieve(query("When does the ferry leave the island?")).await));
+    assert_eq!(
+        ids(&passages),
+        ids(&retriever.retrieve(query("When does the ferry leave the island?")).await)
+    );
     retriever.stop().await;
 }
 
@@ -44,26 +60,57 @@ async fn children_of_one_parent_are_one_passage_and_others_fill_up() {
     let mut retriever = Running::start(folder.path(), &["--chunk-tokens", "16", "--parent-tokens", "400"]).await;
     let ferry = "The ferry leaves the pier at seven and the ferry comes back to the pier at noon. ".repeat(20);
     retriever.store([document("ferry.txt", &ferry)]).await;
-    retriever.store((0..6).map(|n| document(&format!("other-{n}.txt"), &format!("Note {n} about gardens and bread.")))).await;
+    retriever
+        .store((0..6).map(|n| document(&format!("other-{n}.txt"), &format!("Note {n} about gardens and bread."))))
+        .await;
 
-    let chunks = RetrieveRequest { parents: Some(false), top_k: Some(5), ..query("ferry pier") };
+    let chunks = RetrieveRequest {
+        parents: Some(false),
+        top_k: Some(5),
+        ..query("ferry pier")
+    };
     let chunks = retriever.retrieve(chunks).await;
-    assert!(chunks.iter().all(|chunk| chunk.document_id == "ferry.txt"), "{:?}", ids(&chunks));
+    assert!(
+        chunks.iter().all(|chunk| chunk.document_id == "ferry.txt"),
+        "{:?}",
+        ids(&chunks)
+    );
     assert_eq!(chunks.len(), 5);
     for chunk in &chunks {
         let span = chunk.span.unwrap();
-        let text: String = ferry.chars().skip(span.start as usize).take((span.end - span.start) as usize).collect();
+        let text: String = ferry
+            .chars()
+            .skip(span.start as usize)
+            .take((span.end - span.start) as usize)
+            .collect();
         assert_eq!(text, chunk.text);
     }
 
-    let passages = retriever.retrieve(RetrieveRequest { top_k: Some(5), ..query("ferry pier") }).await;
+    let passages = retriever
+        .retrieve(RetrieveRequest {
+            top_k: Some(5),
+            ..query("ferry pier")
+        })
+        .await;
     assert_eq!(passages.len(), 5);
     assert_eq!(passages[0].id, "ferry.txt#p0");
-    assert!((passages[0].score - chunks[0].score).abs() < 1e-6, "the best child's score");
+    assert!(
+        (passages[0].score - chunks[0].score).abs() < 1e-6,
+        "the best child's score"
+    );
     let documents: std::collections::BTreeSet<_> = passages.iter().map(|passage| &passage.document_id).collect();
     assert_eq!(documents.len(), 5, "each parent once: {:?}", ids(&passages));
     // More than there are is not more than there are.
-    assert_eq!(retriever.retrieve(RetrieveRequest { top_k: Some(100), ..query("ferry") }).await.len(), 7);
+    assert_eq!(
+        retriever
+            .retrieve(RetrieveRequest {
+                top_k: Some(100),
+                ..query("ferry")
+            })
+            .await
+            .len(),
+        7
+    );
     retriever.stop().await;
 }
 
@@ -72,9 +119,16 @@ async fn equal_scores_come_in_the_order_of_ids() {
     let folder = tempfile::tempdir().unwrap();
     let mut retriever = Running::start(folder.path(), &[]).await;
     let names = ["m", "c", "z", "a", "k", "e", "x", "b"];
-    retriever.store(names.map(|name| document(name, "exactly the same words"))).await;
+    retriever
+        .store(names.map(|name| document(name, "exactly the same words")))
+        .await;
     for _ in 0..3 {
-        let passages = retriever.retrieve(RetrieveRequest { top_k: Some(4), ..query("same words") }).await;
+        let passages = retriever
+            .retrieve(RetrieveRequest {
+                top_k: Some(4),
+                ..query("same words")
+            })
+            .await;
         assert_eq!(ids(&passages), ["a#p0", "b#p0", "c#p0", "e#p0"]);
     }
     retriever.stop().await;
@@ -85,7 +139,10 @@ async fn a_filter_takes_only_documents_with_all_its_values() {
     let folder = tempfile::tempdir().unwrap();
     let mut retriever = Running::start(folder.path(), &[]).await;
     let tagged = |id: &str, fields: &[(&str, &str)]| Document {
-        metadata: fields.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect(),
+        metadata: fields
+            .iter()
+            .map(|(key, value)| ((*key).into(), (*value).into()))
+            .collect(),
         ..document(id, "the boats in the harbour")
     };
     retriever
@@ -97,9 +154,20 @@ async fn a_filter_takes_only_documents_with_all_its_values() {
         ])
         .await;
     let mut found = async |fields: &[(&str, &str)]| {
-        let filter = fields.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
-        let passages = retriever.retrieve(RetrieveRequest { filter, ..query("boats") }).await;
-        passages.into_iter().map(|passage| passage.document_id).collect::<Vec<_>>()
+        let filter = fields
+            .iter()
+            .map(|(key, value)| ((*key).into(), (*value).into()))
+            .collect();
+        let passages = retriever
+            .retrieve(RetrieveRequest {
+                filter,
+                ..query("boats")
+            })
+            .await;
+        passages
+            .into_iter()
+            .map(|passage| passage.document_id)
+            .collect::<Vec<_>>()
     };
     assert_eq!(found(&[("lang", "en")]).await, ["a", "b"]);
     assert_eq!(found(&[("lang", "en"), ("year", "2025")]).await, ["b"]);
@@ -115,21 +183,52 @@ async fn collections_are_listed_and_outlive_the_process() {
     let mut retriever = Running::start(folder.path(), &[]).await;
     let mut requests = Vec::new();
     for (collection, id) in [("zoo", "a"), ("", "b"), ("arts", "a")] {
-        requests.push(IngestRequest { collection: collection.into(), document: Some(document(id, "some words")) });
+        requests.push(IngestRequest {
+            collection: collection.into(),
+            document: Some(document(id, "some words")),
+        });
     }
-    let mut answers = retriever.client.ingest(tokio_stream::iter(requests)).await.unwrap().into_inner();
+    let mut answers = retriever
+        .client
+        .ingest(tokio_stream::iter(requests))
+        .await
+        .unwrap()
+        .into_inner();
     while answers.message().await.unwrap().is_some() {}
     retriever.stop().await;
 
     let mut retriever = Running::start(folder.path(), &[]).await;
-    let listed = retriever.client.list_collections(ListCollectionsRequest {}).await.unwrap().into_inner().collections;
-    let counts: Vec<_> = listed.iter().map(|c| (c.name.as_str(), c.documents, c.passages)).collect();
+    let listed = retriever
+        .client
+        .list_collections(ListCollectionsRequest {})
+        .await
+        .unwrap()
+        .into_inner()
+        .collections;
+    let counts: Vec<_> = listed
+        .iter()
+        .map(|c| (c.name.as_str(), c.documents, c.passages))
+        .collect();
     // An empty name is that of the message before.
     assert_eq!(counts, [("arts", 1, 1), ("zoo", 2, 2)]);
-    let zoo = GetCollectionRequest { collection: "zoo".into() };
-    let zoo = retriever.client.get_collection(zoo).await.unwrap().into_inner().collection.unwrap();
+    let zoo = GetCollectionRequest {
+        collection: "zoo".into(),
+    };
+    let zoo = retriever
+        .client
+        .get_collection(zoo)
+        .await
+        .unwrap()
+        .into_inner()
+        .collection
+        .unwrap();
     assert_eq!((zoo.embedder.as_str(), zoo.dimensions), ("hashed-256", 256));
-    let passages = retriever.retrieve(RetrieveRequest { collection: "zoo".into(), ..query("words") }).await;
+    let passages = retriever
+        .retrieve(RetrieveRequest {
+            collection: "zoo".into(),
+            ..query("words")
+        })
+        .await;
     assert_eq!(ids(&passages), ["a#p0", "b#p0"]);
     retriever.stop().await;
 }

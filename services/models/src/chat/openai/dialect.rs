@@ -32,7 +32,10 @@ impl Dialect {
 
     pub(super) fn give_up(&self, feature: Feature) {
         if !self.missing[feature as usize].swap(true, Ordering::Relaxed) {
-            tracing::warn!(?feature, "the chat server rejects a part of the request; going on without it");
+            tracing::warn!(
+                ?feature,
+                "the chat server rejects a part of the request; going on without it"
+            );
         }
     }
 
@@ -40,7 +43,10 @@ impl Dialect {
     pub(super) fn blamed(words: &str, sent: impl Fn(Feature) -> bool) -> Option<Feature> {
         let words = words.to_lowercase();
         let signs: [(Feature, &[&str]); 6] = [
-            (Feature::ResponseFormat, &["response_format", "json_schema", "structured output", "guided"]),
+            (
+                Feature::ResponseFormat,
+                &["response_format", "json_schema", "structured output", "guided"],
+            ),
             (Feature::StreamOptions, &["stream_options"]),
             (Feature::Logprobs, &["logprobs"]),
             (Feature::MaxTokens, &["max_completion_tokens"]),

@@ -18,13 +18,22 @@ const MAX_BODY: usize = 8 << 20;
 
 impl Inner {
     /// The server's answer with a 2xx status, its body still to be read.
-    pub(super) async fn send(&self, request: &ChatRequest, stream: bool, deadline: Instant) -> Result<Response, ChatError> {
+    pub(super) async fn send(
+        &self,
+        request: &ChatRequest,
+        stream: bool,
+        deadline: Instant,
+    ) -> Result<Response, ChatError> {
         let mut tries = 0;
         let mut suspect: Option<(Feature, ChatError)> = None;
         loop {
-            let has = |feature| self.dialect.has(feature) && suspect.as_ref().is_none_or(|(other, _)| *other != feature);
-            let defaults =
-                wire::Defaults { model: &self.model, temperature: self.temperature, max_tokens: self.max_tokens };
+            let has =
+                |feature| self.dialect.has(feature) && suspect.as_ref().is_none_or(|(other, _)| *other != feature);
+            let defaults = wire::Defaults {
+                model: &self.model,
+                temperature: self.temperature,
+                max_tokens: self.max_tokens,
+            };
             let body = wire::body(request, stream, &defaults, has);
             let error = match self.post(&body).await {
                 Ok(response) if response.status().is_success() => {
@@ -88,7 +97,10 @@ impl Inner {
         if error.is_timeout() && !error.is_connect() {
             return self.timeout();
         }
-        ChatError::Unavailable { model: self.model.clone(), reason: self.redact(&chain(&error.without_url())) }
+        ChatError::Unavailable {
+            model: self.model.clone(),
+            reason: self.redact(&chain(&error.without_url())),
+        }
     }
 
     /// What a status other than 2xx means.
@@ -100,18 +112,40 @@ impl Inner {
             Ok(value) => wire::words(&value),
             Err(_) => String::from_utf8_lossy(&body).into_owned(),
         };
-        let words = if words.trim().is_empty() { status.to_string() } else { words };
+        let words = if words.trim().is_empty() {
+            status.to_string()
+        } else {
+            words
+        };
         let exhausted = String::from_utf8_lossy(&body).contains("insufficient_quota");
         let (model, reason) = (self.model.clone(), self.redact(&words));
         let code = status.as_u16();
         match status {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => ChatError::Unauthorized { model, status: code, reason },
-            StatusCode::TOO_MANY_REQUESTS if !exhausted => ChatError::RateLimited { model, reason, retry_after },
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => ChatError::Unauthorized {
+                model,
+                status: code,
+                reason,
+            },
+            StatusCode::TOO_MANY_REQUESTS if !exhausted => ChatError::RateLimited {
+                model,
+                reason,
+                retry_after,
+            },
             StatusCode::REQUEST_TIMEOUT | StatusCode::CONFLICT => ChatError::Unavailable { model, reason },
             // A server that is asked to come back later says when, as with 429.
-            _ if status.is_server_error() && retry_after.is_some() => ChatError::RateLimited { model, reason, retry_after },
-            _ if status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED => ChatError::Unavailable { model, reason },
-            _ => ChatError::Rejected { model, status: code, reason },
+            _ if status.is_server_error() && retry_after.is_some() => ChatError::RateLimited {
+                model,
+                reason,
+                retry_after,
+            },
+            _ if status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED => {
+                ChatError::Unavailable { model, reason }
+            }
+            _ => ChatError::Rejected {
+                model,
+                status: code,
+                reason,
+            },
         }
     }
 }
@@ -130,7 +164,9 @@ pub(super) fn chain(error: &dyn std::error::Error) -> String {
 /// `retry-after-ms`, or `retry-after` in seconds.
 fn retry_after(response: &Response) -> Option<Duration> {
     let number = |name: &str| response.headers().get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
-    let seconds = number("retry-after-ms").map(|ms| ms / 1000.0).or_else(|| number("retry-after"))?;
+    let seconds = number("retry-after-ms")
+        .map(|ms| ms / 1000.0)
+        .or_else(|| number("retry-after"))?;
     Duration::try_from_secs_f64(seconds).ok()
 }
 

@@ -66,7 +66,10 @@ mod tests {
     #[test]
     fn events_end_at_blank_lines() {
         let mut events = Events::default();
-        assert_eq!(events.push(b": hello\r\ndata: a\r\n\r\nevent: x\ndata:b\ndata: c\n\ndata: d"), Ok(vec![b"a".to_vec(), b"b\nc".to_vec()]));
+        assert_eq!(
+            events.push(b": hello\r\ndata: a\r\n\r\nevent: x\ndata:b\ndata: c\n\ndata: d"),
+            Ok(vec![b"a".to_vec(), b"b\nc".to_vec()])
+        );
         assert_eq!(events.finish(), Some(b"d".to_vec()));
         assert_eq!(events.finish(), None);
     }

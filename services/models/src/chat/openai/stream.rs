@@ -40,10 +40,13 @@ pub(super) fn deltas(
     request: ChatRequest,
     span: Span,
 ) -> impl Stream<Item = Result<ChatDelta, ChatError>> + Send + 'static {
-    stream::unfold((inner, State::Asking(request), span), |(inner, state, span)| async move {
-        let (item, state) = next(&inner, state).instrument(span.clone()).await?;
-        Some((item, (inner, state, span)))
-    })
+    stream::unfold(
+        (inner, State::Asking(request), span),
+        |(inner, state, span)| async move {
+            let (item, state) = next(&inner, state).instrument(span.clone()).await?;
+            Some((item, (inner, state, span)))
+        },
+    )
 }
 
 async fn next(inner: &Inner, state: State) -> Option<(Result<ChatDelta, ChatError>, State)> {
@@ -94,7 +97,10 @@ async fn advance(inner: &Inner, mut reading: Box<Reading>) -> Result<(ChatDelta,
         let chunk = tokio::time::timeout_at(reading.deadline, reading.response.chunk()).await;
         match chunk.map_err(|_| inner.timeout())? {
             Ok(Some(bytes)) => {
-                let events = reading.events.push(&bytes).map_err(|_| inner.bad_reply("an event of the stream is too long"))?;
+                let events = reading
+                    .events
+                    .push(&bytes)
+                    .map_err(|_| inner.bad_reply("an event of the stream is too long"))?;
                 for event in events {
                     reading.take(inner, &event)?;
                 }
@@ -124,9 +130,10 @@ impl Reading {
             return Ok(());
         }
         let piece = wire::piece(event).map_err(|problem| match problem {
-            wire::Problem::Refusal(reason) => {
-                ChatError::Refused { model: inner.model.clone(), reason: inner.redact(&reason) }
-            }
+            wire::Problem::Refusal(reason) => ChatError::Refused {
+                model: inner.model.clone(),
+                reason: inner.redact(&reason),
+            },
             wire::Problem::Malformed(reason) => inner.bad_reply(reason),
         })?;
         if let Some(model) = piece.model.filter(|model| !model.is_empty()) {
@@ -148,14 +155,18 @@ impl Reading {
         };
         if self.text.trim().is_empty() {
             return Err(match finish_reason {
-                FinishReason::ContentFilter => {
-                    ChatError::Refused { model: inner.model.clone(), reason: "the content filter".to_owned() }
-                }
+                FinishReason::ContentFilter => ChatError::Refused {
+                    model: inner.model.clone(),
+                    reason: "the content filter".to_owned(),
+                },
                 other => inner.bad_reply(format!("it is empty and finished with `{}`", other.as_str())),
             });
         }
         inner.record(&self.model, finish_reason, self.usage);
         inner.record_answer(&self.text);
-        Ok(ChatDelta::Finished { finish_reason, usage: self.usage })
+        Ok(ChatDelta::Finished {
+            finish_reason,
+            usage: self.usage,
+        })
     }
 }

@@ -70,8 +70,16 @@ async fn read(socket: &mut tokio::net::TcpStream) -> (String, Value) {
         let n = socket.read(&mut chunk).await.unwrap();
         bytes.extend_from_slice(&chunk[..n]);
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
-        let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length:")?.trim().parse::<usize>().ok());
+        let Some((head, body)) = text.split_once("\r\n\r\n") else {
+            continue;
+        };
+        let length = head.lines().find_map(|line| {
+            line.to_lowercase()
+                .strip_prefix("content-length:")?
+                .trim()
+                .parse::<usize>()
+                .ok()
+        });
         if body.len() >= length.unwrap_or(0) {
             return (head.to_owned(), serde_json::from_str(body).unwrap_or(Value::Null));
         }
@@ -79,7 +87,13 @@ async fn read(socket: &mut tokio::net::TcpStream) -> (String, Value) {
 }
 
 fn response(status: &str, headers: &str, body: &str) -> Vec<Vec<u8>> {
-    vec![format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n{headers}\r\n{body}", body.len()).into_bytes()]
+    vec![
+        format!(
+            "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n{headers}\r\n{body}",
+            body.len()
+        )
+        .into_bytes(),
+    ]
 }
 
 fn reply_with(text: &str) -> Vec<Vec<u8>> {
@@ -93,7 +107,9 @@ fn reply_with(text: &str) -> Vec<Vec<u8>> {
 
 fn events(parts: &[&[u8]]) -> Vec<Vec<u8>> {
     let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n".to_vec();
-    std::iter::once(head).chain(parts.iter().map(|part| part.to_vec())).collect()
+    std::iter::once(head)
+        .chain(parts.iter().map(|part| part.to_vec()))
+        .collect()
 }
 
 fn ask() -> ChatRequest {
@@ -102,7 +118,10 @@ fn ask() -> ChatRequest {
 
 fn with_schema() -> ChatRequest {
     ChatRequest {
-        response_schema: Some(ResponseSchema { name: "GradeDocuments", schema: json!({ "type": "object" }) }),
+        response_schema: Some(ResponseSchema {
+            name: "GradeDocuments",
+            schema: json!({ "type": "object" }),
+        }),
         ..ask()
     }
 }
@@ -114,13 +133,29 @@ async fn deltas(client: &OpenAi) -> Vec<Result<ChatDelta, ChatError>> {
 #[tokio::test]
 async fn a_whole_reply_comes_back_with_its_usage() {
     let server = Server::start(vec![reply_with("hi")]).await;
-    let reply = server.client(&[]).complete(ChatRequest { seed: Some(7), ..with_schema() }).await.unwrap();
+    let reply = server
+        .client(&[])
+        .complete(ChatRequest {
+            seed: Some(7),
+            ..with_schema()
+        })
+        .await
+        .unwrap();
     assert_eq!((reply.text.as_str(), reply.model.as_str()), ("hi", "small-2026"));
-    assert_eq!(reply.usage, Usage { input_tokens: 7, output_tokens: 2 });
+    assert_eq!(
+        reply.usage,
+        Usage {
+            input_tokens: 7,
+            output_tokens: 2
+        }
+    );
     let sent = server.sent(0);
     assert_eq!(sent["messages"][1], json!({ "role": "user", "content": "hello" }));
     assert_eq!(sent["response_format"]["json_schema"]["name"], "GradeDocuments");
-    assert_eq!((&sent["seed"], &sent["temperature"], &sent["max_tokens"]), (&json!(7), &json!(0.0), &json!(1024)));
+    assert_eq!(
+        (&sent["seed"], &sent["temperature"], &sent["max_tokens"]),
+        (&json!(7), &json!(0.0), &json!(1024))
+    );
     let head = server.requests.lock().unwrap()[0].0.clone();
     assert!(head.starts_with("POST /v1/chat/completions"), "{head}");
     assert!(head.to_lowercase().contains("authorization: bearer sk-secret"));
@@ -133,7 +168,14 @@ async fn log_probabilities_are_read() {
         "logprobs": { "content": [{ "token": "yes", "logprob": -0.2, "top_logprobs": [{ "token": "yes", "logprob": -0.2 }, { "token": "no", "logprob": -1.7 }] }] },
     }]});
     let server = Server::start(vec![response("200 OK", "", &body.to_string())]).await;
-    let reply = server.client(&[]).complete(ChatRequest { top_logprobs: 5, ..ask() }).await.unwrap();
+    let reply = server
+        .client(&[])
+        .complete(ChatRequest {
+            top_logprobs: 5,
+            ..ask()
+        })
+        .await
+        .unwrap();
     assert_eq!(server.sent(0)["top_logprobs"], 5);
     assert!((crate::verdict::probability(&reply.logprobs).unwrap() - 0.8176).abs() < 1e-3);
 }
@@ -149,7 +191,13 @@ async fn a_stream_may_be_cut_anywhere_even_inside_a_character() {
         [
             Ok(ChatDelta::Text("물은".to_owned())),
             Ok(ChatDelta::Text(" H₂O".to_owned())),
-            Ok(ChatDelta::Finished { finish_reason: FinishReason::Stop, usage: Usage { input_tokens: 3, output_tokens: 4 } }),
+            Ok(ChatDelta::Finished {
+                finish_reason: FinishReason::Stop,
+                usage: Usage {
+                    input_tokens: 3,
+                    output_tokens: 4
+                }
+            }),
         ]
     );
     assert_eq!(server.sent(0)["stream_options"]["include_usage"], true);
@@ -162,25 +210,39 @@ async fn streams_that_break_are_errors() {
         ("ended before", vec![open]),
         ("not a chat completion", vec![open, b"data: {\"choices\":[{\"del\n\n"]),
         ("not a chat completion", vec![b"data: <html>\n\n"]),
-        ("overloaded", vec![b"data: {\"error\":{\"message\":\"overloaded\"}}\n\n"]),
+        (
+            "overloaded",
+            vec![b"data: {\"error\":{\"message\":\"overloaded\"}}\n\n"],
+        ),
         ("ended before", vec![b"data: [DONE]\n\n"]),
-        ("empty", vec![b"data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"]),
+        (
+            "empty",
+            vec![b"data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"],
+        ),
     ];
     for (expected, parts) in cases {
         let server = Server::start(vec![events(&parts)]).await;
         let found = deltas(&server.client(&[])).await;
         let last = found.last().unwrap().as_ref().unwrap_err();
-        assert!(matches!(last, ChatError::BadReply { .. }) && last.to_string().contains(expected), "{last}");
+        assert!(
+            matches!(last, ChatError::BadReply { .. }) && last.to_string().contains(expected),
+            "{last}"
+        );
         assert_eq!(found.iter().filter(|item| item.is_err()).count(), 1);
     }
 }
 
 #[tokio::test]
 async fn a_stream_cut_inside_of_a_chunk_is_an_error() {
-    let head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\nff\r\ndata: {\"choices\":[{\"del".to_vec();
+    let head =
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\nff\r\ndata: {\"choices\":[{\"del"
+            .to_vec();
     let server = Server::start(vec![vec![head]]).await;
     let found = deltas(&server.client(&[])).await;
-    assert!(matches!(found.as_slice(), [Err(ChatError::BadReply { reason, .. })] if reason.contains("cut")), "{found:?}");
+    assert!(
+        matches!(found.as_slice(), [Err(ChatError::BadReply { reason, .. })] if reason.contains("cut")),
+        "{found:?}"
+    );
 }
 
 #[tokio::test]
@@ -188,28 +250,45 @@ async fn bad_whole_replies_are_errors() {
     for (body, expected) in [
         ("<html>", "not a chat completion"),
         ("{\"choices\":[]}", "no choices"),
-        ("{\"choices\":[{\"message\":{\"content\":null},\"finish_reason\":\"length\"}]}", "finished with `length`"),
+        (
+            "{\"choices\":[{\"message\":{\"content\":null},\"finish_reason\":\"length\"}]}",
+            "finished with `length`",
+        ),
         ("{\"error\":\"model is loading\"}", "model is loading"),
     ] {
         let server = Server::start(vec![response("200 OK", "", body)]).await;
         let error = server.client(&[]).complete(ask()).await.unwrap_err();
-        assert!(matches!(error, ChatError::BadReply { .. }) && error.to_string().contains(expected), "{error}");
+        assert!(
+            matches!(error, ChatError::BadReply { .. }) && error.to_string().contains(expected),
+            "{error}"
+        );
     }
-    let refusal = json!({ "choices": [{ "message": { "content": null, "refusal": "I will not" }, "finish_reason": "stop" }] });
+    let refusal =
+        json!({ "choices": [{ "message": { "content": null, "refusal": "I will not" }, "finish_reason": "stop" }] });
     let server = Server::start(vec![response("200 OK", "", &refusal.to_string())]).await;
-    assert!(matches!(server.client(&[]).complete(ask()).await, Err(ChatError::Refused { .. })));
+    assert!(matches!(
+        server.client(&[]).complete(ask()).await,
+        Err(ChatError::Refused { .. })
+    ));
 }
 
 #[tokio::test]
 async fn what_fails_in_passing_is_tried_again() {
-    let busy = response("429 Too Many Requests", "retry-after: 0\r\n", "{\"error\":{\"message\":\"slow down\"}}");
+    let busy = response(
+        "429 Too Many Requests",
+        "retry-after: 0\r\n",
+        "{\"error\":{\"message\":\"slow down\"}}",
+    );
     let down = response("503 Service Unavailable", "retry-after-ms: 1\r\n", "");
     let server = Server::start(vec![busy.clone(), down, reply_with("third time")]).await;
     assert_eq!(server.client(&[]).complete(ask()).await.unwrap().text, "third time");
 
     let server = Server::start(vec![busy.clone(), busy.clone(), busy]).await;
     let error = server.client(&[]).complete(ask()).await.unwrap_err();
-    assert!(matches!(&error, ChatError::RateLimited { reason, .. } if reason == "slow down"), "{error}");
+    assert!(
+        matches!(&error, ChatError::RateLimited { reason, .. } if reason == "slow down"),
+        "{error}"
+    );
     assert_eq!(server.count(), 3);
 }
 
@@ -224,14 +303,22 @@ async fn no_retry_waits_beyond_the_deadline() {
 
 #[tokio::test]
 async fn errors_that_stay_are_not_tried_again() {
-    let wrong = response("401 Unauthorized", "", "{\"error\":{\"message\":\"bad key sk-secret\"}}");
+    let wrong = response(
+        "401 Unauthorized",
+        "",
+        "{\"error\":{\"message\":\"bad key sk-secret\"}}",
+    );
     let server = Server::start(vec![wrong, reply_with("no")]).await;
     let error = server.client(&[]).complete(ask()).await.unwrap_err();
     assert!(matches!(error, ChatError::Unauthorized { status: 401, .. }));
     assert!(error.to_string().contains("bad key ***") && !format!("{error:?}").contains("sk-secret"));
     assert_eq!(server.count(), 1);
 
-    let long = response("400 Bad Request", "", "{\"error\":{\"message\":\"context length exceeded\"}}");
+    let long = response(
+        "400 Bad Request",
+        "",
+        "{\"error\":{\"message\":\"context length exceeded\"}}",
+    );
     let server = Server::start(vec![long]).await;
     let error = server.client(&[]).complete(ask()).await.unwrap_err();
     assert!(matches!(error, ChatError::Rejected { status: 400, .. }) && error.to_string().contains("context length"));
@@ -239,7 +326,11 @@ async fn errors_that_stay_are_not_tried_again() {
 
 #[tokio::test]
 async fn a_server_without_schemas_is_asked_in_words_from_then_on() {
-    let refused = response("400 Bad Request", "", "{\"error\":{\"message\":\"'response_format' is not supported\"}}");
+    let refused = response(
+        "400 Bad Request",
+        "",
+        "{\"error\":{\"message\":\"'response_format' is not supported\"}}",
+    );
     let server = Server::start(vec![refused, reply_with("{}"), reply_with("{}")]).await;
     let client = server.client(&[]);
     client.complete(with_schema()).await.unwrap();
@@ -270,8 +361,16 @@ async fn a_vague_rejection_is_the_schemas_fault_only_when_it_works_without() {
 
 #[tokio::test]
 async fn newer_names_and_missing_parameters_are_learnt() {
-    let renamed = response("400 Bad Request", "", "{\"error\":{\"message\":\"Use 'max_completion_tokens' instead.\"}}");
-    let fixed = response("400 Bad Request", "", "{\"error\":{\"message\":\"'temperature' does not support 0\"}}");
+    let renamed = response(
+        "400 Bad Request",
+        "",
+        "{\"error\":{\"message\":\"Use 'max_completion_tokens' instead.\"}}",
+    );
+    let fixed = response(
+        "400 Bad Request",
+        "",
+        "{\"error\":{\"message\":\"'temperature' does not support 0\"}}",
+    );
     let server = Server::start(vec![renamed, fixed, reply_with("ok")]).await;
     server.client(&[]).complete(ask()).await.unwrap();
     let sent = server.sent(2);
@@ -286,7 +385,10 @@ async fn the_deadline_ends_a_call_that_hangs() {
     assert!(matches!(client.complete(ask()).await, Err(ChatError::Timeout { .. })));
     let server = Server::start(vec![]).await;
     let client = server.client(&["--llm-timeout", "600s"]);
-    let soon = ChatRequest { deadline: Some(Instant::now() + Duration::from_millis(50)), ..ask() };
+    let soon = ChatRequest {
+        deadline: Some(Instant::now() + Duration::from_millis(50)),
+        ..ask()
+    };
     let found: Vec<_> = client.stream(soon).collect().await;
     assert!(matches!(found.as_slice(), [Err(ChatError::Timeout { .. })]));
 }
@@ -296,9 +398,16 @@ async fn a_server_that_is_not_there_is_unavailable() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
-    let client = Server { url, requests: Arc::default() }.client(&[]);
+    let client = Server {
+        url,
+        requests: Arc::default(),
+    }
+    .client(&[]);
     let error = client.complete(ask()).await.unwrap_err();
-    assert!(error.is_transient() && matches!(error, ChatError::Unavailable { .. }), "{error}");
+    assert!(
+        error.is_transient() && matches!(error, ChatError::Unavailable { .. }),
+        "{error}"
+    );
 }
 
 #[test]
@@ -307,7 +416,10 @@ fn base_urls_are_completed() {
         ("http://localhost:8000", "http://localhost:8000/v1/chat/completions"),
         ("http://localhost:8000/v1/", "http://localhost:8000/v1/chat/completions"),
         ("https://host/api", "https://host/api/v1/chat/completions"),
-        ("https://host/v1beta/openai", "https://host/v1beta/openai/chat/completions"),
+        (
+            "https://host/v1beta/openai",
+            "https://host/v1beta/openai/chat/completions",
+        ),
         ("https://host/v1/chat/completions", "https://host/v1/chat/completions"),
     ] {
         assert_eq!(endpoint(base).map(String::from), Ok(expected.to_owned()), "{base}");

@@ -25,15 +25,30 @@ pub(super) fn wants(request: &ChatRequest, stream: bool, feature: Feature) -> bo
 }
 
 /// The body to post, with the features for which `has` is true.
-pub(super) fn body(request: &ChatRequest, stream: bool, defaults: &Defaults<'_>, has: impl Fn(Feature) -> bool) -> Value {
+pub(super) fn body(
+    request: &ChatRequest,
+    stream: bool,
+    defaults: &Defaults<'_>,
+    has: impl Fn(Feature) -> bool,
+) -> Value {
     let mut body = Map::new();
     let used = |feature| wants(request, stream, feature) && has(feature);
     body.insert("model".to_owned(), json!(defaults.model));
     body.insert("stream".to_owned(), json!(stream));
-    let limit = if has(Feature::MaxTokens) { "max_tokens" } else { "max_completion_tokens" };
-    body.insert(limit.to_owned(), json!(request.max_tokens.unwrap_or(defaults.max_tokens)));
+    let limit = if has(Feature::MaxTokens) {
+        "max_tokens"
+    } else {
+        "max_completion_tokens"
+    };
+    body.insert(
+        limit.to_owned(),
+        json!(request.max_tokens.unwrap_or(defaults.max_tokens)),
+    );
     if used(Feature::Temperature) {
-        body.insert("temperature".to_owned(), json!(request.temperature.unwrap_or(defaults.temperature)));
+        body.insert(
+            "temperature".to_owned(),
+            json!(request.temperature.unwrap_or(defaults.temperature)),
+        );
     }
     if used(Feature::StreamOptions) {
         body.insert("stream_options".to_owned(), json!({ "include_usage": true }));
@@ -49,7 +64,10 @@ pub(super) fn body(request: &ChatRequest, stream: bool, defaults: &Defaults<'_>,
     if let Some(schema) = &request.response_schema {
         if used(Feature::ResponseFormat) {
             let format = json!({ "name": schema.name, "strict": true, "schema": schema.schema });
-            body.insert("response_format".to_owned(), json!({ "type": "json_schema", "json_schema": format }));
+            body.insert(
+                "response_format".to_owned(),
+                json!({ "type": "json_schema", "json_schema": format }),
+            );
         } else {
             say_schema(&mut messages, &schema.schema);
         }
@@ -60,7 +78,8 @@ pub(super) fn body(request: &ChatRequest, stream: bool, defaults: &Defaults<'_>,
 
 /// Asks in words for what `response_format` would have enforced.
 fn say_schema(messages: &mut Vec<Message>, schema: &Value) {
-    let words = format!("Reply with one JSON object and nothing else. It must be valid against this JSON schema: {schema}");
+    let words =
+        format!("Reply with one JSON object and nothing else. It must be valid against this JSON schema: {schema}");
     match messages.first_mut() {
         Some(first) if first.role == Role::System => first.content = format!("{}\n\n{words}", first.content),
         _ => messages.insert(0, Message::system(words)),
@@ -148,8 +167,14 @@ pub(super) struct Piece {
 /// Reads a whole reply.
 pub(super) fn reply(body: &[u8], asked: &str) -> Result<ChatReply, Problem> {
     let completion = completion(body)?;
-    let choice = completion.choices.into_iter().next().ok_or_else(|| Problem::Malformed("it has no choices".to_owned()))?;
-    let said = choice.message.ok_or_else(|| Problem::Malformed("its choice has no message".to_owned()))?;
+    let choice = completion
+        .choices
+        .into_iter()
+        .next()
+        .ok_or_else(|| Problem::Malformed("it has no choices".to_owned()))?;
+    let said = choice
+        .message
+        .ok_or_else(|| Problem::Malformed("its choice has no message".to_owned()))?;
     let text = spoken(said)?;
     let finish_reason = choice.finish_reason.as_deref().map_or(FinishReason::Other, reason);
     if text.trim().is_empty() && finish_reason == FinishReason::ContentFilter {
@@ -159,10 +184,16 @@ pub(super) fn reply(body: &[u8], asked: &str) -> Result<ChatReply, Problem> {
         let why = format!("it is empty and finished with `{}`", finish_reason.as_str());
         return Err(Problem::Malformed(why));
     }
-    let logprobs = choice.logprobs.and_then(|logprobs| logprobs.content).unwrap_or_default();
+    let logprobs = choice
+        .logprobs
+        .and_then(|logprobs| logprobs.content)
+        .unwrap_or_default();
     Ok(ChatReply {
         text,
-        model: completion.model.filter(|model| !model.is_empty()).unwrap_or_else(|| asked.to_owned()),
+        model: completion
+            .model
+            .filter(|model| !model.is_empty())
+            .unwrap_or_else(|| asked.to_owned()),
         usage: completion.usage.map(Usage::from).unwrap_or_default(),
         finish_reason,
         logprobs: logprobs.into_iter().map(place).collect(),
@@ -172,7 +203,11 @@ pub(super) fn reply(body: &[u8], asked: &str) -> Result<ChatReply, Problem> {
 /// Reads one event of a stream.
 pub(super) fn piece(data: &[u8]) -> Result<Piece, Problem> {
     let completion = completion(data)?;
-    let mut piece = Piece { model: completion.model, usage: completion.usage.map(Usage::from), ..Piece::default() };
+    let mut piece = Piece {
+        model: completion.model,
+        usage: completion.usage.map(Usage::from),
+        ..Piece::default()
+    };
     // The event with the usage has no choices.
     if let Some(choice) = completion.choices.into_iter().next() {
         piece.finish_reason = choice.finish_reason.as_deref().map(reason);
@@ -201,7 +236,10 @@ fn spoken(said: Said) -> Result<String, Problem> {
     }
     Ok(match said.content {
         Some(Value::String(text)) => text,
-        Some(Value::Array(parts)) => parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str)).collect(),
+        Some(Value::Array(parts)) => parts
+            .iter()
+            .filter_map(|part| part.get("text").and_then(Value::as_str))
+            .collect(),
         _ => String::new(),
     })
 }
@@ -219,13 +257,22 @@ fn place(logprob: Logprob) -> TokenLogprobs {
     TokenLogprobs {
         token: logprob.token,
         logprob: logprob.logprob,
-        top: logprob.top_logprobs.into_iter().map(|other| (other.token, other.logprob)).collect(),
+        top: logprob
+            .top_logprobs
+            .into_iter()
+            .map(|other| (other.token, other.logprob))
+            .collect(),
     }
 }
 
 /// The message of an error object, which servers nest differently.
 pub(super) fn words(error: &Value) -> String {
-    let found = [error.pointer("/error/message"), error.get("message"), error.get("error"), error.get("detail")];
+    let found = [
+        error.pointer("/error/message"),
+        error.get("message"),
+        error.get("error"),
+        error.get("detail"),
+    ];
     match found.into_iter().flatten().next().unwrap_or(error) {
         Value::String(message) => message.clone(),
         other => other.to_string(),

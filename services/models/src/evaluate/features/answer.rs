@@ -8,20 +8,61 @@ use super::{Cosines, Features};
 
 /// The names of the features of [`answer_sentences`].
 pub(in crate::evaluate) const NAMES: &[&str] = &[
-    "cosine_sentence", "cosine_passage", "cosine_behind", "cosine_lead", "overlap", "overlap_plain", "overlap_behind",
-    "overlap_around", "overlap_passage", "missing_rarest", "subsequence", "names_in_sentence", "names_missing",
-    "numbers_missing", "negation", "opposite", "expected", "novelty", "length", "is_question", "is_heading", "position",
-    "asks_who_expected", "asks_when_expected", "asks_how_many_expected", "asks_where_expected", "asks_why_expected",
+    "cosine_sentence",
+    "cosine_passage",
+    "cosine_behind",
+    "cosine_lead",
+    "overlap",
+    "overlap_plain",
+    "overlap_behind",
+    "overlap_around",
+    "overlap_passage",
+    "missing_rarest",
+    "subsequence",
+    "names_in_sentence",
+    "names_missing",
+    "numbers_missing",
+    "negation",
+    "opposite",
+    "expected",
+    "novelty",
+    "length",
+    "is_question",
+    "is_heading",
+    "position",
+    "asks_who_expected",
+    "asks_when_expected",
+    "asks_how_many_expected",
+    "asks_where_expected",
+    "asks_why_expected",
 ];
 
 /// The features of a question and each sentence of a passage, in order.
-pub(in crate::evaluate) fn answer_sentences(question: &Question, passage: &View, cosines: Option<&Cosines>) -> Vec<Features> {
+pub(in crate::evaluate) fn answer_sentences(
+    question: &Question,
+    passage: &View,
+    cosines: Option<&Cosines>,
+) -> Vec<Features> {
     let asked = &question.weighted;
-    let overlaps: Vec<f64> = passage.sets.iter().map(|words| asked.share(|word| words.contains(word))).collect();
+    let overlaps: Vec<f64> = passage
+        .sets
+        .iter()
+        .map(|words| asked.share(|word| words.contains(word)))
+        .collect();
     let (_, best_overlap) = highest(&overlaps);
     let whole = asked.share(|word| passage.all.contains(word));
-    let missing_names = question.view.names.iter().filter(|name| !passage.lower.contains(name.as_str())).count();
-    let missing_numbers = question.view.numbers.iter().filter(|number| !passage.numbers.contains(*number)).count();
+    let missing_names = question
+        .view
+        .names
+        .iter()
+        .filter(|name| !passage.lower.contains(name.as_str()))
+        .count();
+    let missing_numbers = question
+        .view
+        .numbers
+        .iter()
+        .filter(|number| !passage.numbers.contains(*number))
+        .count();
     let flag = |value: bool| f64::from(u8::from(value));
 
     (0..passage.sentences.len())
@@ -47,10 +88,20 @@ pub(in crate::evaluate) fn answer_sentences(question: &Question, passage: &View,
             features.set("overlap_around", around);
             features.set("overlap_passage", whole);
             features.set("missing_rarest", asked.missing(|word| words.contains(word)).0);
-            features.set("subsequence", subsequence(&question.view.content, &passage.words[index]));
+            features.set(
+                "subsequence",
+                subsequence(&question.view.content, &passage.words[index]),
+            );
             let names = &question.view.names;
             let found = names.iter().filter(|name| lower.contains(name.as_str())).count();
-            features.set("names_in_sentence", if names.is_empty() { 1.0 } else { found as f64 / names.len() as f64 });
+            features.set(
+                "names_in_sentence",
+                if names.is_empty() {
+                    1.0
+                } else {
+                    found as f64 / names.len() as f64
+                },
+            );
             features.set("names_missing", missing_names as f64);
             features.set("numbers_missing", missing_numbers as f64);
             features.set("negation", flag(negates(&question.view.lower)) - flag(negates(&lower)));

@@ -14,8 +14,11 @@ pub(in crate::evaluate) struct Weighted {
 impl Weighted {
     pub(super) fn new(words: &[String]) -> Self {
         let mut seen = HashSet::new();
-        let words: Vec<(String, f64)> =
-            words.iter().filter(|word| seen.insert(*word)).map(|word| (word.clone(), rarity(word))).collect();
+        let words: Vec<(String, f64)> = words
+            .iter()
+            .filter(|word| seen.insert(*word))
+            .map(|word| (word.clone(), rarity(word)))
+            .collect();
         let total = words.iter().map(|(_, weight)| weight).sum::<f64>().max(1e-9);
         Self { words, total }
     }
@@ -25,7 +28,12 @@ impl Weighted {
         if self.words.is_empty() {
             return 1.0;
         }
-        self.words.iter().filter(|(word, _)| has(word)).map(|(_, weight)| weight).sum::<f64>() / self.total
+        self.words
+            .iter()
+            .filter(|(word, _)| has(word))
+            .map(|(_, weight)| weight)
+            .sum::<f64>()
+            / self.total
     }
 
     /// The share of the words, each counting the same.
@@ -41,14 +49,22 @@ impl Weighted {
         self.words
             .iter()
             .filter(|(word, _)| !has(word))
-            .fold((0.0, 0.0), |(rarest, sum), (_, weight)| (f64::max(rarest, *weight), sum + weight))
+            .fold((0.0, 0.0), |(rarest, sum), (_, weight)| {
+                (f64::max(rarest, *weight), sum + weight)
+            })
     }
 }
 
 /// The share of the runs of `n` words of `claim` that `text` has too; 0 where there are none.
 pub(super) fn runs<S: AsRef<str>, T: AsRef<str>>(claim: &[S], text: &[T], n: usize) -> f64 {
-    let known: HashSet<Vec<&str>> = text.windows(n).map(|run| run.iter().map(AsRef::as_ref).collect()).collect();
-    let runs: Vec<Vec<&str>> = claim.windows(n).map(|run| run.iter().map(AsRef::as_ref).collect()).collect();
+    let known: HashSet<Vec<&str>> = text
+        .windows(n)
+        .map(|run| run.iter().map(AsRef::as_ref).collect())
+        .collect();
+    let runs: Vec<Vec<&str>> = claim
+        .windows(n)
+        .map(|run| run.iter().map(AsRef::as_ref).collect())
+        .collect();
     if runs.is_empty() {
         return 0.0;
     }
@@ -62,7 +78,11 @@ pub(super) fn subsequence<S: AsRef<str>, T: AsRef<str>>(claim: &[S], text: &[T])
         let mut diagonal = 0;
         for (index, other) in text.iter().enumerate() {
             let above = row[index + 1];
-            row[index + 1] = if word.as_ref() == other.as_ref() { diagonal + 1 } else { above.max(row[index]) };
+            row[index + 1] = if word.as_ref() == other.as_ref() {
+                diagonal + 1
+            } else {
+                above.max(row[index])
+            };
             diagonal = above;
         }
     }
@@ -70,8 +90,35 @@ pub(super) fn subsequence<S: AsRef<str>, T: AsRef<str>>(claim: &[S], text: &[T])
 }
 
 const NEGATIONS: &[&str] = &[
-    " not ", "n't ", "n’t ", " never ", " no ", " without ", " none ", " nor ", " neither ", " nobody ", " nothing ", "cannot", "않", "아니", "없",
-    "못하", "못했", "ない", "ません", "なかった", "なく", "ず、", "不", "沒", "没", "未", "非", "无", "無",
+    " not ",
+    "n't ",
+    "n’t ",
+    " never ",
+    " no ",
+    " without ",
+    " none ",
+    " nor ",
+    " neither ",
+    " nobody ",
+    " nothing ",
+    "cannot",
+    "않",
+    "아니",
+    "없",
+    "못하",
+    "못했",
+    "ない",
+    "ません",
+    "なかった",
+    "なく",
+    "ず、",
+    "不",
+    "沒",
+    "没",
+    "未",
+    "非",
+    "无",
+    "無",
 ];
 
 /// Whether a sentence denies something.
@@ -81,22 +128,67 @@ pub(super) fn negates(lower: &str) -> bool {
 }
 
 const OPPOSITES: &[&[&str]] = &[
-    &["first", "last"], &["more", "less", "few"], &["most", "least"], &["increas", "decreas"], &["largest", "smallest"],
-    &["befor", "after"], &["highest", "lowest"], &["alwai", "never"], &["begin", "end"], &["north", "south"],
-    &["east", "west"], &["northern", "southern"], &["eastern", "western"], &["win", "los"], &["high", "low"], &["above", "below"],
-    &["accept", "reject"], &["rise", "fall"], &["best", "worst"], &["earli", "lat"], &["oldest", "newest", "youngest"],
-    &["allow", "prohibit", "ban"], &["positiv", "negativ"], &["mal", "femal"], &["support", "oppos"], &["includ", "exclud"],
-    &["major", "minor"], &["left", "right"], &["open", "clos"], &["mother", "father"], &["brother", "sister"], &["son", "daughter"],
-    &["summer", "winter"], &["buy", "sell"], &["import", "export"], &["최초", "마지"], &["북쪽", "남쪽"], &["증가", "감소"],
-    &["増加", "減少"], &["増加", "減"], &["增加", "减少"], &["增加", "減少"], &["最大", "最小"], &["最高", "最低"], &["男性", "女性"],
-    &["最初", "最後"], &["最早", "最晚"], &["左", "右"], &["以前", "以後"], &["北部", "南部"], &["東部", "西部"], &["东部", "西部"],
+    &["first", "last"],
+    &["more", "less", "few"],
+    &["most", "least"],
+    &["increas", "decreas"],
+    &["largest", "smallest"],
+    &["befor", "after"],
+    &["highest", "lowest"],
+    &["alwai", "never"],
+    &["begin", "end"],
+    &["north", "south"],
+    &["east", "west"],
+    &["northern", "southern"],
+    &["eastern", "western"],
+    &["win", "los"],
+    &["high", "low"],
+    &["above", "below"],
+    &["accept", "reject"],
+    &["rise", "fall"],
+    &["best", "worst"],
+    &["earli", "lat"],
+    &["oldest", "newest", "youngest"],
+    &["allow", "prohibit", "ban"],
+    &["positiv", "negativ"],
+    &["mal", "femal"],
+    &["support", "oppos"],
+    &["includ", "exclud"],
+    &["major", "minor"],
+    &["left", "right"],
+    &["open", "clos"],
+    &["mother", "father"],
+    &["brother", "sister"],
+    &["son", "daughter"],
+    &["summer", "winter"],
+    &["buy", "sell"],
+    &["import", "export"],
+    &["최초", "마지"],
+    &["북쪽", "남쪽"],
+    &["증가", "감소"],
+    &["増加", "減少"],
+    &["増加", "減"],
+    &["增加", "减少"],
+    &["增加", "減少"],
+    &["最大", "最小"],
+    &["最高", "最低"],
+    &["男性", "女性"],
+    &["最初", "最後"],
+    &["最早", "最晚"],
+    &["左", "右"],
+    &["以前", "以後"],
+    &["北部", "南部"],
+    &["東部", "西部"],
+    &["东部", "西部"],
 ];
 
 /// Whether `text` has the opposite of a word of `claim` in its place.
 pub(super) fn opposes(claim: &HashSet<String>, text: &HashSet<String>) -> bool {
     OPPOSITES.iter().any(|words| {
         let said: Vec<&&str> = words.iter().filter(|word| claim.contains(**word)).collect();
-        !said.is_empty() && !said.iter().any(|word| text.contains(**word)) && words.iter().any(|word| text.contains(*word))
+        !said.is_empty()
+            && !said.iter().any(|word| text.contains(**word))
+            && words.iter().any(|word| text.contains(*word))
     })
 }
 
@@ -133,9 +225,18 @@ mod tests {
     fn opposites_and_denials_are_seen() {
         let set = |text: &str| words(text).into_iter().collect::<HashSet<_>>();
         assert!(opposes(&set("the northern bank"), &set("the southern bank")));
-        assert!(!opposes(&set("the northern bank"), &set("the northern and southern bank")));
+        assert!(!opposes(
+            &set("the northern bank"),
+            &set("the northern and southern bank")
+        ));
         assert!(!opposes(&set("a bank"), &set("the southern bank")));
-        for text in ["it did not rain.", "비가 오지 않았다", "雨は降らない", "没有下雨", "it doesn't rain"] {
+        for text in [
+            "it did not rain.",
+            "비가 오지 않았다",
+            "雨は降らない",
+            "没有下雨",
+            "it doesn't rain",
+        ] {
             assert!(negates(text), "{text}");
         }
         assert!(!negates("it rained in the north") && !negates("a knot"));

@@ -29,37 +29,207 @@ impl Kind {
 
     /// Phrases in the order in which they decide: "how many" before "how". English ones are matched as whole words.
     const PHRASES: [(Self, &'static [&'static str]); 6] = [
-        (Self::Who, &[
-            "who", "whom", "whose", "which person", "누가", "누구", "誰", "だれ", "谁", "何人が", "哪位", "哪一位", "何という人",
-        ]),
-        (Self::When, &[
-            "when", "what year", "which year", "in what century", "what century", "which century", "what decade", "which decade",
-            "what date", "what day", "what month", "what time", "언제", "몇 년", "몇년", "어느 해", "いつ", "何年", "何月", "何日", "何世紀",
-            "哪一年", "哪年", "何时", "何時", "什么时候", "什麼時候", "几年", "幾年", "哪一天", "哪个世纪", "哪個世紀", "什么年代", "什麼年代",
-        ]),
-        (Self::HowMany, &[
-            "how many", "how much", "how long", "how far", "how tall", "how large", "how big", "how old", "how high", "how deep",
-            "how fast", "how often", "what percent", "what percentage", "what number", "what fraction", "몇", "얼마", "いくつ", "いくら",
-            "何人", "何個", "何回", "何%", "何メートル", "何歳", "何km", "何番", "何次", "何台", "何枚", "何種類", "何分", "何度", "どのくらい",
-            "どれくらい", "多少", "几", "幾", "多长", "多長", "多大", "多高", "多远", "多遠",
-        ]),
-        (Self::Where, &[
-            "where", "what city", "which city", "what country", "which country", "what state", "which state", "what place",
-            "which place", "what continent", "what region", "which region", "어디", "어느 나라", "어느 도시", "どこ", "何県", "何市", "どの国",
-            "何国", "哪里", "哪裡", "哪裏", "哪儿", "何地", "何处", "何處", "哪個地", "哪个地", "什么地方", "什麼地方", "位于", "位於",
-            "哪个国家", "哪個國家", "哪个城市", "哪個城市",
-        ]),
-        (Self::Why, &["why", "what caused", "for what reason", "왜", "이유", "なぜ", "どうして", "理由", "为什么", "為什麼", "为何", "為何", "原因"]),
-        (Self::How, &["how", "어떻게", "どのように", "どうやって", "如何", "怎样", "怎樣", "怎么", "怎麼"]),
+        (
+            Self::Who,
+            &[
+                "who",
+                "whom",
+                "whose",
+                "which person",
+                "누가",
+                "누구",
+                "誰",
+                "だれ",
+                "谁",
+                "何人が",
+                "哪位",
+                "哪一位",
+                "何という人",
+            ],
+        ),
+        (
+            Self::When,
+            &[
+                "when",
+                "what year",
+                "which year",
+                "in what century",
+                "what century",
+                "which century",
+                "what decade",
+                "which decade",
+                "what date",
+                "what day",
+                "what month",
+                "what time",
+                "언제",
+                "몇 년",
+                "몇년",
+                "어느 해",
+                "いつ",
+                "何年",
+                "何月",
+                "何日",
+                "何世紀",
+                "哪一年",
+                "哪年",
+                "何时",
+                "何時",
+                "什么时候",
+                "什麼時候",
+                "几年",
+                "幾年",
+                "哪一天",
+                "哪个世纪",
+                "哪個世紀",
+                "什么年代",
+                "什麼年代",
+            ],
+        ),
+        (
+            Self::HowMany,
+            &[
+                "how many",
+                "how much",
+                "how long",
+                "how far",
+                "how tall",
+                "how large",
+                "how big",
+                "how old",
+                "how high",
+                "how deep",
+                "how fast",
+                "how often",
+                "what percent",
+                "what percentage",
+                "what number",
+                "what fraction",
+                "몇",
+                "얼마",
+                "いくつ",
+                "いくら",
+                "何人",
+                "何個",
+                "何回",
+                "何%",
+                "何メートル",
+                "何歳",
+                "何km",
+                "何番",
+                "何次",
+                "何台",
+                "何枚",
+                "何種類",
+                "何分",
+                "何度",
+                "どのくらい",
+                "どれくらい",
+                "多少",
+                "几",
+                "幾",
+                "多长",
+                "多長",
+                "多大",
+                "多高",
+                "多远",
+                "多遠",
+            ],
+        ),
+        (
+            Self::Where,
+            &[
+                "where",
+                "what city",
+                "which city",
+                "what country",
+                "which country",
+                "what state",
+                "which state",
+                "what place",
+                "which place",
+                "what continent",
+                "what region",
+                "which region",
+                "어디",
+                "어느 나라",
+                "어느 도시",
+                "どこ",
+                "何県",
+                "何市",
+                "どの国",
+                "何国",
+                "哪里",
+                "哪裡",
+                "哪裏",
+                "哪儿",
+                "何地",
+                "何处",
+                "何處",
+                "哪個地",
+                "哪个地",
+                "什么地方",
+                "什麼地方",
+                "位于",
+                "位於",
+                "哪个国家",
+                "哪個國家",
+                "哪个城市",
+                "哪個城市",
+            ],
+        ),
+        (
+            Self::Why,
+            &[
+                "why",
+                "what caused",
+                "for what reason",
+                "왜",
+                "이유",
+                "なぜ",
+                "どうして",
+                "理由",
+                "为什么",
+                "為什麼",
+                "为何",
+                "為何",
+                "原因",
+            ],
+        ),
+        (
+            Self::How,
+            &[
+                "how",
+                "어떻게",
+                "どのように",
+                "どうやって",
+                "如何",
+                "怎样",
+                "怎樣",
+                "怎么",
+                "怎麼",
+            ],
+        ),
     ];
 
     fn of(question: &str) -> Self {
-        let plain: String = question.to_lowercase().chars().map(|c| if c.is_alphanumeric() || c == '%' { c } else { ' ' }).collect();
+        let plain: String = question
+            .to_lowercase()
+            .chars()
+            .map(|c| if c.is_alphanumeric() || c == '%' { c } else { ' ' })
+            .collect();
         let padded = format!(" {} ", plain.split_whitespace().collect::<Vec<_>>().join(" "));
         let says = |phrase: &&str| {
-            if phrase.is_ascii() { padded.contains(&format!(" {phrase} ")) } else { padded.contains(*phrase) }
+            if phrase.is_ascii() {
+                padded.contains(&format!(" {phrase} "))
+            } else {
+                padded.contains(*phrase)
+            }
         };
-        Self::PHRASES.iter().find(|(_, phrases)| phrases.iter().any(says)).map_or(Self::Other, |(kind, _)| *kind)
+        Self::PHRASES
+            .iter()
+            .find(|(_, phrases)| phrases.iter().any(says))
+            .map_or(Self::Other, |(kind, _)| *kind)
     }
 }
 
@@ -73,14 +243,35 @@ pub(in crate::evaluate) struct Question {
 }
 
 const MONTHS: &[&str] = &[
-    "january", "february", "march", "april", "june", "july", "august", "september", "october", "november", "december",
-    "century", "centuries", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "spring", "summer",
-    "autumn", "winter",
+    "january",
+    "february",
+    "march",
+    "april",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+    "century",
+    "centuries",
+    "monday",
+    "tuesday",
+    "wednesday",
+    "thursday",
+    "friday",
+    "saturday",
+    "sunday",
+    "spring",
+    "summer",
+    "autumn",
+    "winter",
 ];
 
 const COUNTS: &[&str] = &[
-    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "hundred", "thousand",
-    "million", "billion", "half", "dozen", "twice", "double", "third", "quarter",
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "hundred",
+    "thousand", "million", "billion", "half", "dozen", "twice", "double", "third", "quarter",
 ];
 
 impl Question {
@@ -127,9 +318,29 @@ impl Question {
             Kind::Who | Kind::Where => self.new_name(text),
             Kind::Why => {
                 let lower = text.to_lowercase();
-                ["because", "due to", "since ", " to ", "caus", "reason", "so that", "때문", "위해", "위하여", "ため", "から", "ので", "因为", "因為", "由于", "由於", "为了", "為了"]
-                    .iter()
-                    .any(|word| lower.contains(word))
+                [
+                    "because",
+                    "due to",
+                    "since ",
+                    " to ",
+                    "caus",
+                    "reason",
+                    "so that",
+                    "때문",
+                    "위해",
+                    "위하여",
+                    "ため",
+                    "から",
+                    "ので",
+                    "因为",
+                    "因為",
+                    "由于",
+                    "由於",
+                    "为了",
+                    "為了",
+                ]
+                .iter()
+                .any(|word| lower.contains(word))
             }
             Kind::How | Kind::Other => return 0.5,
         };
@@ -140,7 +351,9 @@ impl Question {
         let mut rest = text;
         while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
             let tail = &rest[start..];
-            let end = tail.find(|c: char| !c.is_ascii_digit() && c != ',' && c != '.').unwrap_or(tail.len());
+            let end = tail
+                .find(|c: char| !c.is_ascii_digit() && c != ',' && c != '.')
+                .unwrap_or(tail.len());
             let digits = tail[..end].trim_end_matches([',', '.']);
             let number = digits.replace(',', "");
             if fits(&number, tail[end..].trim_start()) && !self.view.numbers.contains(&number) {
@@ -153,21 +366,31 @@ impl Question {
 
     fn new_word(&self, text: &str, words: &[&str]) -> bool {
         let lower = text.to_lowercase();
-        lower.split(|c: char| !c.is_alphanumeric()).any(|word| words.contains(&word) && !self.view.lower.contains(word))
+        lower
+            .split(|c: char| !c.is_alphanumeric())
+            .any(|word| words.contains(&word) && !self.view.lower.contains(word))
     }
 
     fn new_name(&self, text: &str) -> bool {
         if text.chars().any(Script::is_cjk) {
-            return crate::text::content_words(text).iter().any(|word| !self.view.all.contains(word));
+            return crate::text::content_words(text)
+                .iter()
+                .any(|word| !self.view.all.contains(word));
         }
-        crate::text::names(text).iter().any(|name| !self.view.lower.contains(name.as_str()))
+        crate::text::names(text)
+            .iter()
+            .any(|name| !self.view.lower.contains(name.as_str()))
     }
 }
 
 /// Whether a number reads like a year or a day.
 fn is_date(number: &str, after: &str) -> bool {
     let year = number.len() == 4 && (number.starts_with('1') || number.starts_with("20"));
-    let marked = ["年", "년", "月", "월", "日", "일", "世紀", "世纪", "세기", "bc", "BC", "AD", "s "].iter().any(|mark| after.starts_with(mark));
+    let marked = [
+        "年", "년", "月", "월", "日", "일", "世紀", "世纪", "세기", "bc", "BC", "AD", "s ",
+    ]
+    .iter()
+    .any(|mark| after.starts_with(mark));
     let ordinal = ["st ", "nd ", "rd ", "th "].iter().any(|mark| after.starts_with(mark));
     year || marked || ordinal
 }
@@ -179,11 +402,22 @@ mod tests {
     #[test]
     fn questions_ask_for_something() {
         for (question, kind) in [
-            ("Who wrote the book?", Kind::Who), ("In what year did it open?", Kind::When), ("how many people live there", Kind::HowMany),
-            ("How does it work?", Kind::How), ("Where is the tower?", Kind::Where), ("Why is the sky blue?", Kind::Why),
-            ("What is a boiler?", Kind::Other), ("탑은 언제 세워졌나요?", Kind::When), ("인구는 몇 명인가?", Kind::HowMany),
-            ("誰が書いたか", Kind::Who), ("党員は何人か", Kind::HowMany), ("塔在哪里？", Kind::Where), ("為什麼天空是藍的?", Kind::Why),
-            ("他出生於哪一年?", Kind::When), ("Whose somehow showed anywhere", Kind::Who), ("Nowhere and somehow", Kind::Other),
+            ("Who wrote the book?", Kind::Who),
+            ("In what year did it open?", Kind::When),
+            ("how many people live there", Kind::HowMany),
+            ("How does it work?", Kind::How),
+            ("Where is the tower?", Kind::Where),
+            ("Why is the sky blue?", Kind::Why),
+            ("What is a boiler?", Kind::Other),
+            ("탑은 언제 세워졌나요?", Kind::When),
+            ("인구는 몇 명인가?", Kind::HowMany),
+            ("誰が書いたか", Kind::Who),
+            ("党員は何人か", Kind::HowMany),
+            ("塔在哪里？", Kind::Where),
+            ("為什麼天空是藍的?", Kind::Why),
+            ("他出生於哪一年?", Kind::When),
+            ("Whose somehow showed anywhere", Kind::Who),
+            ("Nowhere and somehow", Kind::Other),
         ] {
             assert_eq!(Kind::of(question), kind, "{question}");
         }

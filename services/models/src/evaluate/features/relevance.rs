@@ -7,11 +7,41 @@ use super::{Cosines, Features};
 
 /// The names of the features of [`relevance`].
 pub(in crate::evaluate) const NAMES: &[&str] = &[
-    "cosine_passage", "cosine_sentence", "cosine_gap", "cosine_lift", "cosine_overlap", "cosine_expected", "overlap",
-    "overlap_weighted", "missing_rarest", "missing_sum", "sentence_overlap", "pair_overlap", "overlap_spread",
-    "overlap_mean", "bigrams", "subsequence", "numbers_missing", "numbers_asked", "names_missing", "names_found",
-    "names_in_sentence", "negation", "opposite", "expected_passage", "expected_sentence", "novelty", "passage_length",
-    "question_length", "sentence_count", "asks_who", "asks_when", "asks_how_many", "asks_where", "asks_why", "asks_how",
+    "cosine_passage",
+    "cosine_sentence",
+    "cosine_gap",
+    "cosine_lift",
+    "cosine_overlap",
+    "cosine_expected",
+    "overlap",
+    "overlap_weighted",
+    "missing_rarest",
+    "missing_sum",
+    "sentence_overlap",
+    "pair_overlap",
+    "overlap_spread",
+    "overlap_mean",
+    "bigrams",
+    "subsequence",
+    "numbers_missing",
+    "numbers_asked",
+    "names_missing",
+    "names_found",
+    "names_in_sentence",
+    "negation",
+    "opposite",
+    "expected_passage",
+    "expected_sentence",
+    "novelty",
+    "passage_length",
+    "question_length",
+    "sentence_count",
+    "asks_who",
+    "asks_when",
+    "asks_how_many",
+    "asks_where",
+    "asks_why",
+    "asks_how",
     "asks_other",
 ];
 
@@ -19,8 +49,15 @@ pub(in crate::evaluate) const NAMES: &[&str] = &[
 pub(in crate::evaluate) fn relevance(question: &Question, passage: &View, cosines: Option<&Cosines>) -> Features {
     let mut features = Features::default();
     let asked = &question.weighted;
-    let overlaps: Vec<f64> = passage.sets.iter().map(|words| asked.share(|word| words.contains(word))).collect();
-    let pairs = passage.sets.windows(2).map(|pair| asked.share(|word| pair.iter().any(|words| words.contains(word))));
+    let overlaps: Vec<f64> = passage
+        .sets
+        .iter()
+        .map(|words| asked.share(|word| words.contains(word)))
+        .collect();
+    let pairs = passage
+        .sets
+        .windows(2)
+        .map(|pair| asked.share(|word| pair.iter().any(|words| words.contains(word))));
     let (best, sentence_overlap) = highest(&overlaps);
     let pair_overlap = pairs.fold(sentence_overlap, f64::max);
     let overlap = asked.share(|word| passage.all.contains(word));
@@ -44,23 +81,47 @@ pub(in crate::evaluate) fn relevance(question: &Question, passage: &View, cosine
     features.set("sentence_overlap", sentence_overlap);
     features.set("pair_overlap", pair_overlap);
     features.set("overlap_spread", overlap - sentence_overlap);
-    features.set("overlap_mean", overlaps.iter().sum::<f64>() / overlaps.len().max(1) as f64);
+    features.set(
+        "overlap_mean",
+        overlaps.iter().sum::<f64>() / overlaps.len().max(1) as f64,
+    );
     features.set("bigrams", runs(&question.view.content, &passage.content, 2));
     features.set("subsequence", subsequence(&question.view.content, &passage.words[best]));
 
     let numbers = &question.view.numbers;
-    features.set("numbers_missing", numbers.iter().filter(|number| !passage.numbers.contains(*number)).count() as f64);
+    features.set(
+        "numbers_missing",
+        numbers
+            .iter()
+            .filter(|number| !passage.numbers.contains(*number))
+            .count() as f64,
+    );
     features.set("numbers_asked", f64::from(u8::from(!numbers.is_empty())));
     let names = &question.view.names;
     let lower = sentence.to_lowercase();
-    let share = |found: usize| if names.is_empty() { 1.0 } else { found as f64 / names.len() as f64 };
-    let found = names.iter().filter(|name| passage.lower.contains(name.as_str())).count();
+    let share = |found: usize| {
+        if names.is_empty() {
+            1.0
+        } else {
+            found as f64 / names.len() as f64
+        }
+    };
+    let found = names
+        .iter()
+        .filter(|name| passage.lower.contains(name.as_str()))
+        .count();
     features.set("names_missing", (names.len() - found) as f64);
     features.set("names_found", share(found));
-    features.set("names_in_sentence", share(names.iter().filter(|name| lower.contains(name.as_str())).count()));
+    features.set(
+        "names_in_sentence",
+        share(names.iter().filter(|name| lower.contains(name.as_str())).count()),
+    );
 
     let negation = |denies: bool| f64::from(u8::from(denies));
-    features.set("negation", negation(negates(&question.view.lower)) - negation(negates(&lower)));
+    features.set(
+        "negation",
+        negation(negates(&question.view.lower)) - negation(negates(&lower)),
+    );
     features.set("opposite", negation(opposes(&question.view.all, &passage.sets[best])));
     features.set("expected_passage", question.expects(&passage.text));
     features.set("expected_sentence", question.expects(sentence));
@@ -78,5 +139,8 @@ pub(in crate::evaluate) fn relevance(question: &Question, passage: &View, cosine
 
 /// The first highest value and its place.
 pub(super) fn highest(values: &[f64]) -> (usize, f64) {
-    values.iter().enumerate().fold((0, 0.0), |best, (place, &value)| if value > best.1 { (place, value) } else { best })
+    values.iter().enumerate().fold(
+        (0, 0.0),
+        |best, (place, &value)| if value > best.1 { (place, value) } else { best },
+    )
 }

@@ -1,7 +1,10 @@
 use super::*;
 
 fn cosines() -> Cosines {
-    Cosines { passage: 0.8, sentences: vec![0.7, 0.9] }
+    Cosines {
+        passage: 0.8,
+        sentences: vec![0.7, 0.9],
+    }
 }
 
 fn named(features: Features) -> Vec<&'static str> {
@@ -15,7 +18,10 @@ fn code_and_lists_agree_on_the_names() {
     let cosines = cosines();
     assert_eq!(named(relevance(&question, &passage, Some(&cosines))), RELEVANCE);
     assert_eq!(named(usefulness(&question, &passage, Some(&cosines))), USEFULNESS);
-    assert_eq!(named(groundedness(&passage, &passage, Some(&cosines), Some(&question))), GROUNDEDNESS);
+    assert_eq!(
+        named(groundedness(&passage, &passage, Some(&cosines), Some(&question))),
+        GROUNDEDNESS
+    );
     let sentences = answer_sentences(&question, &passage, Some(&cosines));
     assert_eq!(sentences.len(), 2);
     assert_eq!(named(sentences[0].clone()), ANSWER);
@@ -31,14 +37,27 @@ fn without_an_embedder_only_words_are_seen() {
 
 #[test]
 fn no_text_makes_a_feature_that_is_no_number() {
-    for (left, right) in [("", ""), ("?", "..."), ("When?", ""), ("", "The mill closed."), ("水", "水。")] {
+    for (left, right) in [
+        ("", ""),
+        ("?", "..."),
+        ("When?", ""),
+        ("", "The mill closed."),
+        ("水", "水。"),
+    ] {
         let question = Question::new(left);
         let view = View::new(right);
-        let cosines = Cosines { passage: 0.0, sentences: vec![0.0; view.sentences.len()] };
+        let cosines = Cosines {
+            passage: 0.0,
+            sentences: vec![0.0; view.sentences.len()],
+        };
         let mut all = relevance(&question, &view, Some(&cosines)).into_pairs();
         all.extend(usefulness(&question, &view, Some(&cosines)).into_pairs());
         all.extend(groundedness(&View::new(left), &view, Some(&cosines), Some(&question)).into_pairs());
-        all.extend(answer_sentences(&question, &view, Some(&cosines)).into_iter().flat_map(Features::into_pairs));
+        all.extend(
+            answer_sentences(&question, &view, Some(&cosines))
+                .into_iter()
+                .flat_map(Features::into_pairs),
+        );
         for (name, value) in all {
             assert!(value.is_finite(), "{name} of {left:?} and {right:?}");
         }
@@ -50,13 +69,19 @@ fn groups_go_by_script() {
     assert_eq!(Group::of("When?", "It closed."), Group::Alphabet);
     assert_eq!(Group::of("언제 닫았나요?", "방앗간은 1902년에 닫았다."), Group::Cjk);
     assert_eq!(Group::of("When?", "방앗간은 1902년에 닫았다."), Group::Cross);
-    assert_eq!(Group::of("Kubernetes란 무엇인가요?", "쿠버네티스는 도구이다."), Group::Cjk);
+    assert_eq!(
+        Group::of("Kubernetes란 무엇인가요?", "쿠버네티스는 도구이다."),
+        Group::Cjk
+    );
 }
 
 #[test]
 fn quotes_and_fragments_are_told_apart() {
     let evidence = View::new("The mill of Ada Miller closed in 1902, after a fire.");
-    assert!(is_quoted(&View::new("the mill of Ada Miller closed in 1902"), &evidence));
+    assert!(is_quoted(
+        &View::new("the mill of Ada Miller closed in 1902"),
+        &evidence
+    ));
     assert!(!is_quoted(&View::new("The mill closed in 1902"), &evidence));
     assert!(is_fragment(&View::new("1902")) && is_fragment(&View::new("五一勞動節")));
     assert!(!is_fragment(&evidence));

@@ -7,10 +7,34 @@ use super::{Cosines, Features};
 
 /// The names of the features of [`usefulness`].
 pub(in crate::evaluate) const NAMES: &[&str] = &[
-    "cosine_answer", "cosine_sentence", "overlap", "overlap_weighted", "missing_rarest", "missing_sum", "bigrams",
-    "subsequence", "echo", "numbers_missing", "names_found", "expected", "has_number", "answer_length", "is_question",
-    "is_fragment", "fragment_expected", "who_number", "when_number", "how_many_number", "where_number", "why_number",
-    "how_number", "other_number", "why_length", "how_length", "where_length", "who_length",
+    "cosine_answer",
+    "cosine_sentence",
+    "overlap",
+    "overlap_weighted",
+    "missing_rarest",
+    "missing_sum",
+    "bigrams",
+    "subsequence",
+    "echo",
+    "numbers_missing",
+    "names_found",
+    "expected",
+    "has_number",
+    "answer_length",
+    "is_question",
+    "is_fragment",
+    "fragment_expected",
+    "who_number",
+    "when_number",
+    "how_many_number",
+    "where_number",
+    "why_number",
+    "how_number",
+    "other_number",
+    "why_length",
+    "how_length",
+    "where_length",
+    "who_length",
 ];
 
 /// The features of a question and an answer.
@@ -29,12 +53,28 @@ pub(in crate::evaluate) fn usefulness(question: &Question, answer: &View, cosine
     features.set("missing_sum", sum);
     features.set("bigrams", runs(&question.view.content, &answer.content, 2));
     features.set("subsequence", subsequence(&question.view.content, &answer.sequence()));
-    features.set("echo", Weighted::new(&answer.content).plain_share(|word| question.view.all.contains(word)));
+    features.set(
+        "echo",
+        Weighted::new(&answer.content).plain_share(|word| question.view.all.contains(word)),
+    );
     let numbers = &question.view.numbers;
-    features.set("numbers_missing", numbers.iter().filter(|number| !answer.numbers.contains(*number)).count() as f64);
+    features.set(
+        "numbers_missing",
+        numbers
+            .iter()
+            .filter(|number| !answer.numbers.contains(*number))
+            .count() as f64,
+    );
     let names = &question.view.names;
     let found = names.iter().filter(|name| answer.lower.contains(name.as_str())).count();
-    features.set("names_found", if names.is_empty() { 1.0 } else { found as f64 / names.len() as f64 });
+    features.set(
+        "names_found",
+        if names.is_empty() {
+            1.0
+        } else {
+            found as f64 / names.len() as f64
+        },
+    );
     let expected = question.expects(&answer.text);
     let fragment = super::is_fragment(answer);
     let number = flag(!answer.numbers.is_empty());
@@ -56,9 +96,12 @@ pub(in crate::evaluate) fn usefulness(question: &Question, answer: &View, cosine
     ] {
         features.set(name, if question.kind == kind { number - 0.5 } else { 0.0 });
     }
-    for (name, kind) in
-        [("why_length", Kind::Why), ("how_length", Kind::How), ("where_length", Kind::Where), ("who_length", Kind::Who)]
-    {
+    for (name, kind) in [
+        ("why_length", Kind::Why),
+        ("how_length", Kind::How),
+        ("where_length", Kind::Where),
+        ("who_length", Kind::Who),
+    ] {
         features.set(name, if question.kind == kind { length - 3.0 } else { 0.0 });
     }
     features

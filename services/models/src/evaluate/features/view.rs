@@ -33,7 +33,10 @@ impl View {
         if sentences.is_empty() {
             sentences.push(0..text.len());
         }
-        let words: Vec<Vec<String>> = sentences.iter().map(|range| text::words(&text[range.clone()])).collect();
+        let words: Vec<Vec<String>> = sentences
+            .iter()
+            .map(|range| text::words(&text[range.clone()]))
+            .collect();
         let sets: Vec<HashSet<String>> = words.iter().map(|words| words.iter().cloned().collect()).collect();
         Self {
             all: sets.iter().flatten().cloned().collect(),

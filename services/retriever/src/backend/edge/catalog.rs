@@ -9,8 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use redb::{
-    Builder, Database, ReadOnlyTable, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition, TableError,
-    WriteTransaction,
+    Builder, Database, ReadOnlyTable, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition,
+    TableError, WriteTransaction,
 };
 use serde::{Deserialize, Serialize};
 
@@ -76,7 +76,10 @@ impl Catalog {
     /// Opens or makes the file.
     pub(super) fn open(path: &Path) -> Result<Self, CatalogError> {
         let database = Builder::new().set_cache_size(CACHE_BYTES).create(path)?;
-        let fresh = matches!(database.begin_read()?.open_table(SETTINGS), Err(TableError::TableDoesNotExist(_)));
+        let fresh = matches!(
+            database.begin_read()?.open_table(SETTINGS),
+            Err(TableError::TableDoesNotExist(_))
+        );
         if fresh {
             let transaction = database.begin_write()?;
             transaction.open_table(SETTINGS)?;
@@ -89,7 +92,9 @@ impl Catalog {
     /// What embedded the documents; `None` before the first document.
     pub(super) fn embedder(&self) -> Result<Option<EmbedderInfo>, CatalogError> {
         let settings = self.database.begin_read()?.open_table(SETTINGS)?;
-        let Some(settings) = settings.get(SETTING)? else { return Ok(None) };
+        let Some(settings) = settings.get(SETTING)? else {
+            return Ok(None);
+        };
         let settings: Settings = decode(settings.value())?;
         if settings.format != FORMAT {
             return Err(CatalogError::Corrupted(format!(
@@ -97,16 +102,29 @@ impl Catalog {
                 settings.format
             )));
         }
-        Ok(Some(EmbedderInfo { id: settings.embedder, dimensions: settings.dimensions }))
+        Ok(Some(EmbedderInfo {
+            id: settings.embedder,
+            dimensions: settings.dimensions,
+        }))
     }
 
     /// Counts and embedder; `None` before the first document.
     pub(super) fn info(&self, name: &str) -> Result<Option<CollectionInfo>, CatalogError> {
-        let Some(embedder) = self.embedder()? else { return Ok(None) };
+        let Some(embedder) = self.embedder()? else {
+            return Ok(None);
+        };
         let transaction = self.database.begin_read()?;
         let documents = transaction.open_table(DOCUMENTS)?.len()?;
-        let passages = transaction.open_table(COUNTERS)?.get(PASSAGES)?.map_or(0, |count| count.value());
-        Ok(Some(CollectionInfo { name: name.to_owned(), documents, passages, embedder }))
+        let passages = transaction
+            .open_table(COUNTERS)?
+            .get(PASSAGES)?
+            .map_or(0, |count| count.value());
+        Ok(Some(CollectionInfo {
+            name: name.to_owned(),
+            documents,
+            passages,
+            embedder,
+        }))
     }
 
     /// The number for the next version of any document.
@@ -127,7 +145,11 @@ impl Catalog {
         {
             let mut settings = transaction.open_table(SETTINGS)?;
             if settings.get(SETTING)?.is_none() {
-                let value = Settings { format: FORMAT, embedder: embedder.id.clone(), dimensions: embedder.dimensions };
+                let value = Settings {
+                    format: FORMAT,
+                    embedder: embedder.id.clone(),
+                    dimensions: embedder.dimensions,
+                };
                 settings.insert(SETTING, encode(&value)?.as_str())?;
             }
             let mut tables = Tables::open(&transaction)?;
@@ -201,11 +223,13 @@ impl<'t> Tables<'t> {
         self.documents.insert(document.id.as_str(), encode(&record)?.as_str())?;
         self.versions.insert(version, document.id.as_str())?;
         for (index, section) in (0..).zip(&document.sections) {
-            self.sections.insert((version, index), (section.start, section.text.as_str()))?;
+            self.sections
+                .insert((version, index), (section.start, section.text.as_str()))?;
         }
         let mut bytes = Vec::new();
         for (index, chunk) in (0..).zip(&document.chunks) {
-            self.chunks.insert((version, index), (chunk.section, chunk.start, chunk.end))?;
+            self.chunks
+                .insert((version, index), (chunk.section, chunk.start, chunk.end))?;
             bytes.clear();
             bytes.extend(chunk.embedding.iter().flat_map(|value| value.to_le_bytes()));
             self.embeddings.insert((version, index), bytes.as_slice())?;
@@ -214,7 +238,11 @@ impl<'t> Tables<'t> {
     }
 
     fn remove(&mut self, document: &str) -> Result<Option<Version>, CatalogError> {
-        let Some(record) = self.documents.remove(document)?.map(|record| decode::<DocumentRecord>(record.value())) else {
+        let Some(record) = self
+            .documents
+            .remove(document)?
+            .map(|record| decode::<DocumentRecord>(record.value()))
+        else {
             return Ok(None);
         };
         let record = record?;
@@ -227,7 +255,10 @@ impl<'t> Tables<'t> {
             self.embeddings.remove((record.version, index))?;
         }
         self.add_passages(-i64::from(record.chunks))?;
-        Ok(Some(Version { number: record.version, chunks: record.chunks }))
+        Ok(Some(Version {
+            number: record.version,
+            chunks: record.chunks,
+        }))
     }
 
     fn add_passages(&mut self, change: i64) -> Result<(), CatalogError> {
@@ -277,7 +308,13 @@ impl Snapshot {
 
     pub(super) fn embedding(&self, version: u64, index: u32) -> Result<Arc<[f32]>, CatalogError> {
         match self.embeddings.get((version, index))? {
-            Some(bytes) => Ok(bytes.value().as_chunks().0.iter().map(|value| f32::from_le_bytes(*value)).collect()),
+            Some(bytes) => Ok(bytes
+                .value()
+                .as_chunks()
+                .0
+                .iter()
+                .map(|value| f32::from_le_bytes(*value))
+                .collect()),
             None => Err(missing("embedding", version, index)),
         }
     }
@@ -313,7 +350,10 @@ impl Snapshot {
 
 impl From<&DocumentRecord> for StoredDocument {
     fn from(record: &DocumentRecord) -> Self {
-        Self { fingerprint: record.fingerprint, passages: record.chunks }
+        Self {
+            fingerprint: record.fingerprint,
+            passages: record.chunks,
+        }
     }
 }
 

@@ -8,7 +8,9 @@ use super::index::{self, MOST_CHUNKS};
 use super::open::{INDEX, Open, OpenError, points_of};
 use super::space;
 use crate::backend::gather::{Candidates, gather};
-use crate::backend::{CollectionInfo, EmbedderInfo, Found, ListedDocument, NewDocument, Search, StoreError, StoredDocument, Unit};
+use crate::backend::{
+    CollectionInfo, EmbedderInfo, Found, ListedDocument, NewDocument, Search, StoreError, StoredDocument, Unit,
+};
 
 /// Points without a graph that are still compared one by one in a few milliseconds.
 const OPTIMIZE_AT: usize = 8192;
@@ -46,7 +48,12 @@ struct Place {
 impl Collection {
     /// A collection in `folder`; nothing is opened or made yet.
     pub(super) fn new(name: &str, folder: PathBuf) -> Self {
-        Self { name: name.to_owned(), folder, writer: Mutex::default(), open: RwLock::new(None) }
+        Self {
+            name: name.to_owned(),
+            folder,
+            writer: Mutex::default(),
+            open: RwLock::new(None),
+        }
     }
 
     /// Opens the collection unless it is open.
@@ -61,26 +68,46 @@ impl Collection {
 
     pub(super) fn stored(&self, document: &str) -> Result<Option<StoredDocument>, StoreError> {
         self.read("read a document", |open| {
-            Ok(open.catalog.snapshot()?.document(document)?.as_ref().map(StoredDocument::from))
+            Ok(open
+                .catalog
+                .snapshot()?
+                .document(document)?
+                .as_ref()
+                .map(StoredDocument::from))
         })
     }
 
     pub(super) fn documents(&self, after: &str, limit: usize) -> Result<Vec<ListedDocument>, StoreError> {
-        self.read("list the documents", |open| Ok(open.catalog.snapshot()?.documents_after(after, limit)?))
+        self.read("list the documents", |open| {
+            Ok(open.catalog.snapshot()?.documents_after(after, limit)?)
+        })
     }
 
     /// Stores a document. Says whether [`optimize`](Self::optimize) is due.
     pub(super) fn put(&self, embedder: &EmbedderInfo, document: &NewDocument) -> Result<bool, StoreError> {
         const DOING: &str = "store a document";
         let chunks = document.chunks.len();
-        if chunks >= MOST_CHUNKS as usize || document.chunks.iter().any(|chunk| chunk.embedding.len() != embedder.dimensions) {
-            let source = format!("{chunks} chunks, each with {} values, were to be stored", embedder.dimensions);
-            return Err(StoreError::Storage { doing: DOING, folder: self.folder.clone(), source: source.into() });
+        if chunks >= MOST_CHUNKS as usize
+            || document
+                .chunks
+                .iter()
+                .any(|chunk| chunk.embedding.len() != embedder.dimensions)
+        {
+            let source = format!(
+                "{chunks} chunks, each with {} values, were to be stored",
+                embedder.dimensions
+            );
+            return Err(StoreError::Storage {
+                doing: DOING,
+                folder: self.folder.clone(),
+                source: source.into(),
+            });
         }
         let mut writer = self.writer();
         std::fs::create_dir_all(&self.folder).map_err(|error| self.failed(DOING)(error.into()))?;
         space::require(&self.folder, size(document))?;
-        self.prepare(embedder, &mut writer).map_err(|error| self.recover(DOING, error))??;
+        self.prepare(embedder, &mut writer)
+            .map_err(|error| self.recover(DOING, error))??;
         let version = writer.next_version;
         writer.next_version += 1;
         let replaced = self.read_once(|open| {
@@ -109,7 +136,9 @@ impl Collection {
 
     pub(super) fn search(&self, search: &Search) -> Result<Vec<Found>, StoreError> {
         self.read("search", |open| {
-            let Some(index) = &open.index else { return Ok(Vec::new()) };
+            let Some(index) = &open.index else {
+                return Ok(Vec::new());
+            };
             // First the snapshot, then the index: points of a document that is replaced meanwhile stay until we are done.
             let snapshot = open.catalog.snapshot()?;
             let first = match search.unit {
@@ -122,12 +151,21 @@ impl Collection {
                 let mut units = Vec::with_capacity(hits.len());
                 for (point, score) in hits {
                     // Not there: written and not published yet, or replaced and not removed yet.
-                    let Some(document) = snapshot.document_of(point.version)? else { continue };
+                    let Some(document) = snapshot.document_of(point.version)? else {
+                        continue;
+                    };
                     let index = match search.unit {
                         Unit::Chunk => point.chunk,
                         Unit::Section => snapshot.chunk(point.version, point.chunk)?.0,
                     };
-                    units.push((Place { document, index, version: point.version }, score));
+                    units.push((
+                        Place {
+                            document,
+                            index,
+                            version: point.version,
+                        },
+                        score,
+                    ));
                 }
                 Ok::<_, OpenError>(Candidates { units, exhausted })
             })?;
@@ -205,17 +243,15 @@ impl Collection {
     }
 
     /// Runs `work` on the open collection; where it fails, opens the collection anew and tries once more.
-    fn read<T>(
-        &self,
-        doing: &'static str,
-        work: impl Fn(&Open) -> Result<T, OpenError>,
-    ) -> Result<T, StoreError> {
+    fn read<T>(&self, doing: &'static str, work: impl Fn(&Open) -> Result<T, OpenError>) -> Result<T, StoreError> {
         self.ensure_open().map_err(self.failed(doing))?;
         match self.read_once(&work) {
             Ok(value) => Ok(value),
             Err(error) => {
                 tracing::warn!(%error, collection = self.name, doing, "failed: the collection is opened again");
-                self.reopen().and_then(|()| self.read_once(&work)).map_err(self.failed(doing))
+                self.reopen()
+                    .and_then(|()| self.read_once(&work))
+                    .map_err(self.failed(doing))
             }
         }
     }
@@ -256,7 +292,11 @@ impl Collection {
     }
 
     fn failed(&self, doing: &'static str) -> impl Fn(OpenError) -> StoreError {
-        move |error| StoreError::Storage { doing, folder: self.folder.clone(), source: Box::new(error) }
+        move |error| StoreError::Storage {
+            doing,
+            folder: self.folder.clone(),
+            source: Box::new(error),
+        }
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -292,7 +332,14 @@ fn found(snapshot: &Snapshot, place: Place, unit: Unit, score: f64) -> Result<Fo
             let (section, start, end) = snapshot.chunk(place.version, place.index)?;
             let (section_start, text) = snapshot.section(place.version, section)?;
             let skipped = start.saturating_sub(section_start) as usize;
-            (start, end, text.chars().skip(skipped).take(end.saturating_sub(start) as usize).collect())
+            (
+                start,
+                end,
+                text.chars()
+                    .skip(skipped)
+                    .take(end.saturating_sub(start) as usize)
+                    .collect(),
+            )
         }
     };
     Ok(Found {

@@ -63,7 +63,10 @@ impl Point {
         match id {
             PointId::NumId(number) => {
                 let chunk = u32::try_from(number & u64::from(MOST_CHUNKS - 1)).ok()?;
-                Some(Self { version: number >> CHUNK_BITS, chunk })
+                Some(Self {
+                    version: number >> CHUNK_BITS,
+                    chunk,
+                })
             }
             PointId::Uuid(_) => None,
         }
@@ -80,8 +83,14 @@ impl Index {
     pub(super) fn open(folder: &Path, dimensions: usize) -> Result<Self, IndexError> {
         guarded(|| {
             let vectors = EdgeVectorParams::builder(dimensions, Distance::Cosine).build();
-            let log = WalOptions { segment_capacity: LOG_SEGMENT_BYTES, ..WalOptions::default() };
-            let config = EdgeConfig::builder().vector(DEFAULT_VECTOR_NAME, vectors).wal_options(log).build();
+            let log = WalOptions {
+                segment_capacity: LOG_SEGMENT_BYTES,
+                ..WalOptions::default()
+            };
+            let config = EdgeConfig::builder()
+                .vector(DEFAULT_VECTOR_NAME, vectors)
+                .wal_options(log)
+                .build();
             if folder.join("segments").exists() {
                 trim_log(&folder.join(LOG))?;
                 return EdgeShard::load(folder, Some(config)).map_err(failed);
@@ -93,7 +102,9 @@ impl Index {
                 field_schema: Some(PayloadFieldSchema::FieldType(PayloadSchemaType::Keyword)),
             };
             shard
-                .update(UpdateOperation::FieldIndexOperation(FieldIndexOperations::CreateIndex(metadata)))
+                .update(UpdateOperation::FieldIndexOperation(FieldIndexOperations::CreateIndex(
+                    metadata,
+                )))
                 .map_err(failed)?;
             Ok(shard)
         })
@@ -114,7 +125,10 @@ impl Index {
         metadata: &BTreeMap<String, String>,
         embeddings: impl Iterator<Item = (u32, &'a [f32])>,
     ) -> Result<(), IndexError> {
-        let words: Vec<Value> = metadata.iter().map(|(key, value)| Value::String(word(key, value))).collect();
+        let words: Vec<Value> = metadata
+            .iter()
+            .map(|(key, value)| Value::String(word(key, value)))
+            .collect();
         let mut batch = Vec::with_capacity(POINTS_AT_ONCE);
         let write = |batch: Vec<PointStruct>| {
             let points = batch.into_iter().map(Into::into).collect();
@@ -138,7 +152,9 @@ impl Index {
             return Ok(());
         }
         self.shard(|shard| {
-            shard.update(UpdateOperation::PointOperation(PointOperations::DeletePoints { ids })).map_err(failed)
+            shard
+                .update(UpdateOperation::PointOperation(PointOperations::DeletePoints { ids }))
+                .map_err(failed)
         })
     }
 
@@ -158,12 +174,20 @@ impl Index {
         let filter = if conditions.is_empty() {
             None
         } else {
-            Some(Filter { should: None, min_should: None, must: Some(conditions), must_not: None })
+            Some(Filter {
+                should: None,
+                min_should: None,
+                must: Some(conditions),
+                must_not: None,
+            })
         };
         let request = SearchRequest {
             query: QueryEnum::Nearest(NamedQuery::default_dense(embedding.to_vec())),
             filter,
-            params: ef.map(|ef| SearchParams { hnsw_ef: Some(ef), ..SearchParams::default() }),
+            params: ef.map(|ef| SearchParams {
+                hnsw_ef: Some(ef),
+                ..SearchParams::default()
+            }),
             limit,
             offset: 0,
             with_payload: None,
@@ -171,7 +195,10 @@ impl Index {
             score_threshold: None,
         };
         let found = self.shard(|shard| shard.search(request).map_err(failed))?;
-        Ok(found.iter().filter_map(|hit| Some((Point::of(&hit.id)?, f64::from(hit.score)))).collect())
+        Ok(found
+            .iter()
+            .filter_map(|hit| Some((Point::of(&hit.id)?, f64::from(hit.score))))
+            .collect())
     }
 
     /// Every point there is.
@@ -235,7 +262,9 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexEr
             .downcast_ref::<String>()
             .cloned()
             .or_else(|| panic.downcast_ref::<&str>().map(|message| (*message).to_owned()));
-        Err(IndexError::Panicked(message.unwrap_or_else(|| "for an unknown reason".to_owned())))
+        Err(IndexError::Panicked(
+            message.unwrap_or_else(|| "for an unknown reason".to_owned()),
+        ))
     })
 }
 
@@ -245,7 +274,9 @@ fn failed(error: qdrant_edge::OperationError) -> IndexError {
 }
 
 fn metadata_field() -> Result<JsonPath, IndexError> {
-    METADATA.parse().map_err(|()| IndexError::Failed(format!("{METADATA:?} is not a path")))
+    METADATA
+        .parse()
+        .map_err(|()| IndexError::Failed(format!("{METADATA:?} is not a path")))
 }
 
 /// One metadata entry as one word. The length keeps `a=b` with the value `c` apart from `a` with the value `b=c`, and
@@ -256,8 +287,13 @@ fn word(key: &str, value: &str) -> String {
 
 /// Bytes of the log in an index's folder.
 pub(super) fn log_bytes(folder: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(folder.join(LOG)) else { return 0 };
-    entries.filter_map(|entry| entry.ok()?.metadata().ok()).map(|metadata| metadata.len()).sum()
+    let Ok(entries) = fs::read_dir(folder.join(LOG)) else {
+        return 0;
+    };
+    entries
+        .filter_map(|entry| entry.ok()?.metadata().ok())
+        .map(|metadata| metadata.len())
+        .sum()
 }
 
 /// Removes the closed files of the engine's log. It never does so itself, and they are never read; only the last one

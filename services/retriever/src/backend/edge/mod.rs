@@ -25,7 +25,9 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 
-use super::{ListedDocument, CollectionInfo, EmbedderInfo, Found, NewDocument, Search, StoreError, StoredDocument, VectorStore};
+use super::{
+    CollectionInfo, EmbedderInfo, Found, ListedDocument, NewDocument, Search, StoreError, StoredDocument, VectorStore,
+};
 use collection::Collection;
 
 const LOCK: &str = ".lock";
@@ -50,7 +52,10 @@ impl EdgeStore {
     /// [`StoreError::InUse`] when another process, or another store of this one, has the folder;
     /// [`StoreError::Folder`] when it cannot be made or written.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
-        let unusable = |source| StoreError::Folder { folder: folder.to_owned(), source };
+        let unusable = |source| StoreError::Folder {
+            folder: folder.to_owned(),
+            source,
+        };
         fs::create_dir_all(folder).map_err(unusable)?;
         let lock = File::options()
             .create(true)
@@ -60,37 +65,59 @@ impl EdgeStore {
             .map_err(unusable)?;
         match lock.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(StoreError::InUse { folder: folder.to_owned() }),
+            Err(TryLockError::WouldBlock) => {
+                return Err(StoreError::InUse {
+                    folder: folder.to_owned(),
+                });
+            }
             Err(TryLockError::Error(error)) => return Err(unusable(error)),
         }
         let mut collections = BTreeMap::new();
         for entry in fs::read_dir(folder).map_err(unusable)? {
             let path = entry.map_err(unusable)?.path();
-            let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+            let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+                continue;
+            };
             if name.starts_with('.') || !path.is_dir() {
                 continue;
             }
             let collection = Collection::new(name, path.clone());
             if let Err(error) = collection.open() {
-                tracing::error!(error = emend_chassis::chain(&error), collection = name, "the collection cannot be opened");
+                tracing::error!(
+                    error = emend_chassis::chain(&error),
+                    collection = name,
+                    "the collection cannot be opened"
+                );
             }
             collections.insert(name.to_owned(), Arc::new(collection));
         }
-        Ok(Self(Arc::new(Store { folder: folder.to_owned(), collections: RwLock::new(collections), lock: Mutex::new(Some(lock)) })))
+        Ok(Self(Arc::new(Store {
+            folder: folder.to_owned(),
+            collections: RwLock::new(collections),
+            lock: Mutex::new(Some(lock)),
+        })))
     }
 }
 
 impl Store {
     /// The collection of a name, unless it never got its first document.
     fn existing(&self, name: &str) -> Result<Arc<Collection>, StoreError> {
-        let collection = self.collections.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+        let collection = self
+            .collections
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(name)
+            .cloned();
         if let Some(collection) = collection
             && collection.info()?.is_some()
         {
             return Ok(collection);
         }
         let known = self.infos().into_iter().map(|info| info.name).collect();
-        Err(StoreError::UnknownCollection { name: name.to_owned(), known })
+        Err(StoreError::UnknownCollection {
+            name: name.to_owned(),
+            known,
+        })
     }
 
     fn existing_or_new(&self, name: &str) -> Arc<Collection> {
@@ -102,7 +129,12 @@ impl Store {
     }
 
     fn all(&self) -> Vec<Arc<Collection>> {
-        self.collections.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+        self.collections
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .values()
+            .cloned()
+            .collect()
     }
 
     fn is_closed(&self) -> bool {
@@ -111,7 +143,10 @@ impl Store {
 
     /// The collections that can be read, by name.
     fn infos(&self) -> Vec<CollectionInfo> {
-        self.all().iter().filter_map(|collection| collection.info().ok().flatten()).collect()
+        self.all()
+            .iter()
+            .filter_map(|collection| collection.info().ok().flatten())
+            .collect()
     }
 }
 
@@ -125,12 +160,17 @@ impl EdgeStore {
         let store = Arc::clone(&self.0);
         let span = tracing::Span::current();
         let folder = store.folder.clone();
-        let broken = |source| StoreError::Storage { doing: "work", folder, source };
+        let broken = |source| StoreError::Storage {
+            doing: "work",
+            folder,
+            source,
+        };
         if store.is_closed() {
             return ready(Err(broken("the store is closed".into()))).boxed();
         }
         let work = tokio::task::spawn_blocking(move || span.in_scope(|| work(&store)));
-        work.map(|joined| joined.unwrap_or_else(|error| Err(broken(error.into())))).boxed()
+        work.map(|joined| joined.unwrap_or_else(|error| Err(broken(error.into()))))
+            .boxed()
     }
 }
 
@@ -143,7 +183,10 @@ impl VectorStore for EdgeStore {
         let name = name.to_owned();
         self.run(move |store| {
             let info = store.existing(&name)?.info()?;
-            info.ok_or_else(|| StoreError::UnknownCollection { name, known: Vec::new() })
+            info.ok_or_else(|| StoreError::UnknownCollection {
+                name,
+                known: Vec::new(),
+            })
         })
     }
 

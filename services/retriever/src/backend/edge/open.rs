@@ -64,10 +64,12 @@ impl Open {
 
 /// Opens the index and brings it up to date; makes it anew where it is beyond repair.
 fn open_index(folder: &Path, dimensions: usize, catalog: &Catalog) -> Result<Index, OpenError> {
-    let opened = Index::open(folder, dimensions).map_err(OpenError::from).and_then(|index| {
-        agree(&index, catalog)?;
-        Ok(index)
-    });
+    let opened = Index::open(folder, dimensions)
+        .map_err(OpenError::from)
+        .and_then(|index| {
+            agree(&index, catalog)?;
+            Ok(index)
+        });
     match opened {
         Ok(index) => Ok(index),
         Err(OpenError::Catalog(error)) => Err(OpenError::Catalog(error)),
@@ -119,7 +121,9 @@ fn agree(index: &Index, catalog: &Catalog) -> Result<(), OpenError> {
         );
     }
     index.remove(orphans.into_iter())?;
-    missing.iter().try_for_each(|record| insert_again(index, &snapshot, record))
+    missing
+        .iter()
+        .try_for_each(|record| insert_again(index, &snapshot, record))
 }
 
 /// Puts a stored document's points into the index.
@@ -133,5 +137,8 @@ fn insert_again(index: &Index, snapshot: &Snapshot, record: &DocumentRecord) -> 
 
 /// The points of a version.
 pub(super) fn points_of(version: super::catalog::Version) -> impl Iterator<Item = Point> {
-    (0..version.chunks).map(move |chunk| Point { version: version.number, chunk })
+    (0..version.chunks).map(move |chunk| Point {
+        version: version.number,
+        chunk,
+    })
 }

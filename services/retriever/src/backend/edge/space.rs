@@ -30,7 +30,11 @@ fn enough(folder: &Path, free: u64, bytes: u64) -> Result<(), StoreError> {
     if free >= needed {
         return Ok(());
     }
-    Err(StoreError::NoSpace { folder: folder.to_owned(), free_mib: free >> 20, needed_mib: needed.div_ceil(1 << 20) })
+    Err(StoreError::NoSpace {
+        folder: folder.to_owned(),
+        free_mib: free >> 20,
+        needed_mib: needed.div_ceil(1 << 20),
+    })
 }
 
 #[cfg(test)]
