@@ -25,7 +25,7 @@ async fn the_span_tree_of_a_walk_is_the_path_it_took() {
     let spans = collector.spans();
     assert_eq!(
         spans.traces_with(|name| name == "client"),
-        [result.trace_id.clone()],
+        std::slice::from_ref(&result.trace_id),
         "the client's trace"
     );
     let trace = spans.of_trace(&result.trace_id);

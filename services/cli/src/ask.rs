@@ -196,7 +196,7 @@ mod tests {
             one,
             collection_of(&[b.clone(), roundabout, a.clone()], "e5-small").unwrap()
         );
-        assert_ne!(one, collection_of(&[a.clone()], "e5-small").unwrap());
+        assert_ne!(one, collection_of(std::slice::from_ref(&a), "e5-small").unwrap());
         assert_ne!(one, collection_of(&[a, b], "minilm").unwrap());
     }
 

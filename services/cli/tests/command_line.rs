@@ -1,5 +1,7 @@
 //! The real binary, as a user and as a script runs it.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::{
     fs,
     io::{BufRead as _, BufReader},

@@ -1,5 +1,7 @@
 //! `kill -9` in the middle of an ingest: every acknowledged document is there afterwards, and each one whole.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
 use std::{
     collections::BTreeMap,
     io::{BufRead as _, BufReader},

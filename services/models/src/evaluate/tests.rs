@@ -11,7 +11,7 @@ struct Cli {
 
 fn evaluator() -> Evaluator {
     let options = Cli::parse_from(["x"]).evaluator;
-    Evaluator::load(Arc::new(HashedEmbedder::default()), &options).unwrap()
+    Evaluator::load(Arc::new(HashedEmbedder), &options).unwrap()
 }
 
 const BOILER: &str =
@@ -148,7 +148,7 @@ async fn a_file_of_coefficients_replaces_the_built_in_one() {
     let source = include_str!("coefficients/lexical.toml").replace("[thresholds]", "[thresholds]\n# mine");
     std::fs::write(&path, source).unwrap();
     let options = Cli::parse_from(["x", "--evaluator-coefficients", path.to_str().unwrap()]).evaluator;
-    let evaluator = Evaluator::load(Arc::new(HashedEmbedder::default()), &options).unwrap();
+    let evaluator = Evaluator::load(Arc::new(HashedEmbedder), &options).unwrap();
     assert_eq!(evaluator.name(), path.display().to_string());
 }
 

@@ -111,7 +111,8 @@ mod tests {
     #[test]
     fn a_text_from_elsewhere_is_counted() {
         let tokens = Tokens::new("one", &by_letters, 1000);
-        assert_eq!((&tokens).size(&"four".to_owned()), 4);
+        let elsewhere = String::from("four");
+        assert_eq!((&tokens).size(&elsewhere), 4);
     }
 
     #[test]

@@ -111,7 +111,11 @@ impl Collection {
         let version = writer.next_version;
         writer.next_version += 1;
         let replaced = self.read_once(|open| {
-            let Some(index) = &open.index else { return Ok(None) };
+            // A reader may have opened the collection anew since: an acknowledgement without an index would be a lie.
+            let index = open
+                .index
+                .as_ref()
+                .ok_or_else(|| std::io::Error::other("the index was closed meanwhile"))?;
             let embeddings = (0..).zip(&document.chunks).map(|(chunk, c)| (chunk, &*c.embedding));
             index.insert(version, &document.metadata, embeddings)?;
             Ok(open.catalog.put(embedder, version, document)?)

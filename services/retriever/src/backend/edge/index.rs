@@ -317,7 +317,6 @@ fn trim_log(folder: &Path) -> Result<(), IndexError> {
         }
     }
     closed.sort();
-    closed.pop();
     for (_, path) in closed {
         fs::remove_file(path)?;
     }

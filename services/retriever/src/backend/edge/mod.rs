@@ -259,3 +259,6 @@ impl VectorStore for EdgeStore {
         closed.map(drop).boxed()
     }
 }
+
+#[cfg(test)]
+mod tests;

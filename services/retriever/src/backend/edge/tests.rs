@@ -1,0 +1,302 @@
+//! The store itself: replacing under readers, damage, and what is left of it.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use super::index::{Index, Point};
+use super::*;
+use crate::backend::{Chunk, Section, Unit};
+
+const NAME: &str = "notes";
+
+fn embedder(dimensions: usize) -> EmbedderInfo {
+    EmbedderInfo {
+        id: "fixed".to_owned(),
+        dimensions,
+    }
+}
+
+/// A unit vector that only depends on `seed`.
+fn vector(seed: u64, dimensions: usize) -> Arc<[f32]> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let values: Vec<f32> = (0..dimensions)
+        .map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 40) as f32 / (1 << 24) as f32 - 0.5
+        })
+        .collect();
+    let norm = values.iter().map(|value| value * value).sum::<f32>().sqrt();
+    values.iter().map(|value| value / norm).collect()
+}
+
+/// A document of one section with `chunks` chunks, the first at `vector(seed)`.
+fn document(id: &str, text: &str, seed: u64, chunks: u32, dimensions: usize) -> NewDocument {
+    let end = u32::try_from(text.chars().count()).unwrap();
+    NewDocument {
+        id: id.to_owned(),
+        fingerprint: [0; 32],
+        title: String::new(),
+        source: id.to_owned(),
+        metadata: BTreeMap::new(),
+        sections: vec![Section {
+            start: 0,
+            text: text.to_owned(),
+        }],
+        chunks: (0..chunks)
+            .map(|chunk| Chunk {
+                section: 0,
+                start: 0,
+                end,
+                embedding: vector(seed + u64::from(chunk) * 7919, dimensions),
+            })
+            .collect(),
+    }
+}
+
+fn search(seed: u64, dimensions: usize, limit: usize) -> Search {
+    Search {
+        embedding: vector(seed, dimensions),
+        limit,
+        unit: Unit::Section,
+        filter: BTreeMap::new(),
+        ef: None,
+    }
+}
+
+/// Stores documents `0..count` with four dimensions and closes the store.
+fn filled(folder: &Path, count: u64) {
+    let collection = Collection::new(NAME, folder.join(NAME));
+    for seed in 0..count {
+        collection
+            .put(&embedder(4), &document(&format!("d{seed}"), "text", seed, 3, 4))
+            .unwrap();
+    }
+    collection.close();
+}
+
+/// Every document is found, whole and once.
+fn check(folder: &Path, count: u64) {
+    let collection = Collection::new(NAME, folder.join(NAME));
+    let info = collection.info().unwrap().unwrap();
+    assert_eq!((info.documents, info.passages), (count, count * 3));
+    let found = collection.search(&search(1, 4, 100)).unwrap();
+    assert_eq!(found.len() as u64, count);
+    for seed in 0..count {
+        let best = &collection.search(&search(seed, 4, 1)).unwrap()[0];
+        assert!(best.score > 0.999, "d{seed}: {best:?}");
+    }
+    collection.close();
+    assert_eq!(points(folder).len() as u64, count * 3);
+}
+
+fn index(folder: &Path) -> Index {
+    Index::open(&folder.join(NAME).join("index"), 4).unwrap()
+}
+
+fn points(folder: &Path) -> Vec<Point> {
+    index(folder).points().unwrap()
+}
+
+#[test]
+fn points_without_a_document_go_and_documents_without_points_get_them_back() {
+    let folder = tempfile::tempdir().unwrap();
+    filled(folder.path(), 10);
+    let stored = points(folder.path());
+    let index = index(folder.path());
+    // As a crash leaves it between the index and the catalog, and as a power cut may leave the index.
+    let orphan = vector(1, 4);
+    index
+        .insert(9_999, &BTreeMap::new(), (0..5).map(|chunk| (chunk, &*orphan)))
+        .unwrap();
+    index
+        .insert(stored[0].version, &BTreeMap::new(), [(77, &*orphan)].into_iter())
+        .unwrap();
+    index.remove(stored.iter().copied().step_by(2)).unwrap();
+    drop(index);
+    check(folder.path(), 10);
+}
+
+#[test]
+fn a_lost_or_damaged_index_is_built_again() {
+    let folder = tempfile::tempdir().unwrap();
+    filled(folder.path(), 10);
+    let index = folder.path().join(NAME).join("index");
+    fs::remove_dir_all(&index).unwrap();
+    check(folder.path(), 10);
+
+    fs::write(index.join("edge_config.json"), "{").unwrap();
+    check(folder.path(), 10);
+
+    let mut damaged = 0;
+    for segment in fs::read_dir(index.join("segments")).unwrap() {
+        let segment = segment.unwrap().path();
+        for file in fs::read_dir(&segment)
+            .unwrap()
+            .map(|file| file.unwrap().path())
+            .filter(|path| path.is_file())
+        {
+            fs::write(file, "rubbish").unwrap();
+            damaged += 1;
+        }
+    }
+    assert!(damaged > 0);
+    check(folder.path(), 10);
+}
+
+#[test]
+fn readers_find_a_document_that_is_replaced_all_the_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let collection = Collection::new(NAME, folder.path().join(NAME));
+    let put = |round: u32| {
+        let text = format!("round {round}");
+        collection
+            .put(&embedder(4), &document("same", &text, 5, 1 + round % 3, 4))
+            .unwrap();
+    };
+    put(0);
+    let done = AtomicBool::new(false);
+    let searches = std::thread::scope(|scope| {
+        let readers: Vec<_> = (0..2)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut searches = 0;
+                    while !done.load(Ordering::Relaxed) {
+                        let found = collection.search(&search(5, 4, 3)).unwrap();
+                        assert_eq!(found.len(), 1, "neither or both versions: {found:?}");
+                        assert!(
+                            found[0].text.starts_with("round ") && found[0].score > 0.999,
+                            "{found:?}"
+                        );
+                        searches += 1;
+                    }
+                    searches
+                })
+            })
+            .collect();
+        (1..60).for_each(put);
+        done.store(true, Ordering::Relaxed);
+        readers.into_iter().map(|reader| reader.join().unwrap()).sum::<u32>()
+    });
+    assert!(searches > 10, "only {searches} searches: nothing was tested");
+    collection.close();
+    assert_eq!(points(folder.path()).len(), 1 + 59 % 3);
+}
+
+#[test]
+fn the_log_of_the_engine_shrinks_when_the_index_is_opened_and_writes_go_on() {
+    const DIMENSIONS: usize = 2048;
+    let folder = tempfile::tempdir().unwrap();
+    let index_folder = folder.path().join(NAME).join("index");
+    let collection = Collection::new(NAME, folder.path().join(NAME));
+    let put = |id: &str, seed| {
+        collection
+            .put(&embedder(DIMENSIONS), &document(id, "text", seed, 400, DIMENSIONS))
+            .unwrap()
+    };
+    for seed in 0..9 {
+        put(&format!("d{seed}"), seed);
+    }
+    let before = index::log_bytes(&index_folder);
+    collection.close();
+    collection.open().unwrap();
+    let after = index::log_bytes(&index_folder);
+    assert!(
+        after < before && after <= 24 << 20,
+        "{before} bytes before, {after} after"
+    );
+    // Operations are numbered through the log: were the count to start anew, these would be taken for old ones.
+    put("d3", 100);
+    put("new", 200);
+    assert_eq!(collection.delete(&["d4".to_owned()]).unwrap(), 1);
+    let best = |seed| collection.search(&search(seed, DIMENSIONS, 1)).unwrap().remove(0);
+    assert_eq!(
+        (best(100).document.as_str(), best(200).document.as_str()),
+        ("d3", "new")
+    );
+    assert!(
+        best(3).score < 0.9 && best(4).score < 0.9,
+        "what was replaced and removed is gone"
+    );
+    assert!(best(5).score > 0.999);
+    collection.close();
+    let index = Index::open(&index_folder, DIMENSIONS).unwrap();
+    assert_eq!(index.points().unwrap().len(), 9 * 400);
+}
+
+#[test]
+fn a_store_that_is_closed_says_so_and_lets_others_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let store = EdgeStore::open(folder.path()).unwrap();
+        assert!(matches!(EdgeStore::open(folder.path()), Err(StoreError::InUse { .. })));
+        store.close().await;
+        assert!(store.collections().await.is_err());
+        EdgeStore::open(folder.path()).unwrap();
+    });
+}
+
+#[test]
+fn one_broken_collection_does_not_keep_the_others_from_working() {
+    let folder = tempfile::tempdir().unwrap();
+    filled(folder.path(), 2);
+    fs::create_dir(folder.path().join("broken")).unwrap();
+    fs::write(
+        folder.path().join("broken").join("documents.redb"),
+        "rubbish".repeat(1000),
+    )
+    .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let store = EdgeStore::open(folder.path()).unwrap();
+        assert_eq!(store.search(NAME, search(1, 4, 1)).await.unwrap()[0].document, "d1");
+        let error = store.search("broken", search(1, 4, 1)).await.unwrap_err();
+        assert!(error.to_string().contains("broken"), "{error}");
+    });
+}
+
+/// Prints how fast the store is; run it with `cargo test -p emend-retriever -- --ignored --nocapture measure`.
+#[test]
+#[ignore = "a measurement"]
+fn measure() {
+    const DIMENSIONS: usize = 384;
+    let folder = tempfile::tempdir().unwrap();
+    let collection = Collection::new(NAME, folder.path().join(NAME));
+    let searches = |what: &str, ef| {
+        let began = Instant::now();
+        for seed in 0..50 {
+            let request = Search {
+                ef,
+                ..search(seed * 13, DIMENSIONS, 4)
+            };
+            assert_eq!(collection.search(&request).unwrap().len(), 4);
+        }
+        println!("{what}: {:?} a search", began.elapsed() / 50);
+    };
+    for round in 0..2 {
+        let began = Instant::now();
+        for seed in round * 500..(round + 1) * 500 {
+            collection
+                .put(
+                    &embedder(DIMENSIONS),
+                    &document(&format!("d{seed}"), &"text ".repeat(2000), seed, 10, DIMENSIONS),
+                )
+                .unwrap();
+        }
+        println!("{:?} a document of 10 chunks", began.elapsed() / 500);
+        searches(&format!("{} points compared one by one", (round + 1) * 5000), None);
+    }
+    let began = Instant::now();
+    collection.optimize().unwrap();
+    println!("optimized in {:?}", began.elapsed());
+    searches("with the graph", None);
+    searches("with the graph, ef 512", Some(512));
+    collection.close();
+    let began = Instant::now();
+    collection.open().unwrap();
+    println!("opened in {:?}", began.elapsed());
+}
