@@ -317,6 +317,7 @@ fn trim_log(folder: &Path) -> Result<(), IndexError> {
         }
     }
     closed.sort();
+    closed.pop();
     for (_, path) in closed {
         fs::remove_file(path)?;
     }

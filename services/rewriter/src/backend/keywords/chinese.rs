@@ -45,6 +45,19 @@ const BINDING: &[&str] = &[
     "被誰",
     "谁",
     "誰",
+    "於何年",
+    "于何年",
+    "在何年",
+    "何年",
+    "用何種",
+    "用何种",
+    "何種",
+    "何种",
+    "何人",
+    "何地",
+    "何物",
+    "为何",
+    "為何",
     "何时",
     "何時",
     "何处",
@@ -117,6 +130,29 @@ pub(super) fn content(run: &str) -> Vec<&str> {
     ended.filter(|part| !part.is_empty() && !EMPTY.contains(part)).collect()
 }
 
+/// Characters at which a long phrase may be cut when the whole has not helped. Each may belong to a word, so a cut can be
+/// wrong; the query is another one all the same.
+const SOFT: &[char] = &[
+    '在', '於', '于', '與', '与', '和', '及', '或', '被', '由', '從', '从', '對', '对', '為', '为', '時', '时', '將',
+    '将', '會', '会', '用', '以', '所', '了', '之', '有', '把', '使', '讓', '让', '向',
+];
+/// Shortest phrase, in characters, that is cut.
+const LONG: usize = 6;
+
+/// The parts of a long phrase between characters that may bind, or its halves where there are none; nothing for a short one.
+pub(super) fn finer(phrase: &str) -> Vec<&str> {
+    let chars = phrase.chars().count();
+    if chars < LONG {
+        return Vec::new();
+    }
+    let parts: Vec<&str> = phrase.split(SOFT).filter(|part| part.chars().count() >= 2).collect();
+    if parts.len() > 1 {
+        return parts;
+    }
+    let middle = phrase.char_indices().nth(chars / 2).map_or(phrase.len(), |(at, _)| at);
+    vec![&phrase[..middle], &phrase[middle..]]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,5 +168,12 @@ mod tests {
         ] {
             assert_eq!(content(run), expected, "{run}");
         }
+    }
+
+    #[test]
+    fn a_long_phrase_can_be_cut_further() {
+        assert_eq!(finer("蒸汽機車用木炭作為燃料"), ["蒸汽機車", "木炭作", "燃料"]);
+        assert_eq!(finer("全國鐵路聯盟"), ["全國鐵", "路聯盟"]);
+        assert!(finer("鐵路").is_empty());
     }
 }

@@ -1,9 +1,13 @@
 //! The order in which queries are tried.
 
+use std::cmp::Reverse;
+
+use emend_models::text::Script;
 use emend_proto::v1::RewriteRequest;
 
+use super::chinese;
 use super::expansion::expansion;
-use super::terms::{Term, terms};
+use super::terms::{Kind, Term, terms};
 
 /// Most terms of the question in one query: a search for everything finds anything.
 const MOST_TERMS: usize = 12;
@@ -51,6 +55,7 @@ fn expanded(request: &RewriteRequest, terms: &[Term]) -> Vec<String> {
 /// The question as it was asked, its stronger terms, all but one, pairs, another order, and each strong term alone.
 fn reduced(request: &RewriteRequest, terms: &[Term]) -> Vec<String> {
     let mut found = vec![request.question.split_whitespace().collect::<Vec<_>>().join(" ")];
+    found.extend(cut(terms));
     let mut ranked = terms.to_vec();
     ranked.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     if terms.len() > 2 {
@@ -83,6 +88,34 @@ fn reduced(request: &RewriteRequest, terms: &[Term]) -> Vec<String> {
             .map(|term| term.text.clone()),
     );
     found
+}
+
+/// Queries of a question whose long phrases, in writing without spaces, are cut into their parts: all parts, then the
+/// longest alone. Such a question may be one single term, and there would be nothing to leave out.
+fn cut(terms: &[Term]) -> Vec<String> {
+    let is_phrase = |term: &Term| term.kind == Kind::Word && term.text.chars().all(|c| Script::of(c) == Script::Han);
+    if !terms
+        .iter()
+        .any(|term| is_phrase(term) && !chinese::finer(&term.text).is_empty())
+    {
+        return Vec::new();
+    }
+    let mut all: Vec<&str> = Vec::new();
+    for term in terms {
+        let parts = if is_phrase(term) {
+            chinese::finer(&term.text)
+        } else {
+            Vec::new()
+        };
+        if parts.is_empty() {
+            all.push(&term.text);
+        }
+        all.extend(parts);
+    }
+    let mut longest = all.clone();
+    longest.sort_by_key(|part| Reverse(part.chars().count()));
+    let alone = longest.iter().map(|part| (*part).to_owned());
+    std::iter::once(all.join(" ")).chain(alone).collect()
 }
 
 /// The `most` terms that tell most apart, in the order they had.

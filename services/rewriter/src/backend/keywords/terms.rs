@@ -208,7 +208,9 @@ impl<'a> Reader<'a> {
                 .split(['-', '\'', '’', '_', '&', '+', '#'])
                 .chain([lower.as_str()])
         };
-        let mixed = text.chars().any(|c| c.is_ascii_digit()) && text.chars().any(char::is_uppercase);
+        // "GPT-4", "al-Mansur": names that do not start like one.
+        let mixed = text.chars().skip(1).any(char::is_uppercase)
+            || (text.chars().any(|c| c.is_ascii_digit()) && text.chars().any(char::is_uppercase));
         let is_name =
             !is_number && (mixed || parts().any(|part| self.named.contains(part))) && !self.is_request(&lower, at);
         Token {
@@ -330,6 +332,10 @@ mod tests {
             (
                 "Explain the \"law of large numbers\" please",
                 vec!["law of large numbers"],
+            ),
+            (
+                "Who led Tarik al-Mansur's army?",
+                vec!["led", "Tarik al-Mansur", "army"],
             ),
             ("the of and", vec![]),
         ] {

@@ -166,3 +166,16 @@ fn condensing_never_repeats_what_failed() {
     let offered = exhausted(request, 10);
     assert_eq!(offered, ["old mill: Who built it?", "Who built it? (old, mill)"]);
 }
+
+#[test]
+fn a_question_that_is_one_phrase_still_has_another_query() {
+    for question in [
+        "蒸汽機車於哪年用木炭作為燃料？",
+        "蒸汽機車用木炭作為燃料嗎",
+        "全國鐵路聯盟",
+    ] {
+        let mut request = request(RewritePurpose::WebSearch, question);
+        request.passages.clear();
+        assert!(exhausted(request, 500).len() >= 2, "{question}");
+    }
+}
