@@ -1,6 +1,13 @@
 //! Five services that do what a test says, and remember what they were asked.
 
-use std::{collections::HashMap, sync::Mutex, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 
 use emend_chassis::{Code, Deadline};
 use emend_proto::v1::{
@@ -25,6 +32,11 @@ pub(crate) enum Call {
     Generate(GenerateRequest),
     Rewrite(RewriteRequest),
     Search(SearchRequest),
+}
+
+fn nth(write: impl Fn(u32) -> GenerateFinished + Send + Sync + 'static) -> Script<GenerateRequest, GenerateFinished> {
+    let calls = AtomicU32::new(0);
+    Box::new(move |_| Ok(write(calls.fetch_add(1, Ordering::Relaxed) + 1)))
 }
 
 /// The services. Unless told otherwise everything goes well at the first try.
@@ -53,7 +65,7 @@ impl Default for Scripted {
             grade_documents: Box::new(|request| Ok(documents_graded(request, |_| Relevance::Relevant))),
             grade_groundedness: Box::new(|request| Ok(supported(request, Support::FullySupported))),
             grade_usefulness: Box::new(|_| Ok(useful(true))),
-            generate: Box::new(|request| Ok(answer(&format!("Answer {}.", request.attempt)))),
+            generate: nth(|number| answer(&format!("Answer {number}."))),
             rewrite: Box::new(|request| {
                 Ok(RewriteResponse {
                     query: format!("query {}", request.failed_queries.len() + 1),
@@ -75,6 +87,14 @@ impl Default for Scripted {
 }
 
 /// One method for each service: what it does from now on.
+impl Scripted {
+    /// What the generator writes at its first call, its second, and so on.
+    pub(crate) fn generate_nth(mut self, write: impl Fn(u32) -> GenerateFinished + Send + Sync + 'static) -> Scripted {
+        self.generate = nth(write);
+        self
+    }
+}
+
 macro_rules! scripts {
     ($($service:ident: $request:ty => $response:ty;)+) => {
         impl Scripted {

@@ -80,11 +80,11 @@ async fn a_retriever_that_goes_down_later_leaves_the_best_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn a_grader_that_is_down_leaves_an_unverified_answer() {
-    let services = Scripted::default()
-        .grade_documents(|_| down(Dependency::Grader))
-        .grade_groundedness(|_| down(Dependency::Grader))
-        .grade_usefulness(|_| down(Dependency::Grader));
     for graph in ["self-rag", "self-corrective-rag", "corrective-rag-binary"] {
+        let services = Scripted::default()
+            .grade_documents(|_| down(Dependency::Grader))
+            .grade_groundedness(|_| down(Dependency::Grader))
+            .grade_usefulness(|_| down(Dependency::Grader));
         let result = ask(graph, &services).await;
         assert_eq!(
             (status(&result), result.answer.as_str()),

@@ -139,11 +139,9 @@ async fn an_answer_that_is_replaced_is_retracted_although_it_was_supported() {
 async fn an_answer_that_is_not_the_result_is_retracted_at_the_end() {
     let services = Scripted::default()
         .grade_usefulness(|_| Ok(useful(false)))
-        .generate(|request| {
-            Ok(match request.attempt {
-                1 => super::super::scripted::answer("It was built in 1790."),
-                _ => abstained(),
-            })
+        .generate_nth(|number| match number {
+            1 => super::super::scripted::answer("It was built in 1790."),
+            _ => abstained(),
         });
     let events = events("self-rag", &services).await;
     assert_eq!(words(&events).last().unwrap(), "finished WALK_STATUS_ABSTAINED");

@@ -148,11 +148,9 @@ async fn self_corrective_rag_grades_the_answer_from_the_web_too() {
 
 #[tokio::test(start_paused = true)]
 async fn self_corrective_rag_goes_to_the_web_when_the_generator_abstains() {
-    let services = Scripted::default().generate(|request| {
-        Ok(match request.attempt {
-            1 => abstained(),
-            _ => super::super::scripted::answer("It was built in 1790."),
-        })
+    let services = Scripted::default().generate_nth(|number| match number {
+        1 => abstained(),
+        _ => super::super::scripted::answer("It was built in 1790."),
     });
     let result = ask("self-corrective-rag", &services).await;
     assert_eq!(
