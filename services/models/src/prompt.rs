@@ -18,8 +18,8 @@ use sha2::{Digest, Sha256};
 
 use crate::chat::{ChatRequest, Message, ResponseSchema};
 pub use inputs::{
-    Condense, DecideRetrieval, Evidence, Generate, GradeDocuments, GradeGroundedness, GradeUsefulness, Prompt,
-    RewriteRetrieval, RewriteWebSearch, Turn,
+    Condense, Evidence, Generate, GradeDocuments, GradeGroundedness, GradeUsefulness, Prompt, RewriteRetrieval,
+    RewriteWebSearch, Turn,
 };
 pub use reply::query;
 
@@ -121,14 +121,13 @@ impl PromptError {
 }
 
 /// The built-in prompts by name.
-const BUILTIN: [(&str, &str); 8] = [
+const BUILTIN: [(&str, &str); 7] = [
     (GradeDocuments::NAME, include_str!("../prompts/grade_documents.jinja")),
     (
         GradeGroundedness::NAME,
         include_str!("../prompts/grade_groundedness.jinja"),
     ),
     (GradeUsefulness::NAME, include_str!("../prompts/grade_usefulness.jinja")),
-    (DecideRetrieval::NAME, include_str!("../prompts/decide_retrieval.jinja")),
     (Generate::NAME, include_str!("../prompts/generate.jinja")),
     (
         RewriteRetrieval::NAME,

@@ -38,17 +38,6 @@ pub enum Support {
     No,
 }
 
-/// Whether to retrieve before going on (Self-RAG's Retrieve).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Retrieval {
-    /// Look for documents.
-    Yes,
-    /// Nothing to look up.
-    No,
-    /// Go on with the documents at hand.
-    Continue,
-}
-
 /// Words that may open a longer reply.
 const YES: &[&str] = &[
     "yes",
@@ -371,38 +360,6 @@ fn degree(plain: &str) -> Option<Support> {
             Verdict::Yes => Some(Support::Full),
             Verdict::No => Some(Support::No),
         },
-    }
-}
-
-/// Whether to retrieve: `[Retrieval]`, `[No Retrieval]`, `[Continue to Use Evidence]`, or yes, no, continue.
-pub fn retrieval(text: &str) -> Option<Retrieval> {
-    let said = spoken(text);
-    let plain = match value::json(&said) {
-        Some(value) => match value.judged()? {
-            Value::String(word) => normalise(word),
-            Value::Bool(needed) => return Some(if *needed { Retrieval::Yes } else { Retrieval::No }),
-            _ => return None,
-        },
-        None => normalise(&said),
-    };
-    let plain = value::labelled(&plain).unwrap_or(plain);
-    let word = plain.trim_matches(|c: char| !c.is_alphanumeric());
-    match word {
-        "retrieval" | "retrieve" => Some(Retrieval::Yes),
-        "no retrieval" => Some(Retrieval::No),
-        _ if ["continue", "계속", "続", "继续", "繼續"]
-            .iter()
-            .any(|opening| word.starts_with(opening)) =>
-        {
-            Some(Retrieval::Continue)
-        }
-        _ => parse(&plain).map(|verdict| {
-            if verdict.is_yes() {
-                Retrieval::Yes
-            } else {
-                Retrieval::No
-            }
-        }),
     }
 }
 

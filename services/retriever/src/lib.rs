@@ -17,6 +17,7 @@ mod split;
 mod validate;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use emend_chassis::{ActorOptions, ActorSystem, Front, ServeError, Server};
 use emend_models::embed::{self, EmbedderChoice};
@@ -43,6 +44,9 @@ const MAX_REQUEST_BYTES: usize = 40 << 20;
 
 /// A hundred passages of 64 KiB.
 const MAX_RESPONSE_BYTES: usize = 16 << 20;
+
+/// How long closing the store may hold up the end.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Contents of one stream that are in memory at once, besides what is being received.
 const MAX_STREAM_BYTES: usize = 64 << 20;
@@ -109,7 +113,8 @@ pub async fn serve_store(
         .max_encoding_message_size(MAX_RESPONSE_BYTES);
     let served = server.add(service).serve(listener, shutdown).await;
     system.stop().await;
-    store.close().await;
+    // A graph that is being built may take minutes, and the next start does without what closing writes.
+    drop(tokio::time::timeout(CLOSE_TIMEOUT, store.close()).await);
     served
 }
 

@@ -60,17 +60,6 @@ pub struct GradeUsefulness<'a> {
     pub answer: &'a str,
 }
 
-/// Does an answer need documents? Read the reply with [`crate::verdict::retrieval`].
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct DecideRetrieval<'a> {
-    /// The original question.
-    pub question: &'a str,
-    /// The answer's segments so far; may be empty.
-    pub answer_so_far: &'a str,
-    /// The documents at hand; may be empty.
-    pub passages: &'a [Evidence<'a>],
-}
-
 /// Answers a question.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Generate<'a> {
@@ -176,18 +165,6 @@ impl Prompt for GradeUsefulness<'_> {
     }
 }
 
-impl Prompt for DecideRetrieval<'_> {
-    const NAME: &'static str = "decide_retrieval";
-
-    fn schema() -> Option<ResponseSchema> {
-        object(
-            "DecideRetrieval",
-            "retrieve",
-            json!({ "type": "string", "enum": ["yes", "no", "continue"] }),
-        )
-    }
-}
-
 impl Prompt for Generate<'_> {
     const NAME: &'static str = "generate";
 
@@ -256,11 +233,6 @@ pub(super) fn samples() -> Vec<(&'static str, Value)> {
         sample(&GradeUsefulness {
             question,
             answer: "answer-alpha",
-        }),
-        sample(&DecideRetrieval {
-            question,
-            answer_so_far: "answer-alpha",
-            passages: &passages,
         }),
         sample(&Generate {
             question,

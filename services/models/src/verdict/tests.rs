@@ -168,21 +168,6 @@ fn reads_degrees_of_support() {
     }
 }
 
-#[test]
-fn reads_whether_to_retrieve() {
-    for (text, expected) in [
-        ("[Retrieval]", Some(Retrieval::Yes)),
-        ("[No Retrieval]", Some(Retrieval::No)),
-        ("yes", Some(Retrieval::Yes)),
-        ("[Continue to Use Evidence]", Some(Retrieval::Continue)),
-        ("{\"retrieve\": \"continue\"}", Some(Retrieval::Continue)),
-        ("아니오", Some(Retrieval::No)),
-        ("hm", None),
-    ] {
-        assert_eq!(retrieval(text), expected, "{text}");
-    }
-}
-
 fn place(token: &str, top: &[(&str, f64)]) -> TokenLogprobs {
     let top = top
         .iter()
@@ -212,7 +197,7 @@ fn scores_come_from_the_verdicts_own_token() {
 proptest! {
     #[test]
     fn no_text_panics(text in "\\PC{0,80}") {
-        let _ = (parse(&text), utility(&text), support(&text), retrieval(&text));
+        let _ = (parse(&text), utility(&text), support(&text));
     }
 
     #[test]

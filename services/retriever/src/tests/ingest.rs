@@ -295,3 +295,74 @@ async fn deleted_documents_are_gone_and_unknown_ones_are_no_error() {
     assert_eq!(retriever.retrieve(query("words")).await.len(), 2);
     retriever.stop().await;
 }
+
+/// Takes seconds to cut and embed.
+fn large() -> Document {
+    document(
+        "large",
+        &"The keeper counted the ships that passed and wrote their names down. ".repeat(150_000),
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_stops_when_the_sender_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut retriever = Running::start(folder.path(), &["--ingest-in-flight", "1"]).await;
+    let (sender, receiver) = tokio::sync::mpsc::channel(2);
+    for document in [document("small", "words"), large()] {
+        sender
+            .send(IngestRequest {
+                collection: String::new(),
+                document: Some(document),
+            })
+            .await
+            .unwrap();
+    }
+    let mut answers = retriever
+        .client
+        .ingest(ReceiverStream::new(receiver))
+        .await
+        .unwrap()
+        .into_inner();
+    assert_eq!(answers.next().await.unwrap().unwrap().document_id, "small");
+    // Time for the large one to arrive; it is cut and embedded for longer. Too short would only test less.
+    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    drop((answers, sender));
+    // One document at a time: this one would have to wait until the large one is stored.
+    retriever.store([document("after", "words")]).await;
+    let request = ListDocumentsRequest::default();
+    let listed = retriever
+        .client
+        .list_documents(request)
+        .await
+        .unwrap()
+        .into_inner()
+        .documents;
+    assert_eq!(
+        listed.iter().map(|document| document.id.as_str()).collect::<Vec<_>>(),
+        ["after", "small"]
+    );
+    retriever.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_senders_deadline_ends_the_stream() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut retriever = Running::start(folder.path(), &[]).await;
+    let message = IngestRequest {
+        collection: String::new(),
+        document: Some(large()),
+    };
+    let mut request = tonic::Request::new(tokio_stream::iter([message]));
+    request.set_timeout(std::time::Duration::from_millis(500));
+    // Where the deadline passes while the document is still on its way, the call itself fails.
+    let status = match retriever.client.ingest(request).await {
+        Ok(answers) => answers.into_inner().next().await.unwrap().unwrap_err(),
+        Err(status) => status,
+    };
+    assert!(
+        matches!(status.code(), tonic::Code::DeadlineExceeded | tonic::Code::Cancelled),
+        "{status:?}"
+    );
+    retriever.stop().await;
+}

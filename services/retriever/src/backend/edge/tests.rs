@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use super::index::{Index, Point};
 use super::*;
@@ -257,46 +256,4 @@ fn one_broken_collection_does_not_keep_the_others_from_working() {
         let error = store.search("broken", search(1, 4, 1)).await.unwrap_err();
         assert!(error.to_string().contains("broken"), "{error}");
     });
-}
-
-/// Prints how fast the store is; run it with `cargo test -p emend-retriever -- --ignored --nocapture measure`.
-#[test]
-#[ignore = "a measurement"]
-fn measure() {
-    const DIMENSIONS: usize = 384;
-    let folder = tempfile::tempdir().unwrap();
-    let collection = Collection::new(NAME, folder.path().join(NAME));
-    let searches = |what: &str, ef| {
-        let began = Instant::now();
-        for seed in 0..50 {
-            let request = Search {
-                ef,
-                ..search(seed * 13, DIMENSIONS, 4)
-            };
-            assert_eq!(collection.search(&request).unwrap().len(), 4);
-        }
-        println!("{what}: {:?} a search", began.elapsed() / 50);
-    };
-    for round in 0..2 {
-        let began = Instant::now();
-        for seed in round * 500..(round + 1) * 500 {
-            collection
-                .put(
-                    &embedder(DIMENSIONS),
-                    &document(&format!("d{seed}"), &"text ".repeat(2000), seed, 10, DIMENSIONS),
-                )
-                .unwrap();
-        }
-        println!("{:?} a document of 10 chunks", began.elapsed() / 500);
-        searches(&format!("{} points compared one by one", (round + 1) * 5000), None);
-    }
-    let began = Instant::now();
-    collection.optimize().unwrap();
-    println!("optimized in {:?}", began.elapsed());
-    searches("with the graph", None);
-    searches("with the graph, ef 512", Some(512));
-    collection.close();
-    let began = Instant::now();
-    collection.open().unwrap();
-    println!("opened in {:?}", began.elapsed());
 }

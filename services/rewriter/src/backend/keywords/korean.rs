@@ -93,6 +93,15 @@ const ENDINGS: &[&str] = &[
     "됐습니까",
     "었습니까",
     "았습니까",
+    "되었는가",
+    "하였는가",
+    "했는가",
+    "됐는가",
+    "하는가",
+    "되는가",
+    "었는가",
+    "았는가",
+    "는가",
     "되었는지",
     "했는지",
     "됐는지",
@@ -152,6 +161,9 @@ const PARTICLES: &[(&str, Before)] = &[
     ("과", Before::Consonant),
 ];
 
+/// Longest counting word, in syllables: 킬로미터 is one.
+const LONGEST_UNIT: usize = 4;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     Any,
@@ -168,6 +180,19 @@ pub(super) fn content(word: &str) -> Option<&str> {
         return (stem.chars().count() >= 2).then(|| bare(stem));
     }
     Some(bare(word))
+}
+
+/// What counts in `word`, which is written against a number: 년에 of "2019년에" is 년. Nothing where it is a particle alone.
+pub(super) fn unit(word: &str) -> Option<&str> {
+    if PARTICLES.iter().any(|(particle, _)| *particle == word) || ASKING.iter().any(|asking| word.starts_with(asking)) {
+        return None;
+    }
+    let stripped = PARTICLES.iter().filter_map(|(particle, _)| word.strip_suffix(particle));
+    let unit = stripped
+        .filter(|stem| !stem.is_empty())
+        .min_by_key(|stem| stem.len())
+        .unwrap_or(word);
+    (unit.chars().count() <= LONGEST_UNIT).then_some(unit)
 }
 
 /// `word` without its particle. At least two syllables stay: 나이 is a word, and so is 국가.
@@ -207,8 +232,23 @@ mod tests {
             ("언제부터", None),
             ("왜", None),
             ("인가요", None),
+            ("참여하는가", Some("참여")),
         ] {
             assert_eq!(content(word), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn numbers_keep_what_they_count() {
+        for (word, expected) in [
+            ("년에", Some("년")),
+            ("시간", Some("시간")),
+            ("억", Some("억")),
+            ("킬로미터를", Some("킬로미터")),
+            ("은", None),
+            ("입니까", None),
+        ] {
+            assert_eq!(unit(word), expected, "{word}");
         }
     }
 }

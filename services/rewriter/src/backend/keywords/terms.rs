@@ -60,10 +60,9 @@ const REQUESTS: &[&str] = &[
     "summarise",
     "compare",
 ];
-/// What counts things and dates, written against the number.
+/// Chinese characters that count things and dates, written against the number.
 const UNITS: &[char] = &[
-    '년', '월', '일', '개', '명', '세', '회', '대', '원', '시', '분', '年', '月', '日', '人', '個', '个', '回', '円',
-    '元', '歳', '岁', '歲', '世', '号', '號', '時', '时', '分',
+    '年', '月', '日', '人', '個', '个', '回', '円', '元', '歳', '岁', '歲', '世', '号', '號', '時', '时', '分',
 ];
 
 /// The terms of `text` in order, each once.
@@ -194,8 +193,16 @@ impl<'a> Reader<'a> {
             }
         }
         let is_number = rest[..end].chars().all(|c| !c.is_alphabetic());
-        if is_number && let Some(unit) = rest[end..].chars().next().filter(|c| UNITS.contains(c)) {
-            end += unit.len_utf8();
+        let mut consumed = end;
+        if is_number {
+            let korean = &rest[end..run_end(rest, end, |c| Script::of(c) == Script::Hangul)];
+            if let Some(unit) = korean::unit(korean).filter(|unit| !unit.is_empty()) {
+                consumed = end + korean.len();
+                end += unit.len();
+            } else if let Some(unit) = rest[end..].chars().next().filter(|c| UNITS.contains(c)) {
+                end += unit.len_utf8();
+                consumed = end;
+            }
         }
         let text = rest[..end].trim_end_matches(['\'', '’', '-']);
         let text = text
@@ -215,7 +222,7 @@ impl<'a> Reader<'a> {
             !is_number && (mixed || parts().any(|part| self.named.contains(part))) && !self.is_request(&lower, at);
         Token {
             text,
-            range: at..at + end,
+            range: at..at + consumed,
             is_name,
             is_number,
         }
@@ -252,7 +259,7 @@ impl<'a> Reader<'a> {
             if token.is_name {
                 self.push(&self.plain[range], Kind::Name);
             } else if token.is_number {
-                self.push(&self.plain[token.range.clone()], Kind::Number);
+                self.push(token.text, Kind::Number);
             } else if !is_filler(token.text) && !self.is_request(&token.text.to_lowercase(), token.range.start) {
                 self.push(token.text, Kind::Word);
             }
@@ -289,9 +296,21 @@ fn run_end(text: &str, start: usize, belongs: impl Fn(char) -> bool) -> usize {
 /// The inside of the quoted phrase that starts at `at`.
 fn quoted(text: &str, at: usize) -> Option<Range<usize>> {
     let open = text[at..].chars().next()?;
-    let (_, close) = QUOTES.iter().find(|(mark, _)| *mark == open)?;
     let start = at + open.len_utf8();
-    let end = start + text[start..].find(*close)?;
+    let end = if open == '\'' || open == '‘' {
+        // The same marks are apostrophes within words.
+        let free = |c: Option<char>| !c.is_some_and(|c| Script::of(c) == Script::Alphabet);
+        if !free(text[..at].chars().next_back()) {
+            return None;
+        }
+        let closes = |(place, c): &(usize, char)| {
+            matches!(c, '\'' | '’') && free(text[start + place + c.len_utf8()..].chars().next())
+        };
+        start + text[start..].char_indices().find(closes)?.0
+    } else {
+        let (_, close) = QUOTES.iter().find(|(mark, _)| *mark == open)?;
+        start + text[start..].find(*close)?
+    };
     let inner = &text[start..end];
     let fits =
         inner.contains(char::is_alphanumeric) && inner.chars().count() <= LONGEST_QUOTED && !inner.contains('\n');
@@ -337,6 +356,10 @@ mod tests {
                 "Who led Tarik al-Mansur's army?",
                 vec!["led", "Tarik al-Mansur", "army"],
             ),
+            (
+                "Who sang 'Blue Rain' at the players' ball?",
+                vec!["sang", "Blue Rain", "players", "ball"],
+            ),
             ("the of and", vec![]),
         ] {
             assert_eq!(of(text), expected, "{text}");
@@ -371,6 +394,10 @@ mod tests {
             (
                 "NASA가 만든 『푸른 별』의 작가는 누구인가요?",
                 vec!["NASA", "만든", "푸른 별", "작가"],
+            ),
+            (
+                "'푸른 별'은 19시간 만에 2억 명이 보았는가?",
+                vec!["푸른 별", "19시간", "만에", "2억", "명이"],
             ),
             ("東京タワーは何年に建てられましたか？", vec!["東京タワー", "建"]),
             (

@@ -1,0 +1,148 @@
+//! A disk that takes no more: what was acknowledged stays, what is not stored is said to be failed, the service goes on.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+use std::{
+    io::{BufRead as _, BufReader},
+    path::Path,
+    process::{Child, Command, Stdio},
+};
+
+use emend_chassis::{TracedChannel, Upstream};
+use emend_proto::v1::{
+    Document, IngestRequest, IngestResponse, IngestStatus, RetrieveRequest,
+    retriever_service_client::RetrieverServiceClient,
+};
+
+/// Files may not grow beyond this: writing further fails as it does on a full disk. In blocks of 512 bytes.
+const MOST_BLOCKS: &str = "98304";
+
+/// The real binary on a free port, with a limit on its files where `limited`.
+fn start(folder: &Path, limited: bool) -> (Child, RetrieverServiceClient<TracedChannel>) {
+    let limit = if limited {
+        format!("trap '' XFSZ; ulimit -f {MOST_BLOCKS}; ")
+    } else {
+        String::new()
+    };
+    let mut child = Command::new("sh")
+        .args([
+            "-c",
+            &format!("{limit}exec \"$0\" \"$@\""),
+            env!("CARGO_BIN_EXE_emend-retriever"),
+        ])
+        .args([
+            "--listen",
+            "127.0.0.1:0",
+            "--log",
+            "info",
+            "--embedder",
+            "hashed",
+            "--data-dir",
+        ])
+        .arg(folder)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let serving = lines.by_ref().find(|line| line.contains("serving")).expect("it serves");
+    let address = serving
+        .split("address=")
+        .nth(1)
+        .unwrap()
+        .split_whitespace()
+        .next()
+        .unwrap();
+    let upstream = Upstream::new(&format!("http://{address}")).unwrap();
+    std::thread::spawn(move || lines.for_each(drop));
+    let client = RetrieverServiceClient::new(upstream.channel());
+    (child, client.max_encoding_message_size(64 << 20))
+}
+
+/// Megabytes of text whose first words name it.
+fn document(number: usize, megabytes: usize) -> Document {
+    let mut content = format!("Ledger {number} of the lighthouse. ");
+    while content.len() < megabytes << 20 {
+        content.push_str("A line of figures that nobody will ever read again. ");
+    }
+    Document {
+        id: format!("ledger-{number}"),
+        content: content.into_bytes(),
+        ..Document::default()
+    }
+}
+
+async fn ingest(client: &mut RetrieverServiceClient<TracedChannel>, document: Document) -> IngestResponse {
+    let request = IngestRequest {
+        collection: String::new(),
+        document: Some(document),
+    };
+    let mut answers = client.ingest(tokio_stream::iter([request])).await.unwrap().into_inner();
+    answers.message().await.unwrap().unwrap()
+}
+
+async fn assert_found(client: &mut RetrieverServiceClient<TracedChannel>, number: usize) {
+    let query = format!("Ledger {number} of the lighthouse");
+    let request = RetrieveRequest {
+        query,
+        top_k: Some(20),
+        ..RetrieveRequest::default()
+    };
+    let passages = client.retrieve(request).await.unwrap().into_inner().passages;
+    let start = format!("Ledger {number} of the lighthouse.");
+    assert!(
+        passages.iter().any(|passage| passage.text.starts_with(&start)),
+        "ledger {number} is gone"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_fails_documents_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut child, mut client) = start(folder.path(), true);
+    let mut stored = Vec::new();
+    let mut error = None;
+    for number in 0..40 {
+        let answer = ingest(&mut client, document(number, 3)).await;
+        match answer.status() {
+            IngestStatus::Ingested => stored.push(number),
+            _ => {
+                error = Some(answer.error);
+                break;
+            }
+        }
+    }
+    let error = error.expect("the limit was reached");
+    println!("{} documents were stored, then: {error}", stored.len());
+    assert!(!stored.is_empty(), "{error}");
+    assert!(
+        error.contains(folder.path().to_str().unwrap()) && error.contains("check the disk"),
+        "{error}"
+    );
+    // Still there: what was acknowledged, and the service. A small document may still fit; either way it says.
+    for number in &stored {
+        assert_found(&mut client, *number).await;
+    }
+    let answer = ingest(&mut client, document(1000, 3)).await;
+    assert_eq!(answer.status(), IngestStatus::Failed);
+    // A replacement that fails leaves the earlier version.
+    let mut replacement = document(stored[0], 3);
+    replacement.title = "Other".to_owned();
+    assert_eq!(ingest(&mut client, replacement).await.status(), IngestStatus::Failed);
+    assert_found(&mut client, stored[0]).await;
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    // With room again everything goes on where it was.
+    let (mut child, mut client) = start(folder.path(), false);
+    for number in &stored {
+        assert_found(&mut client, *number).await;
+    }
+    assert_eq!(
+        ingest(&mut client, document(1000, 3)).await.status(),
+        IngestStatus::Ingested
+    );
+    assert_found(&mut client, 1000).await;
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
