@@ -5,10 +5,11 @@ use std::{
     path::PathBuf,
     process::ExitCode,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use anyhow::{Context as _, Result, bail};
-use emend_chassis::{TracedChannel, Upstream};
+use emend_chassis::{Deadline, TracedChannel, Upstream};
 use emend_proto::v1::{
     DeleteDocumentsRequest, IngestRequest, IngestStatus, ListDocumentsRequest,
     retriever_service_client::RetrieverServiceClient,
@@ -24,6 +25,9 @@ use crate::{
     documents::{self, Skipped, Source},
     progress,
 };
+
+/// Longest ingest. A client gives every call a deadline, and that of a question is too short for a library.
+const LONGEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// Documents read ahead of the retriever. Each may be 32 MiB.
 const READ_AHEAD: usize = 4;
@@ -118,7 +122,8 @@ pub async fn ingest(channel: TracedChannel, collection: &str, found: documents::
         ..Outcome::default()
     };
     let received = async {
-        let mut answers = client.ingest(ReceiverStream::new(receiver)).await?.into_inner();
+        let request = emend_chassis::request(ReceiverStream::new(receiver), Deadline::after(LONGEST));
+        let mut answers = client.ingest(request).await?.into_inner();
         while let Some(answer) = answers.message().await? {
             bar.inc(1);
             match answer.status() {
