@@ -51,7 +51,7 @@ pub(crate) fn candidates(
             continue;
         };
         let words = content(sentence);
-        if is_echo(sentence, &words, &asked) {
+        if is_layout(sentence) || is_echo(sentence, &words, &asked) {
             continue;
         }
         let key = key(sentence);
@@ -172,6 +172,11 @@ fn says(refused: &str, candidate: &str) -> bool {
     holds(refused, candidate) || holds(candidate, refused)
 }
 
+/// Whether a sentence is a table's ruler or a piece of a code block: nothing that a person says.
+fn is_layout(sentence: &str) -> bool {
+    sentence.contains("```") || sentence.contains("| ---") || sentence.contains("|---")
+}
+
 /// Whether a sentence only says what the question says: a question in the text, or a heading.
 fn is_echo(sentence: &str, words: &BTreeSet<String>, asked: &BTreeSet<String>) -> bool {
     let end = sentence.trim_end_matches(['"', '\'', '”', '’', '»', ')', '）', '」', '』', '*', '_']);
@@ -279,6 +284,13 @@ mod tests {
         let candidates = candidates("Who approves leave?", &passages, &scores, 0.5);
         assert_eq!(candidates.len(), 1);
         assert_eq!(candidates[0].places, [(1, 0..35), (0, 2..37)]);
+    }
+
+    #[test]
+    fn rulers_of_tables_and_code_blocks_are_no_answers() {
+        assert!(is_layout("| service | port |\n| --- | --- |"));
+        assert!(is_layout("```sh\nask \"Which port is it?\"\n```"));
+        assert!(!is_layout("The port is 50050 | 50051."));
     }
 
     #[test]
