@@ -62,7 +62,7 @@ pub use config::{ConfigError, LogFormat, ServiceOptions};
 pub use deadline::{Deadline, DeadlineExceeded, within};
 pub use error::{Code, ERROR_DOMAIN, FieldViolation, ServeError, ServiceError, chain, grpc_code_name, status};
 pub use job::{Answer, Job, Task};
-pub use run::{install_crypto_provider, run, stop_on_signal};
+pub use run::{run, stop_on_signal};
 pub use server::{Health, HealthFlag, Server};
 pub use telemetry::{Telemetry, TelemetryError, TelemetryOptions};
 pub use validate::{InvalidRequest, Violations};

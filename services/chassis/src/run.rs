@@ -42,7 +42,6 @@ where
     F: FnOnce(O, TcpListener, CancellationToken) -> Fut,
     Fut: Future<Output = Result<(), ServeError>>,
 {
-    install_crypto_provider();
     let options = match config::parse::<O>(arguments) {
         Ok(options) => options,
         Err(ConfigError::Clap(error)) => {
@@ -157,13 +156,6 @@ impl Signals {
         }
         "Ctrl-C"
     }
-}
-
-/// Makes ring the process's TLS provider. Two crates that each bring one would make the choice ambiguous, and the first
-/// TLS connection panic. Call it first thing in `main`; [`run`] does.
-pub fn install_crypto_provider() {
-    // An error says that somebody was first; whoever it was, there is a provider.
-    drop(rustls::crypto::ring::default_provider().install_default());
 }
 
 fn complain(name: &str, error: &(dyn std::error::Error + 'static), code: u8) -> u8 {

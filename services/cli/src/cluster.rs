@@ -136,7 +136,6 @@ impl Cluster {
     /// # Errors
     /// A model cannot be had, a port is taken, or the options contradict each other.
     pub async fn start(local: &LocalOptions, plan: Plan) -> Result<Self> {
-        emend_chassis::install_crypto_provider();
         if plan.components.is_empty() {
             bail!("no service to start");
         }

@@ -8,7 +8,6 @@ use emend_cli::args::{Arguments, Command, EvalCommand};
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    emend_chassis::install_crypto_provider();
     let arguments = Arguments::parse();
     let logging = ServiceOptions {
         log: arguments.log_filter(),

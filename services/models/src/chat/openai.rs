@@ -64,11 +64,7 @@ impl OpenAi {
                     format!("name the model that {} serves", endpoint.host_str().unwrap_or_default()),
                 )
             })?;
-        // The first provider of the process stays; one that is there already is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut builder = reqwest::Client::builder()
-            .connect_timeout(Duration::from_secs(10))
-            .user_agent("emend");
+        let mut builder = crate::http::builder().connect_timeout(Duration::from_secs(10));
         if matches!(endpoint.host_str(), Some("localhost" | "127.0.0.1" | "[::1]")) {
             builder = builder.no_proxy();
         }
