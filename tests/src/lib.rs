@@ -126,8 +126,7 @@ pub fn question(text: &str, graph: &str, collection: &str) -> Question {
         question: text.to_owned(),
         graph: graph.to_owned(),
         collection: collection.to_owned(),
-        options: HashMap::new(),
-        filter: HashMap::new(),
+        ..Question::default()
     }
 }
 

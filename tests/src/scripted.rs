@@ -9,8 +9,9 @@ use std::{
 };
 
 use emend_proto::v1::{
-    GradeDocumentsRequest, GradeDocumentsResponse, GradeGroundednessRequest, GradeGroundednessResponse,
-    GradeUsefulnessRequest, GradeUsefulnessResponse,
+    DecideRetrievalRequest, DecideRetrievalResponse, GradeDocumentsRequest, GradeDocumentsResponse,
+    GradeGroundednessRequest, GradeGroundednessResponse, GradeUsefulnessRequest, GradeUsefulnessResponse,
+    RefineKnowledgeRequest, RefineKnowledgeResponse,
     grader_service_server::{GraderService, GraderServiceServer},
 };
 use tokio::net::TcpListener;
@@ -103,6 +104,20 @@ impl GraderService for BadGrader {
         &self,
         _: Request<GradeUsefulnessRequest>,
     ) -> Result<Response<GradeUsefulnessResponse>, Status> {
+        self.behave().await
+    }
+
+    async fn decide_retrieval(
+        &self,
+        _: Request<DecideRetrievalRequest>,
+    ) -> Result<Response<DecideRetrievalResponse>, Status> {
+        self.behave().await
+    }
+
+    async fn refine_knowledge(
+        &self,
+        _: Request<RefineKnowledgeRequest>,
+    ) -> Result<Response<RefineKnowledgeResponse>, Status> {
         self.behave().await
     }
 }

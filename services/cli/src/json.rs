@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use prost::Message;
-use prost_reflect::{DescriptorPool, DynamicMessage, SerializeOptions};
+use prost_reflect::{DescriptorPool, DeserializeOptions, DynamicMessage, MessageDescriptor, SerializeOptions};
 use serde_json::Value;
 
 /// The JSON of a message of `emend.v1`; `name` is the message's name within the package.
@@ -10,17 +10,29 @@ use serde_json::Value;
 /// # Errors
 /// `name` is not a message of the package.
 pub fn value(name: &str, message: &impl Message) -> Result<Value> {
-    let pool = DescriptorPool::decode(emend_proto::FILE_DESCRIPTOR_SET)?;
-    let descriptor = pool
-        .get_message_by_name(&format!("emend.v1.{name}"))
-        .with_context(|| format!("`{name}` is not a message of emend.v1"))?;
-    let mut dynamic = DynamicMessage::new(descriptor);
+    let mut dynamic = DynamicMessage::new(descriptor(name)?);
     dynamic.transcode_from(message)?;
     let options = SerializeOptions::new()
         .use_proto_field_name(true)
         .stringify_64_bit_integers(false)
         .skip_default_fields(false);
     Ok(dynamic.serialize_with_options(serde_json::value::Serializer, &options)?)
+}
+
+/// A message of `emend.v1` from its JSON; fields that this version does not know are passed over.
+///
+/// # Errors
+/// `name` is not a message of the package, or the JSON is not one.
+pub fn message<M: Message + Default>(name: &str, value: Value) -> Result<M> {
+    let options = DeserializeOptions::new().deny_unknown_fields(false);
+    let dynamic = DynamicMessage::deserialize_with_options(descriptor(name)?, value, &options)?;
+    Ok(dynamic.transcode_to()?)
+}
+
+fn descriptor(name: &str) -> Result<MessageDescriptor> {
+    let pool = DescriptorPool::decode(emend_proto::FILE_DESCRIPTOR_SET)?;
+    pool.get_message_by_name(&format!("emend.v1.{name}"))
+        .with_context(|| format!("`{name}` is not a message of emend.v1"))
 }
 
 #[cfg(test)]
@@ -43,6 +55,19 @@ mod tests {
         assert_eq!(json["status"], "WALK_STATUS_ABSTAINED");
         assert_eq!(json["steps"][0]["number"], 1);
         assert_eq!(json["answer"], "");
+    }
+
+    #[test]
+    fn a_message_comes_back_from_its_json_and_a_newer_field_does_no_harm() {
+        let result = WalkResult {
+            status: WalkStatus::Answered.into(),
+            groundedness: Some(0.5),
+            options: [("top_k".to_owned(), 4.0)].into(),
+            ..WalkResult::default()
+        };
+        let mut json = value("WalkResult", &result).unwrap();
+        json["from_the_future"] = 1.into();
+        assert_eq!(message::<WalkResult>("WalkResult", json).unwrap(), result);
     }
 
     #[test]

@@ -50,6 +50,11 @@ impl Citations {
         text
     }
 
+    /// Bytes of text let through so far.
+    pub(crate) fn written(&self) -> usize {
+        self.written
+    }
+
     /// Ends the text: what was held back, and the marks in order.
     pub(crate) fn finish(mut self) -> (String, Vec<Mark>) {
         let mut text = String::new();

@@ -7,7 +7,11 @@ mod actor;
 pub mod backend;
 mod citations;
 mod config;
+mod continuation;
+mod draft;
 mod error;
+mod likelihood;
+mod limit;
 mod messages;
 mod reasoning;
 mod selection;
@@ -34,7 +38,7 @@ pub use error::{GenerateError, LoadError};
 /// Name of the service in health checks.
 pub const SERVICE_NAME: &str = "emend.v1.GeneratorService";
 
-/// The longest request: 100 passages of 64 KiB, a conversation, and what surrounds them.
+/// The longest request: 100 passages of 64 KiB, an answer to continue, a conversation, and what surrounds them.
 const MAX_REQUEST_BYTES: usize = 8 * 1024 * 1024;
 
 /// Serves the generator on `listener` until `shutdown` is cancelled and the calls in flight are done.

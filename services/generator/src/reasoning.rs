@@ -60,6 +60,11 @@ impl Reasoning {
         }
     }
 
+    /// Whether it cannot be told yet whether the text starts with reasoning.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self, Self::Start(_))
+    }
+
     /// What was held back when the text ended before it could be told apart.
     pub(crate) fn finish(self) -> String {
         match self {

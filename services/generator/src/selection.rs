@@ -14,6 +14,11 @@ use emend_proto::v1::Passage;
 const NEARLY: f64 = 0.7;
 /// A sentence that shares this part of its words with a chosen one says the same.
 const SAME: f64 = 0.6;
+/// A sentence that shares this part of its words with one of the answer so far says the same. It is more than [`SAME`]:
+/// a long answer names its subject again and again.
+const AGAIN: f64 = 0.8;
+/// A sentence of fewer content words is too short to be recognised by a part of them.
+const TELLING: usize = 3;
 
 /// A sentence that could be quoted.
 #[derive(Clone, Debug)]
@@ -73,18 +78,22 @@ pub(crate) fn candidates(
     found
 }
 
-/// The sentences of attempt number `attempt` (from 1), at most `most`, in document order; none when nothing is left.
+/// The sentences of attempt number `attempt` (from 1), at most `most`, in document order; none when nothing is left. What
+/// `answer_so_far` says already is not among them.
 ///
 /// Answers are a function of the request, so the earlier attempts can be played again: of an earlier answer with
 /// unsupported sentences those are out, one without is out as a whole.
 pub(crate) fn select(
     question: &str,
     mut candidates: Vec<Candidate>,
+    answer_so_far: &str,
     unsupported: &[String],
     attempt: u32,
     most: usize,
 ) -> Vec<Candidate> {
     let asked = content(question);
+    let said = Said::new(answer_so_far);
+    candidates.retain(|candidate| !said.says(candidate));
     let refused: Vec<String> = unsupported
         .iter()
         .map(|sentence| key(sentence))
@@ -114,6 +123,36 @@ pub(crate) fn select(
         .collect();
     chosen.sort_by_key(|candidate| candidate.places.first().map(|(passage, range)| (*passage, range.start)));
     chosen
+}
+
+/// An answer that is continued.
+struct Said {
+    key: String,
+    /// The content words of each of its sentences.
+    sentences: Vec<BTreeSet<String>>,
+}
+
+impl Said {
+    fn new(answer: &str) -> Self {
+        let ranges = text::sentences(answer).into_iter();
+        Self {
+            key: key(answer),
+            sentences: ranges
+                .filter_map(|range| answer.get(range))
+                .map(content)
+                .filter(|words| words.len() >= TELLING)
+                .collect(),
+        }
+    }
+
+    /// Whether it says what the candidate says: in the same words, or in most of them.
+    fn says(&self, candidate: &Candidate) -> bool {
+        holds(&self.key, &candidate.key)
+            || self
+                .sentences
+                .iter()
+                .any(|words| overlap(words, &candidate.words) >= AGAIN)
+    }
 }
 
 /// Indexes of the chosen among `candidates`, which are best first.
@@ -166,9 +205,13 @@ fn key(sentence: &str) -> String {
     text::words(sentence).join(" ")
 }
 
+/// Whether all words of one key stand in another, side by side.
+fn holds(long: &str, short: &str) -> bool {
+    !short.is_empty() && format!(" {long} ").contains(&format!(" {short} "))
+}
+
 /// Whether one of two sentences holds the other: graders may cut a text elsewhere than we do.
 fn says(refused: &str, candidate: &str) -> bool {
-    let holds = |long: &str, short: &str| !short.is_empty() && format!(" {long} ").contains(&format!(" {short} "));
     holds(refused, candidate) || holds(candidate, refused)
 }
 
@@ -227,7 +270,7 @@ mod tests {
         }
     }
 
-    fn of(attempt: u32, unsupported: &[&str]) -> Vec<String> {
+    fn continuing(answer_so_far: &str, attempt: u32, unsupported: &[&str]) -> Vec<String> {
         let scores = [
             score(TEXT, "Who built the lighthouse?", 0, 0.95),
             score(TEXT, "The lighthouse was built by Ada Marsh.", 0, 0.9),
@@ -237,10 +280,14 @@ mod tests {
         ];
         let candidates = candidates(QUESTION, &[passage(TEXT)], &scores, 0.5);
         let unsupported: Vec<String> = unsupported.iter().map(|s| (*s).to_owned()).collect();
-        select(QUESTION, candidates, &unsupported, attempt, 3)
+        select(QUESTION, candidates, answer_so_far, &unsupported, attempt, 3)
             .into_iter()
             .map(|c| c.text)
             .collect()
+    }
+
+    fn of(attempt: u32, unsupported: &[&str]) -> Vec<String> {
+        continuing("", attempt, unsupported)
     }
 
     const BUILT: &str = "The lighthouse was built by Ada Marsh.";
@@ -265,6 +312,22 @@ mod tests {
             of(2, &["The lighthouse was built by Ada Marsh. It was opened in 1871."]),
             [STORM]
         );
+    }
+
+    #[test]
+    fn what_the_answer_says_already_is_not_said_again() {
+        assert_eq!(continuing(BUILT, 1, &[]), [OPENED, STORM]);
+        let reworded = "Ada Marsh built the lighthouse, they say.";
+        assert_eq!(continuing(reworded, 1, &[]), [OPENED, STORM]);
+        let all = [BUILT, OPENED, STORM].join(" ");
+        assert_eq!(continuing(&all, 1, &[]), Vec::<String>::new());
+        assert_eq!(continuing("Yes.", 1, &[]), [BUILT, OPENED], "few words prove nothing");
+        assert_eq!(
+            continuing(BUILT, 2, &[]),
+            Vec::<String>::new(),
+            "a later attempt differs"
+        );
+        assert_eq!(continuing(BUILT, 1, &[OPENED]), [STORM]);
     }
 
     #[test]

@@ -16,6 +16,10 @@ const MAX_UNSUPPORTED_BYTES: usize = 64 * 1024;
 const MAX_HISTORY: usize = 50;
 /// Longest answer in tokens.
 const MAX_TOKENS: u32 = 8192;
+/// Longest answer in sentences.
+const MAX_SENTENCES: u32 = 100;
+/// Longest answer to be continued, in bytes.
+const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
 pub(crate) fn generate(request: &GenerateRequest) -> Result<(), InvalidRequest> {
     let mut violations = Violations::new();
@@ -51,6 +55,15 @@ pub(crate) fn generate(request: &GenerateRequest) -> Result<(), InvalidRequest> 
             format!("must be 1 to {MAX_TOKENS}, is {tokens}")
         });
     }
+    if let Some(sentences) = request.max_sentences {
+        violations.require((1..=MAX_SENTENCES).contains(&sentences), "max_sentences", || {
+            format!("must be 1 to {MAX_SENTENCES}, is {sentences}")
+        });
+    }
+    let bytes = request.answer_so_far.len();
+    violations.require(bytes <= MAX_ANSWER_BYTES, "answer_so_far", || {
+        format!("must be at most {MAX_ANSWER_BYTES} bytes, is {bytes}")
+    });
     history(&mut violations, request);
     violations.finish()
 }
@@ -95,9 +108,11 @@ mod tests {
                 };
                 MAX_PASSAGES + 1
             ],
-            unsupported: vec![long],
+            unsupported: vec![long.clone()],
             temperature: Some(f64::NAN),
             max_tokens: Some(0),
+            max_sentences: Some(101),
+            answer_so_far: long,
             history: vec![
                 ChatMessage {
                     role: 9,
@@ -120,6 +135,8 @@ mod tests {
             "unsupported",
             "temperature",
             "max_tokens",
+            "max_sentences",
+            "answer_so_far",
             "history",
             "history[0].role",
             "history[49].content",
@@ -137,6 +154,8 @@ mod tests {
             question: "q".repeat(MAX_QUESTION_BYTES),
             temperature: Some(2.0),
             max_tokens: Some(MAX_TOKENS),
+            max_sentences: Some(MAX_SENTENCES),
+            answer_so_far: "a".repeat(MAX_ANSWER_BYTES),
             ..GenerateRequest::default()
         };
         assert!(generate(&request).is_ok());

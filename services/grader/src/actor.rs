@@ -7,8 +7,8 @@ use actix::{Actor, AsyncContext, Context, Handler};
 use emend_chassis::{Alive, Job};
 
 use crate::backend::Backend;
-use crate::messages::{GradeDocuments, GradeGroundedness, GradeUsefulness};
-use crate::{documents, groundedness, usefulness};
+use crate::messages::{DecideRetrieval, GradeDocuments, GradeGroundedness, GradeUsefulness, RefineKnowledge};
+use crate::{documents, groundedness, refine, retrieval, usefulness};
 
 /// Grades with its backend, as many requests at once as are admitted.
 pub(crate) struct GraderActor {
@@ -52,6 +52,26 @@ impl Handler<Job<GradeUsefulness>> for GraderActor {
     fn handle(&mut self, job: Job<GradeUsefulness>, context: &mut Self::Context) {
         let backend = Arc::clone(&self.backend);
         let work = job.run(move |task, scope| async move { usefulness::grade(&*backend, task.0, &scope).await });
+        context.spawn(work.into_actor(self));
+    }
+}
+
+impl Handler<Job<DecideRetrieval>> for GraderActor {
+    type Result = ();
+
+    fn handle(&mut self, job: Job<DecideRetrieval>, context: &mut Self::Context) {
+        let backend = Arc::clone(&self.backend);
+        let work = job.run(move |task, scope| async move { retrieval::decide(&*backend, task.0, &scope).await });
+        context.spawn(work.into_actor(self));
+    }
+}
+
+impl Handler<Job<RefineKnowledge>> for GraderActor {
+    type Result = ();
+
+    fn handle(&mut self, job: Job<RefineKnowledge>, context: &mut Self::Context) {
+        let backend = Arc::clone(&self.backend);
+        let work = job.run(move |task, scope| async move { refine::refine(&*backend, task.0, &scope).await });
         context.spawn(work.into_actor(self));
     }
 }

@@ -63,7 +63,7 @@ pub struct LlmOptions {
     #[arg(long, env = "EMEND_LLM_TOP_LOGPROBS", value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(0..=20))]
     pub llm_top_logprobs: u8,
 
-    /// Probability from which a passage is relevant.
+    /// Probability from which a passage is relevant, and from which a strip is kept.
     #[arg(long, env = "EMEND_LLM_RELEVANCE_THRESHOLD", value_name = "P", default_value_t = 0.5, value_parser = probability)]
     pub llm_relevance_threshold: f64,
 

@@ -55,6 +55,7 @@ fn effective(calibrated: Thresholds, request: &GradeDocumentsRequest) -> Thresho
         relevance: request.relevance_threshold.unwrap_or(calibrated.relevance),
         upper,
         lower,
+        ..calibrated
     }
 }
 
@@ -116,6 +117,7 @@ mod tests {
         relevance: 0.5,
         upper: 0.7,
         lower: 0.3,
+        strip: 0.3,
     };
 
     /// NaN stands for a passage without a grade.

@@ -1,6 +1,6 @@
 //! How grading can fail as a whole. A single grade that cannot be had is no error: see [`Ungraded`](crate::backend::Ungraded).
 
-use emend_chassis::{Code, ServiceError};
+use emend_chassis::{Code, FieldViolation, ServiceError};
 use emend_models::chat::ChatError;
 use emend_models::embed::ModelError;
 use emend_models::evaluate::EvaluateError;
@@ -12,12 +12,37 @@ pub enum GradeError {
     /// Time ran out before the first grade.
     #[error("the deadline passed before anything was graded: give the call a longer timeout or fewer passages")]
     OutOfTime,
+    /// The passages make more strips than are graded at once.
+    #[error("invalid request: size: {}", too_many_strips(*most))]
+    TooManyStrips {
+        /// The most there may be.
+        most: usize,
+    },
+    /// The thread that cuts passages broke off.
+    #[error("cutting the passages into strips was broken off")]
+    Cutting,
+}
+
+fn too_many_strips(most: usize) -> String {
+    format!("makes more than {most} strips of these passages: give a larger size or fewer passages")
 }
 
 impl ServiceError for GradeError {
     fn code(&self) -> Code {
         match self {
             Self::OutOfTime => Code::DeadlineExceeded,
+            Self::TooManyStrips { .. } => Code::InvalidArgument,
+            Self::Cutting => Code::Internal,
+        }
+    }
+
+    fn violations(&self) -> Vec<FieldViolation> {
+        match self {
+            Self::TooManyStrips { most } => vec![FieldViolation {
+                field: "size".to_owned(),
+                description: too_many_strips(*most),
+            }],
+            Self::OutOfTime | Self::Cutting => Vec::new(),
         }
     }
 }

@@ -3,11 +3,12 @@
 use emend_chassis::{Scope, semconv};
 use emend_models::text;
 use emend_models::verdict::Support as Level;
-use emend_proto::v1::{GradeGroundednessRequest, GradeGroundednessResponse, Sentence, Span, Support};
+use emend_proto::v1::{GradeGroundednessRequest, GradeGroundednessResponse, Sentence, Support};
 use tracing::{Instrument, info_span};
 
 use crate::backend::{Backend, Grade, Groundedness};
 use crate::error::GradeError;
+use crate::places::Places;
 
 pub(crate) async fn grade(
     backend: &dyn Backend,
@@ -61,32 +62,26 @@ pub(crate) async fn grade(
         "emend.ungraded",
         graded.grades.iter().filter(|grade| grade.graded().is_none()).count(),
     );
+    let levels = score.and_then(|_| levels(&graded.grades));
     Ok(GradeGroundednessResponse {
         support: support.into(),
         score,
         sentences,
         usage: Some(graded.usage),
+        fully_supported: levels.map(|(fully, _)| fully),
+        partially_supported: levels.map(|(_, partially)| partially),
     })
 }
 
 /// The answer's sentences with their places in it.
 fn split(answer: &str) -> Vec<Sentence> {
-    let (mut bytes, mut code_points) = (0, 0);
-    let mut place = |byte: usize| {
-        code_points += answer.get(bytes..byte).map_or(0, |skipped| skipped.chars().count());
-        bytes = byte;
-        u32::try_from(code_points).unwrap_or(u32::MAX)
-    };
+    let mut places = Places::new(answer);
     text::sentences(answer)
         .into_iter()
         .filter_map(|range| {
-            let span = Span {
-                start: place(range.start),
-                end: place(range.end),
-            };
             Some(Sentence {
+                span: Some(places.span(&range)),
                 text: answer.get(range)?.to_owned(),
-                span: Some(span),
                 ..Sentence::default()
             })
         })
@@ -115,6 +110,19 @@ fn overall(grades: &[Grade<Groundedness>]) -> (Support, Option<f64>) {
     (support, score)
 }
 
+/// The probabilities that the whole is supported fully and partially, from those of the sentences with a grade; none
+/// where there are none.
+///
+/// Nothing is known of how sentences depend on one another, so these are Fréchet's bounds: that all are fully supported
+/// is at most as probable as that of the least probable one, and that any of them has support is at least as probable as
+/// that of the most probable one. What lies between the two is partial support.
+fn levels(grades: &[Grade<Groundedness>]) -> Option<(f64, f64)> {
+    let known = || grades.iter().filter_map(Grade::graded);
+    let fully = known().map(|grade| grade.fully).reduce(f64::min)?;
+    let some = known().map(|grade| grade.fully + grade.partially).reduce(f64::max)?;
+    Some((fully, (some - fully).clamp(0.0, 1.0)))
+}
+
 fn level(level: Level) -> Support {
     match level {
         Level::Full => Support::FullySupported,
@@ -139,7 +147,35 @@ mod tests {
     use crate::backend::Ungraded;
 
     fn graded(level: Level, score: f64) -> Grade<Groundedness> {
-        Grade::Graded(Groundedness { score, level })
+        Grade::Graded(Groundedness {
+            score,
+            fully: score,
+            partially: 0.0,
+            level,
+        })
+    }
+
+    #[test]
+    fn the_levels_of_the_whole_are_bounds() {
+        let of = |sentences: &[(f64, f64)]| {
+            let grade = |(fully, partially): &(f64, f64)| {
+                Grade::Graded(Groundedness {
+                    score: 0.5,
+                    fully: *fully,
+                    partially: *partially,
+                    level: Level::Partial,
+                })
+            };
+            let mut grades: Vec<_> = sentences.iter().map(grade).collect();
+            grades.push(Grade::Ungraded(Ungraded::OutOfTime));
+            levels(&grades)
+        };
+        assert_eq!(of(&[(1.0, 0.0)]), Some((1.0, 0.0)));
+        assert_eq!(of(&[(0.0, 1.0)]), Some((0.0, 1.0)));
+        assert_eq!(of(&[(0.0, 0.0)]), Some((0.0, 0.0)));
+        assert_eq!(of(&[(0.75, 0.0), (0.25, 0.0)]), Some((0.25, 0.5)));
+        assert_eq!(of(&[(1.0, 0.0), (0.0, 1.0), (0.0, 0.0)]), Some((0.0, 1.0)));
+        assert_eq!(of(&[]), None);
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! The grader: is a passage relevant to the question, is an answer supported by the evidence, is it useful.
+//! The grader: is a passage relevant to the question, is an answer supported by the evidence, is it useful, does it need
+//! evidence at all, and which pieces of the passages are worth keeping.
 //!
-//! The three grades are ISREL, ISSUP and ISUSE of Self-RAG (Asai et al. 2023); the verdict over all passages of one
-//! retrieval is that of Corrective RAG (Yan et al. 2024). Two backends give them: one in process, calibrated on labelled
+//! The grades are ISREL, ISSUP and ISUSE of Self-RAG (Asai et al. 2023) and the decision is its Retrieve; the verdict
+//! over all passages of one retrieval and the strips are those of Corrective RAG (Yan et al. 2024). Two backends give them: one in process, calibrated on labelled
 //! pairs, and a language model that says yes or no. A grade that cannot be had is ungraded, which is not a bad grade.
 
 mod actor;
@@ -11,7 +12,11 @@ mod documents;
 mod error;
 mod groundedness;
 mod messages;
+mod places;
+mod refine;
+mod retrieval;
 mod service;
+mod strips;
 #[cfg(test)]
 mod tests;
 mod usefulness;

@@ -31,3 +31,21 @@ impl Task for GradeUsefulness {
     type Error = GradeError;
     const NAME: &'static str = "grade_usefulness";
 }
+
+/// Decide whether an answer needs evidence. The request is valid.
+pub(crate) struct DecideRetrieval(pub(crate) v1::DecideRetrievalRequest);
+
+impl Task for DecideRetrieval {
+    type Reply = v1::DecideRetrievalResponse;
+    type Error = GradeError;
+    const NAME: &'static str = "decide_retrieval";
+}
+
+/// Cut passages into strips and keep the best. The request is valid but for the number of strips it makes.
+pub(crate) struct RefineKnowledge(pub(crate) v1::RefineKnowledgeRequest);
+
+impl Task for RefineKnowledge {
+    type Reply = v1::RefineKnowledgeResponse;
+    type Error = GradeError;
+    const NAME: &'static str = "refine_knowledge";
+}

@@ -5,13 +5,14 @@ use std::time::Duration;
 use emend_chassis::{Caller, Front};
 use emend_proto::v1::grader_service_server::GraderService;
 use emend_proto::v1::{
-    GradeDocumentsRequest, GradeDocumentsResponse, GradeGroundednessRequest, GradeGroundednessResponse,
-    GradeUsefulnessRequest, GradeUsefulnessResponse,
+    DecideRetrievalRequest, DecideRetrievalResponse, GradeDocumentsRequest, GradeDocumentsResponse,
+    GradeGroundednessRequest, GradeGroundednessResponse, GradeUsefulnessRequest, GradeUsefulnessResponse,
+    RefineKnowledgeRequest, RefineKnowledgeResponse,
 };
 use tonic::{Request, Response, Status};
 
 use crate::actor::GraderActor;
-use crate::messages::{GradeDocuments, GradeGroundedness, GradeUsefulness};
+use crate::messages::{DecideRetrieval, GradeDocuments, GradeGroundedness, GradeUsefulness, RefineKnowledge};
 use crate::validate;
 
 /// `emend.v1.GraderService` in front of the actor.
@@ -58,5 +59,25 @@ impl GraderService for Service {
         let request = request.into_inner();
         validate::usefulness(&request)?;
         Ok(Response::new(self.front.call(GradeUsefulness(request), caller).await?))
+    }
+
+    async fn decide_retrieval(
+        &self,
+        request: Request<DecideRetrievalRequest>,
+    ) -> Result<Response<DecideRetrievalResponse>, Status> {
+        let caller = Caller::of(&request, self.default_timeout);
+        let request = request.into_inner();
+        validate::retrieval(&request)?;
+        Ok(Response::new(self.front.call(DecideRetrieval(request), caller).await?))
+    }
+
+    async fn refine_knowledge(
+        &self,
+        request: Request<RefineKnowledgeRequest>,
+    ) -> Result<Response<RefineKnowledgeResponse>, Status> {
+        let caller = Caller::of(&request, self.default_timeout);
+        let request = request.into_inner();
+        validate::refinement(&request)?;
+        Ok(Response::new(self.front.call(RefineKnowledge(request), caller).await?))
     }
 }

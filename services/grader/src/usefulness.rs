@@ -33,6 +33,7 @@ pub(crate) async fn grade(
             response.utility = Some(u32::from(grade.utility));
             response.score = Some(grade.score);
             response.useful = Some(grade.useful);
+            response.expected_utility = Some(grade.expected);
             if grade.useful { "useful" } else { "not_useful" }
         }
         Grade::Ungraded(reason) => {

@@ -1,7 +1,10 @@
 //! The limits of the contract, checked before anything is admitted.
 
 use emend_chassis::{InvalidRequest, Violations};
-use emend_proto::v1::{GradeDocumentsRequest, GradeGroundednessRequest, GradeUsefulnessRequest, Passage, Sentence};
+use emend_proto::v1::{
+    DecideRetrievalRequest, GradeDocumentsRequest, GradeGroundednessRequest, GradeUsefulnessRequest, Passage,
+    RefineKnowledgeRequest, Sentence, StripUnit,
+};
 
 /// Longest question in bytes.
 const MAX_QUESTION_BYTES: usize = 8 * 1024;
@@ -11,6 +14,12 @@ const MAX_ANSWER_BYTES: usize = 64 * 1024;
 const MAX_PASSAGES: usize = 100;
 /// Longest passage in bytes.
 const MAX_PASSAGE_BYTES: usize = 64 * 1024;
+/// Most strips to keep.
+const MAX_STRIPS: u32 = 100;
+/// Most sentences of a strip.
+const MAX_STRIP_SENTENCES: u32 = 100;
+/// Most words of a strip.
+const MAX_STRIP_WORDS: u32 = 1000;
 
 pub(crate) fn documents(request: &GradeDocumentsRequest) -> Result<(), InvalidRequest> {
     let mut violations = Violations::new();
@@ -22,11 +31,7 @@ pub(crate) fn documents(request: &GradeDocumentsRequest) -> Result<(), InvalidRe
         ("lower_threshold", request.lower_threshold),
     ];
     for (field, threshold) in thresholds {
-        if let Some(value) = threshold {
-            violations.require((0.0..=1.0).contains(&value), field, || {
-                format!("must be 0 to 1, is {value}")
-            });
-        }
+        probability(&mut violations, field, threshold);
     }
     if let (Some(lower), Some(upper)) = (request.lower_threshold, request.upper_threshold) {
         violations.require(
@@ -58,14 +63,74 @@ pub(crate) fn usefulness(request: &GradeUsefulnessRequest) -> Result<(), Invalid
     violations.finish()
 }
 
-fn text(violations: &mut Violations, field: &str, value: &str, most: usize) {
-    violations
-        .require(!value.trim().is_empty(), field, || {
-            format!("must not be blank, is {} bytes of white space", value.len())
-        })
-        .require(value.len() <= most, field, || {
-            format!("must be at most {most} bytes, is {}", value.len())
+pub(crate) fn retrieval(request: &DecideRetrievalRequest) -> Result<(), InvalidRequest> {
+    let mut violations = Violations::new();
+    text(&mut violations, "question", &request.question, MAX_QUESTION_BYTES);
+    length(
+        &mut violations,
+        "answer_so_far",
+        &request.answer_so_far,
+        MAX_ANSWER_BYTES,
+    );
+    let count = request.passages.len();
+    violations.require(count <= MAX_PASSAGES, "passages", || {
+        format!("must be at most {MAX_PASSAGES} passages, are {count}")
+    });
+    passage_texts(&mut violations, &request.passages);
+    probability(&mut violations, "threshold", request.threshold);
+    violations.finish()
+}
+
+pub(crate) fn refinement(request: &RefineKnowledgeRequest) -> Result<(), InvalidRequest> {
+    let mut violations = Violations::new();
+    text(&mut violations, "question", &request.question, MAX_QUESTION_BYTES);
+    passages(&mut violations, &request.passages);
+    let unit = StripUnit::try_from(request.unit);
+    violations.require(unit.is_ok(), "unit", || {
+        let known: Vec<String> = [StripUnit::Sentences, StripUnit::Words, StripUnit::Passage]
+            .iter()
+            .map(|unit| format!("{} ({})", unit.as_str_name(), i32::from(*unit)))
+            .collect();
+        format!("must be one of {}, is {}", known.join(", "), request.unit)
+    });
+    let most = match unit {
+        Ok(StripUnit::Unspecified | StripUnit::Sentences) => Some((MAX_STRIP_SENTENCES, "sentences")),
+        Ok(StripUnit::Words) => Some((MAX_STRIP_WORDS, "words")),
+        Ok(StripUnit::Passage) | Err(_) => None,
+    };
+    if let (Some(size), Some((most, what))) = (request.size, most) {
+        violations.require((1..=most).contains(&size), "size", || {
+            format!("must be 1 to {most} {what}, is {size}")
         });
+    }
+    if let Some(strips) = request.max_strips {
+        violations.require((1..=MAX_STRIPS).contains(&strips), "max_strips", || {
+            format!("must be 1 to {MAX_STRIPS}, is {strips}")
+        });
+    }
+    probability(&mut violations, "threshold", request.threshold);
+    violations.finish()
+}
+
+fn text(violations: &mut Violations, field: &str, value: &str, most: usize) {
+    violations.require(!value.trim().is_empty(), field, || {
+        format!("must not be blank, is {} bytes of white space", value.len())
+    });
+    length(violations, field, value, most);
+}
+
+fn length(violations: &mut Violations, field: &str, value: &str, most: usize) {
+    violations.require(value.len() <= most, field, || {
+        format!("must be at most {most} bytes, is {}", value.len())
+    });
+}
+
+fn probability(violations: &mut Violations, field: &str, value: Option<f64>) {
+    if let Some(value) = value {
+        violations.require((0.0..=1.0).contains(&value), field, || {
+            format!("must be 0 to 1, is {value}")
+        });
+    }
 }
 
 fn passages(violations: &mut Violations, passages: &[Passage]) {
@@ -73,6 +138,10 @@ fn passages(violations: &mut Violations, passages: &[Passage]) {
     violations.require((1..=MAX_PASSAGES).contains(&count), "passages", || {
         format!("must be 1 to {MAX_PASSAGES} passages, are {count}")
     });
+    passage_texts(violations, passages);
+}
+
+fn passage_texts(violations: &mut Violations, passages: &[Passage]) {
     for (index, passage) in passages.iter().enumerate().take(MAX_PASSAGES) {
         let bytes = passage.text.len();
         violations.require(bytes <= MAX_PASSAGE_BYTES, &format!("passages[{index}].text"), || {
@@ -151,6 +220,54 @@ mod tests {
         let fields = fields(documents(&request));
         assert_eq!(fields[..3], ["question", "passages", "passages[0].text"]);
         assert_eq!(fields[fields.len() - 2..], ["upper_threshold", "lower_threshold"]);
+    }
+
+    #[test]
+    fn a_strip_is_as_long_as_its_unit_allows() {
+        let size = |unit: StripUnit, size| {
+            fields(refinement(&RefineKnowledgeRequest {
+                question: "q".to_owned(),
+                passages: vec![passage("p")],
+                unit: unit.into(),
+                size: Some(size),
+                max_strips: Some(100),
+                threshold: Some(1.0),
+            }))
+        };
+        for (unit, most) in [
+            (StripUnit::Unspecified, 100),
+            (StripUnit::Sentences, 100),
+            (StripUnit::Words, 1000),
+        ] {
+            assert_eq!(size(unit, most), Vec::<String>::new());
+            assert_eq!(size(unit, most + 1), ["size"]);
+            assert_eq!(size(unit, 0), ["size"]);
+        }
+        assert_eq!(size(StripUnit::Passage, 0), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_bad_field_of_a_decision_and_a_refinement_is_named_at_once() {
+        let decision = DecideRetrievalRequest {
+            question: String::new(),
+            answer_so_far: "a".repeat(MAX_ANSWER_BYTES + 1),
+            passages: vec![passage("p"); MAX_PASSAGES + 1],
+            threshold: Some(1.1),
+        };
+        assert_eq!(
+            fields(retrieval(&decision)),
+            ["question", "answer_so_far", "passages", "threshold"]
+        );
+        let refinement = RefineKnowledgeRequest {
+            unit: 9,
+            max_strips: Some(101),
+            threshold: Some(f64::NAN),
+            ..RefineKnowledgeRequest::default()
+        };
+        assert_eq!(
+            fields(super::refinement(&refinement)),
+            ["question", "passages", "unit", "max_strips", "threshold"]
+        );
     }
 
     #[test]

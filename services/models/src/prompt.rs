@@ -18,8 +18,8 @@ use sha2::{Digest, Sha256};
 
 use crate::chat::{ChatRequest, Message, ResponseSchema};
 pub use inputs::{
-    Condense, Evidence, Generate, GradeDocuments, GradeGroundedness, GradeUsefulness, Prompt, RewriteRetrieval,
-    RewriteWebSearch, Turn,
+    Condense, DecideRetrieval, Evidence, Generate, GradeDocuments, GradeGroundedness, GradeStrips, GradeUsefulness,
+    Prompt, RewriteRetrieval, RewriteWebSearch, Turn,
 };
 pub use reply::query;
 
@@ -121,13 +121,15 @@ impl PromptError {
 }
 
 /// The built-in prompts by name.
-const BUILTIN: [(&str, &str); 7] = [
+const BUILTIN: [(&str, &str); 9] = [
     (GradeDocuments::NAME, include_str!("../prompts/grade_documents.jinja")),
     (
         GradeGroundedness::NAME,
         include_str!("../prompts/grade_groundedness.jinja"),
     ),
     (GradeUsefulness::NAME, include_str!("../prompts/grade_usefulness.jinja")),
+    (GradeStrips::NAME, include_str!("../prompts/grade_strips.jinja")),
+    (DecideRetrieval::NAME, include_str!("../prompts/decide_retrieval.jinja")),
     (Generate::NAME, include_str!("../prompts/generate.jinja")),
     (
         RewriteRetrieval::NAME,

@@ -4,11 +4,17 @@
 //! a negative one: reading "no." as not "no" is how a web search never fires.
 
 mod likelihood;
+mod list;
+mod retrieval;
 mod value;
 
 use std::ops::ControlFlow;
 
-pub use likelihood::{probability, support_score, utility_score};
+pub use likelihood::{
+    probabilities, probability, retrieval_probabilities, support_probabilities, support_score, utility_score,
+};
+pub use list::list;
+pub use retrieval::{Retrieval, retrieval};
 use value::{Judged, Value, normalise, spoken};
 
 /// Yes or no.
@@ -143,93 +149,123 @@ const AFTER_NO: &[&str] = &[
 
 /// Yes or no, from a bare word, a sentence that opens or ends with one, `label: yes`, or a JSON object.
 pub fn parse(text: &str) -> Option<Verdict> {
-    let said = spoken(text);
-    if let Some(value) = value::json(&said) {
-        return from_value(&value);
-    }
-    let plain = normalise(&said);
-    if let Some(verdict) = alone(&plain) {
-        return Some(verdict);
-    }
-    if let Some(labelled) = value::labelled(&plain) {
-        return alone(&labelled).or_else(|| opening(&labelled));
-    }
-    if let Some(verdict) = opening(&plain) {
-        return Some(verdict);
-    }
-    if value::opens_with_any(&plain, YES) || value::opens_with_any(&plain, NO) {
-        return None;
-    }
-    let last = plain
-        .lines()
-        .rev()
-        .map(str::trim)
-        .find(|line| !line.is_empty())
-        .and_then(alone);
-    last.or_else(|| agreed(value::quoted(&said).iter().filter_map(|word| alone(&normalise(word)))))
+    Reader::BINARY.read(text)
 }
 
-fn from_value(value: &Value) -> Option<Verdict> {
-    match value.judged()? {
-        Value::Bool(true) => Some(Verdict::Yes),
-        Value::Bool(false) => Some(Verdict::No),
-        Value::Number(number) if number.as_f64() == Some(1.0) => Some(Verdict::Yes),
-        Value::Number(number) if number.as_f64() == Some(0.0) => Some(Verdict::No),
-        Value::String(word) => {
-            let plain = normalise(word);
-            alone(&plain).or_else(|| opening(&plain))
+/// Reads one of a closed set of values, each named by words of its own.
+struct Reader<T: 'static> {
+    /// What a word says that may open a longer reply.
+    lead: fn(&str) -> Option<T>,
+    /// What a word says only when nothing else is said.
+    only: fn(&str) -> Option<T>,
+    /// Whether a value's English words begin phrases that mean something else, such as "no doubt".
+    begins_phrases: fn(&T) -> bool,
+    /// The value as a truth value of JSON, or as 1 or 0.
+    truth: fn(bool) -> T,
+}
+
+impl Reader<Verdict> {
+    const BINARY: Self = Self {
+        lead: |word| {
+            if YES.contains(&word) {
+                Some(Verdict::Yes)
+            } else {
+                NO.contains(&word).then_some(Verdict::No)
+            }
+        },
+        only: |word| {
+            if YES_ALONE.contains(&word) {
+                Some(Verdict::Yes)
+            } else {
+                NO_ALONE.contains(&word).then_some(Verdict::No)
+            }
+        },
+        begins_phrases: |verdict| !verdict.is_yes(),
+        truth: |truth| if truth { Verdict::Yes } else { Verdict::No },
+    };
+}
+
+impl<T: PartialEq> Reader<T> {
+    fn read(&self, text: &str) -> Option<T> {
+        let said = spoken(text);
+        if let Some(value) = value::json(&said) {
+            return self.value_of(&value);
         }
-        _ => None,
+        let plain = normalise(&said);
+        if let Some(found) = self.alone(&plain) {
+            return Some(found);
+        }
+        if let Some(labelled) = value::labelled(&plain) {
+            return self.alone(&labelled).or_else(|| self.opening(&labelled));
+        }
+        if let Some(found) = self.opening(&plain) {
+            return Some(found);
+        }
+        if value::first_word(&plain).is_some_and(|word| (self.lead)(word).is_some()) {
+            return None;
+        }
+        let last = plain
+            .lines()
+            .rev()
+            .map(str::trim)
+            .find(|line| !line.is_empty())
+            .and_then(|line| self.alone(line));
+        last.or_else(|| {
+            agreed(
+                value::quoted(&said)
+                    .iter()
+                    .filter_map(|word| self.alone(&normalise(word))),
+            )
+        })
     }
-}
 
-fn alone(plain: &str) -> Option<Verdict> {
-    let word = plain.trim_matches(|c: char| !c.is_alphanumeric());
-    let word = ["です", "でした", "입니다", "이다", "요"]
-        .iter()
-        .find_map(|ending| word.strip_suffix(ending).filter(|stem| lead(stem).is_some()))
-        .unwrap_or(word);
-    if YES_ALONE.contains(&word) {
-        return Some(Verdict::Yes);
+    fn value_of(&self, value: &Value) -> Option<T> {
+        match value.judged()? {
+            Value::Bool(truth) => Some((self.truth)(*truth)),
+            Value::Number(number) if number.as_f64() == Some(1.0) => Some((self.truth)(true)),
+            Value::Number(number) if number.as_f64() == Some(0.0) => Some((self.truth)(false)),
+            Value::String(word) => {
+                let plain = normalise(word);
+                self.alone(&plain).or_else(|| self.opening(&plain))
+            }
+            _ => None,
+        }
     }
-    if NO_ALONE.contains(&word) {
-        return Some(Verdict::No);
-    }
-    lead(word)
-}
 
-fn lead(word: &str) -> Option<Verdict> {
-    if YES.contains(&word) {
-        Some(Verdict::Yes)
-    } else if NO.contains(&word) {
-        Some(Verdict::No)
-    } else {
-        None
+    fn alone(&self, plain: &str) -> Option<T> {
+        let word = plain.trim_matches(|c: char| !c.is_alphanumeric());
+        let word = ["です", "でした", "입니다", "이다", "요"]
+            .iter()
+            .find_map(|ending| word.strip_suffix(ending).filter(|stem| (self.lead)(stem).is_some()))
+            .unwrap_or(word);
+        (self.only)(word).or_else(|| (self.lead)(word))
     }
-}
 
-/// The verdict that opens `plain`, unless what follows takes it back.
-fn opening(plain: &str) -> Option<Verdict> {
-    let start = plain.trim_start_matches(|c: char| !c.is_alphanumeric());
-    let end = start.find(|c: char| !c.is_alphanumeric()).unwrap_or(start.len());
-    let (first, rest) = start.split_at(end);
-    let verdict = alone(first).filter(|_| lead(first).is_some() || rest.trim().is_empty())?;
-    let joined = rest.starts_with([' ', '/', '|']);
-    let mut words = rest
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty());
-    let next = words.next().unwrap_or_default();
-    let opposite = |word: &str| lead(word).is_some_and(|other| other != verdict);
-    let hedged = matches!(next, "and" | "or" | "nor" | "but") && words.next().is_some_and(opposite);
-    if hedged || (joined && opposite(next)) {
-        return None;
-    }
-    let ascii = first.is_ascii() && verdict == Verdict::No;
-    let adjective = ascii && rest.starts_with(' ') && rest.trim_start().starts_with(char::is_alphanumeric);
-    if adjective && !AFTER_NO.contains(&next) {
-        None
-    } else {
-        Some(verdict)
+    /// The value that opens `plain`, unless what follows takes it back.
+    fn opening(&self, plain: &str) -> Option<T> {
+        let start = plain.trim_start_matches(|c: char| !c.is_alphanumeric());
+        let end = start.find(|c: char| !c.is_alphanumeric()).unwrap_or(start.len());
+        let (first, rest) = start.split_at(end);
+        let found = self
+            .alone(first)
+            .filter(|_| (self.lead)(first).is_some() || rest.trim().is_empty())?;
+        let joined = rest.starts_with([' ', '/', '|']);
+        let mut words = rest
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty());
+        let next = words.next().unwrap_or_default();
+        let opposite = |word: &str| (self.lead)(word).is_some_and(|other| other != found);
+        let hedged = matches!(next, "and" | "or" | "nor" | "but") && words.next().is_some_and(opposite);
+        if hedged || (joined && opposite(next)) {
+            return None;
+        }
+        let ascii = first.is_ascii() && (self.begins_phrases)(&found);
+        let adjective = ascii && rest.starts_with(' ') && rest.trim_start().starts_with(char::is_alphanumeric);
+        if adjective && !AFTER_NO.contains(&next) {
+            None
+        } else {
+            Some(found)
+        }
     }
 }
 
@@ -356,7 +392,7 @@ fn degree(plain: &str) -> Option<Support> {
     });
     match found {
         ControlFlow::Break(support) => Some(support),
-        ControlFlow::Continue(()) => match alone(line).or_else(|| opening(line))? {
+        ControlFlow::Continue(()) => match Reader::BINARY.alone(line).or_else(|| Reader::BINARY.opening(line))? {
             Verdict::Yes => Some(Support::Full),
             Verdict::No => Some(Support::No),
         },

@@ -7,6 +7,7 @@
 pub mod actor;
 pub mod catalog;
 mod config;
+mod course;
 mod error;
 pub mod graph;
 pub mod mermaid;
@@ -25,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     actor::{WalkServices, WalksActor},
-    catalog::Catalog,
+    catalog::LiveCatalog,
     walk::{GrpcServices, WalkMetrics},
 };
 pub use crate::{
@@ -43,8 +44,9 @@ pub const SERVICE: &str = "emend.v1.OrchestratorService";
 /// [`ServeError`] when a graph is wrong, an address is none, or the server fails.
 pub async fn serve(options: Options, listener: TcpListener, shutdown: CancellationToken) -> Result<(), ServeError> {
     let catalog =
-        Catalog::load(options.graphs_dir.as_deref()).map_err(|error| ServeError::start(StartError::from(error)))?;
+        LiveCatalog::load(options.graphs_dir.as_deref()).map_err(|error| ServeError::start(StartError::from(error)))?;
     catalog
+        .current()
         .get(&options.default_graph)
         .map_err(|unknown| ServeError::start(StartError::DefaultGraph(unknown)))?;
     let services = GrpcServices::new(&options.services).map_err(|error| ServeError::start(StartError::from(error)))?;
@@ -61,12 +63,14 @@ pub async fn serve(options: Options, listener: TcpListener, shutdown: Cancellati
     )
     .map_err(|error| ServeError::start(StartError::from(error)))?;
 
+    let watching = tokio::spawn(catalog.clone().watch(shutdown.child_token()));
     let orchestrator = Orchestrator::new(catalog, &options.default_graph, options.service.default_timeout, walks);
     let served = server
         .descriptors(emend_proto::FILE_DESCRIPTOR_SET)
         .add(OrchestratorServiceServer::new(orchestrator))
         .serve(listener, shutdown)
         .await;
+    watching.abort();
     system.stop().await;
     served
 }

@@ -2,7 +2,7 @@
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 
-use emend_chassis::{Caller, Front, InvalidRequest, Violations, status};
+use emend_chassis::{Caller, Front, Violations, status};
 use emend_proto::v1::{
     self, AskRequest, AskResponse, AskStreamRequest, AskStreamResponse, GetGraphRequest, GetGraphResponse, GraphOption,
     GraphSummary, ListGraphsRequest, ListGraphsResponse, ValidateGraphRequest, ValidateGraphResponse,
@@ -13,26 +13,21 @@ use tonic::{Request, Response, Status};
 
 use crate::{
     actor::WalksActor,
-    catalog::Catalog,
-    graph::{Graph, Options, WorstCase},
+    catalog::LiveCatalog,
+    course::{self, LONGEST_GRAPH},
+    graph::{Finding, Graph, Options, WorstCase},
     mermaid,
     messages::{Ask, AskStream},
-    walk::{Course, Question},
+    walk::Course,
 };
 
-/// Longest question in bytes (R15).
-const LONGEST_QUESTION: usize = 8 * 1024;
-/// Longest graph file in bytes.
-const LONGEST_GRAPH: usize = 256 * 1024;
-/// Most fields a filter may name, as many as a document may have.
-const MOST_FILTERS: usize = 64;
 /// Events that wait for a slow reader before the walk does.
 const EVENTS: usize = 64;
 
 /// The service; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Orchestrator {
-    catalog: Arc<Catalog>,
+    catalog: LiveCatalog,
     default_graph: Arc<str>,
     default_timeout: Duration,
     walks: Front<WalksActor>,
@@ -40,73 +35,18 @@ pub struct Orchestrator {
 
 impl Orchestrator {
     /// A service that walks these graphs.
-    pub fn new(catalog: Catalog, default_graph: &str, default_timeout: Duration, walks: Front<WalksActor>) -> Self {
+    pub fn new(catalog: LiveCatalog, default_graph: &str, default_timeout: Duration, walks: Front<WalksActor>) -> Self {
         Orchestrator {
-            catalog: Arc::new(catalog),
+            catalog,
             default_graph: Arc::from(default_graph),
             default_timeout,
             walks,
         }
     }
 
-    /// What a question asks to walk, or everything that is wrong with it at once (R15, R17).
-    fn course(&self, question: Option<v1::Question>) -> Result<Course, Status> {
-        let question = question.ok_or_else(|| InvalidRequest::field("question", "is missing; set it"))?;
-        let mut violations = Violations::new();
-        let text = &question.question;
-        violations.require(!text.trim().is_empty(), "question.question", || {
-            format!(
-                "must be 1 to {LONGEST_QUESTION} bytes and not blank, is {} bytes",
-                text.len()
-            )
-        });
-        violations.require(text.len() <= LONGEST_QUESTION, "question.question", || {
-            format!("must be 1 to {LONGEST_QUESTION} bytes, is {}", text.len())
-        });
-        violations.require(question.filter.len() <= MOST_FILTERS, "question.filter", || {
-            format!(
-                "must name at most {MOST_FILTERS} fields, names {}",
-                question.filter.len()
-            )
-        });
-        let name = match question.graph.as_str() {
-            "" => &self.default_graph,
-            name => name,
-        };
-        let graph = match self.catalog.get(name) {
-            Ok(graph) => Arc::clone(graph),
-            Err(unknown) if violations.is_empty() => return Err(status(&unknown)),
-            Err(unknown) => {
-                violations.push("question.graph", unknown.to_string());
-                return Err(finish(violations));
-            }
-        };
-        let options = match Options::resolve(graph.options(), &question.options) {
-            Ok(options) => options,
-            Err(invalid) => {
-                for option in invalid {
-                    violations.push(format!("question.options[{}]", option.name), option.problem);
-                }
-                return Err(finish(violations));
-            }
-        };
-        if let Some(problem) = graph.budget_problem(&options) {
-            violations.push("question.options", problem);
-        }
-        violations.finish()?;
-        Ok(Course {
-            graph,
-            options,
-            question: Question::new(question),
-        })
-    }
-}
-
-/// The status of a request that is known to be wrong.
-fn finish(violations: Violations) -> Status {
-    match violations.finish() {
-        Err(invalid) => invalid.into(),
-        Ok(()) => Status::internal("a request was refused without a reason"),
+    /// What a question asks to walk.
+    async fn course(&self, question: Option<v1::Question>) -> Result<Course, Status> {
+        course::course(&self.catalog.current(), &self.default_graph, question).await
     }
 }
 
@@ -116,26 +56,31 @@ impl OrchestratorService for Orchestrator {
 
     async fn ask(&self, request: Request<AskRequest>) -> Result<Response<AskResponse>, Status> {
         let caller = Caller::of(&request, self.default_timeout);
-        let course = self.course(request.into_inner().question)?;
+        let course = self.course(request.into_inner().question).await?;
         let result = self.walks.call(Ask(course), caller).await?;
         Ok(Response::new(AskResponse { result: Some(result) }))
     }
 
     async fn ask_stream(&self, request: Request<AskStreamRequest>) -> Result<Response<Self::AskStreamStream>, Status> {
         let caller = Caller::of(&request, self.default_timeout);
-        let course = self.course(request.into_inner().question)?;
+        let course = self.course(request.into_inner().question).await?;
         let events = self.walks.stream(caller, EVENTS, |events| AskStream { course, events });
         Ok(Response::new(Box::pin(events)))
     }
 
     async fn list_graphs(&self, _: Request<ListGraphsRequest>) -> Result<Response<ListGraphsResponse>, Status> {
-        let graphs = self.catalog.iter().map(|graph| summary(graph)).collect();
+        let catalog = self.catalog.current();
+        // Finding formulas takes a few dozen worst cases a graph, the first time.
+        let graphs = tokio::task::spawn_blocking(move || catalog.iter().map(|graph| summary(graph)).collect())
+            .await
+            .map_err(|_| Status::internal("describing the graphs failed inside; the log has the cause"))?;
         Ok(Response::new(ListGraphsResponse { graphs }))
     }
 
     async fn get_graph(&self, request: Request<GetGraphRequest>) -> Result<Response<GetGraphResponse>, Status> {
         let name = request.into_inner().name;
-        let graph = self.catalog.get(&name).map_err(|unknown| status(&unknown))?;
+        let catalog = self.catalog.current();
+        let graph = catalog.get(&name).map_err(|unknown| status(&unknown))?;
         let options = graph.options().iter().map(|option| GraphOption {
             name: option.name.clone(),
             description: option.description.clone(),
@@ -155,53 +100,70 @@ impl OrchestratorService for Orchestrator {
         &self,
         request: Request<ValidateGraphRequest>,
     ) -> Result<Response<ValidateGraphResponse>, Status> {
-        let yaml = request.into_inner().yaml;
+        let ValidateGraphRequest { yaml, options } = request.into_inner();
         let mut violations = Violations::new();
         violations.require(yaml.len() <= LONGEST_GRAPH, "yaml", || {
             format!("must be at most {LONGEST_GRAPH} bytes, is {}", yaml.len())
         });
         violations.finish()?;
-        // Exploring a large graph takes a while.
-        let checked =
-            tokio::task::spawn_blocking(move || Graph::parse("graph.yaml", &yaml).map(|graph| summary(&graph)))
-                .await
-                .map_err(|_| Status::internal("checking the graph failed inside; the log has the cause"))?;
-        Ok(Response::new(match checked {
-            Ok(summary) => ValidateGraphResponse {
-                findings: Vec::new(),
-                worst_case: summary.worst_case,
-            },
-            Err(invalid) => ValidateGraphResponse {
-                findings: invalid
-                    .findings
-                    .into_iter()
-                    .map(|finding| v1::Finding {
-                        message: finding.message,
-                        node: finding.node.unwrap_or_default(),
-                        line: finding.line,
-                    })
-                    .collect(),
-                worst_case: None,
-            },
+        let graph = match course::parsed(yaml).await? {
+            Ok(graph) => graph,
+            Err(invalid) => {
+                return Ok(Response::new(ValidateGraphResponse {
+                    findings: invalid.findings.into_iter().map(finding).collect(),
+                    worst_case: None,
+                }));
+            }
+        };
+        let mut violations = Violations::new();
+        let options = match Options::resolve(graph.options(), &options) {
+            Ok(options) => options,
+            Err(invalid) => {
+                for option in invalid {
+                    violations.push(format!("options[{}]", option.name), option.problem);
+                }
+                return Err(course::refused(violations));
+            }
+        };
+        let worst_case = tokio::task::spawn_blocking(move || worst_case(&graph, &options))
+            .await
+            .map_err(|_| Status::internal("checking the graph failed inside; the log has the cause"))?;
+        Ok(Response::new(ValidateGraphResponse {
+            findings: Vec::new(),
+            worst_case,
         }))
     }
 }
 
+fn finding(finding: Finding) -> v1::Finding {
+    v1::Finding {
+        message: finding.message,
+        node: finding.node.unwrap_or_default(),
+        line: finding.line,
+    }
+}
+
 fn summary(graph: &Graph) -> GraphSummary {
-    let worst = graph.worst_case(&Options::defaults(graph.options())).ok();
     GraphSummary {
         name: graph.name().to_owned(),
         description: graph.description().to_owned(),
-        worst_case: worst.map(
-            |WorstCase {
-                 steps,
-                 model_calls,
-                 web_searches,
-             }| v1::WorstCase {
-                steps,
-                model_calls,
-                web_searches,
-            },
-        ),
+        worst_case: worst_case(graph, &Options::defaults(graph.options())),
     }
+}
+
+fn worst_case(graph: &Graph, options: &Options) -> Option<v1::WorstCase> {
+    let WorstCase {
+        steps,
+        model_calls,
+        web_searches,
+    } = graph.worst_case(options).ok()?;
+    let formulas = graph.formulas().clone();
+    Some(v1::WorstCase {
+        steps,
+        model_calls,
+        web_searches,
+        steps_formula: formulas.steps,
+        model_calls_formula: formulas.model_calls,
+        web_searches_formula: formulas.web_searches,
+    })
 }

@@ -5,8 +5,10 @@ use std::collections::HashSet;
 use emend_models::text::Script;
 use unicode_normalization::UnicodeNormalization;
 
-/// Longest query in tokens, as Self-RAG's rewriter has it.
+/// Longest query in tokens where a request does not say, as Self-RAG's rewriter has it.
 pub(crate) const MAX_TOKENS: usize = 128;
+/// Longest question, query and message in bytes.
+pub(crate) const MAX_QUESTION_BYTES: usize = 8 * 1024;
 
 /// What is left of a query when case, width, spacing and its last punctuation mark do not count.
 pub(crate) fn key(query: &str) -> String {
@@ -48,22 +50,31 @@ impl Failed {
     }
 }
 
-/// `query` without what goes beyond [`MAX_TOKENS`], counted without a tokeniser: a character of Chinese, Japanese or
-/// Korean is one, four letters or three digits are one.
-pub(crate) fn shortened(query: &str) -> &str {
-    let mut twelfths = 0;
+/// How many tokens `text` has, counted without a tokeniser: a character of Chinese, Japanese or Korean is one, four
+/// letters or three digits are one.
+pub(crate) fn tokens(text: &str) -> usize {
+    text.chars().map(twelfths).sum::<usize>().div_ceil(12)
+}
+
+fn twelfths(c: char) -> usize {
+    match Script::of(c) {
+        Script::Alphabet => 3,
+        Script::Digit => 4,
+        _ if c.is_whitespace() => 1,
+        _ => 12,
+    }
+}
+
+/// `query` without what goes beyond `most` of these tokens.
+pub(crate) fn shortened(query: &str, most: usize) -> &str {
+    let mut read = 0;
     let mut last_space = 0;
     for (at, c) in query.char_indices() {
-        twelfths += match Script::of(c) {
-            Script::Alphabet => 3,
-            Script::Digit => 4,
-            _ if c.is_whitespace() => {
-                last_space = at;
-                1
-            }
-            _ => 12,
-        };
-        if twelfths > MAX_TOKENS * 12 {
+        read += twelfths(c);
+        if c.is_whitespace() {
+            last_space = at;
+        }
+        if read > most * 12 {
             // Better a word less than half a word.
             let cut = if last_space * 2 > at { last_space } else { at };
             return query[..cut].trim_end();
@@ -108,13 +119,15 @@ mod tests {
     #[test]
     fn long_queries_end_with_a_whole_word() {
         let long = "keyword ".repeat(200);
-        let kept = shortened(&long);
+        let kept = shortened(&long, MAX_TOKENS);
         assert!(
             kept.ends_with("keyword") && kept.len() > 400 && kept.len() < 600,
             "{}",
             kept.len()
         );
-        assert_eq!(shortened(&"水".repeat(500)).chars().count(), MAX_TOKENS);
-        assert_eq!(shortened("short query"), "short query");
+        assert_eq!(shortened(&"水".repeat(500), MAX_TOKENS).chars().count(), MAX_TOKENS);
+        assert_eq!(shortened("short query", MAX_TOKENS), "short query");
+        assert_eq!(shortened("水車 小屋", 2), "水車");
+        assert!(tokens(kept) <= MAX_TOKENS && tokens(kept) + 3 > MAX_TOKENS);
     }
 }

@@ -1,5 +1,7 @@
 //! The service over real sockets, through the generated client.
 
+mod condense;
+
 use std::time::Duration;
 
 use clap::Parser;
@@ -84,6 +86,9 @@ async fn every_bad_field_is_named_in_one_answer() {
     let running = Running::start(|listener, shutdown| serve(Options::default(), listener, shutdown).boxed()).await;
     let bad = RewriteRequest {
         failed_queries: vec![String::new(); 51],
+        history: vec![emend_proto::v1::ChatMessage::default(); 51],
+        passages: vec![emend_proto::v1::Passage::default(); 21],
+        max_tokens: Some(0),
         ..RewriteRequest::default()
     };
     let status = running.client.clone().rewrite(bad).await.unwrap_err();
@@ -96,7 +101,11 @@ async fn every_bad_field_is_named_in_one_answer() {
         .iter()
         .map(|v| v.field.as_str())
         .collect();
-    assert_eq!(fields, ["question", "failed_queries", "purpose"]);
+    let expected = ["question", "failed_queries", "purpose", "history"].map(str::to_owned);
+    let roles = (0..50).map(|index| format!("history[{index}].role"));
+    let last = ["passages", "max_tokens"].map(str::to_owned);
+    let expected: Vec<_> = expected.into_iter().chain(roles).chain(last).collect();
+    assert_eq!(fields, expected);
     running.stop().await;
 }
 

@@ -4,8 +4,10 @@ use emend_chassis::{InvalidRequest, Violations};
 use emend_proto::v1::chat_message::Role;
 use emend_proto::v1::{RewritePurpose, RewriteRequest};
 
-/// Longest question, query and message in bytes.
-const MAX_QUESTION_BYTES: usize = 8 * 1024;
+use crate::queries::MAX_QUESTION_BYTES;
+
+/// Longest query in tokens.
+const MAX_TOKENS: u32 = 8192;
 /// Most failed queries.
 const MAX_FAILED_QUERIES: usize = 50;
 /// Most messages of history.
@@ -90,6 +92,11 @@ pub(crate) fn rewrite(request: &RewriteRequest) -> Result<(), InvalidRequest> {
             "bytes",
         );
     }
+    if let Some(tokens) = request.max_tokens {
+        violations.require((1..=MAX_TOKENS).contains(&tokens), "max_tokens", || {
+            format!("must be 1 to {MAX_TOKENS}, is {tokens}")
+        });
+    }
     violations.finish()
 }
 
@@ -127,6 +134,7 @@ mod tests {
                 };
                 MAX_PASSAGES
             ],
+            max_tokens: Some(MAX_TOKENS),
         };
         assert!(rewrite(&request).is_ok());
     }
@@ -139,6 +147,7 @@ mod tests {
             purpose: 9,
             history: vec![message(Role::Unspecified, "q".repeat(MAX_QUESTION_BYTES + 1))],
             passages: vec![Passage::default(); MAX_PASSAGES + 1],
+            max_tokens: Some(MAX_TOKENS + 1),
         };
         let violations = rewrite(&request).unwrap_err().violations();
         let fields: Vec<_> = violations.iter().map(|violation| violation.field.as_str()).collect();
@@ -150,7 +159,8 @@ mod tests {
                 "purpose",
                 "history[0].content",
                 "history[0].role",
-                "passages"
+                "passages",
+                "max_tokens"
             ]
         );
         assert!(

@@ -4,7 +4,7 @@ mod data;
 mod score;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     fmt::Write as _,
     process::ExitCode,
     time::{Duration, Instant},
@@ -195,8 +195,7 @@ async fn walk(cluster: &Cluster, set: &QuestionSet, graph: &str, timeout: Durati
                 question: case.question.clone(),
                 graph: graph.to_owned(),
                 collection: collection(set),
-                options: HashMap::new(),
-                filter: HashMap::new(),
+                ..Question::default()
             };
             let request = AskRequest {
                 question: Some(question),

@@ -20,7 +20,8 @@ const MODEL: &str = "extractive";
 const BATCH: usize = 4;
 
 /// The backend `extractive`: the best-supported sentences, verbatim, in document order, each with its citations; the
-/// answer that the documents do not tell where none is supported well enough.
+/// answer that the documents do not tell where none is supported well enough. An answer that has been begun is continued
+/// by the sentences that it does not say yet, and is complete where none of those is supported well enough.
 pub struct ExtractiveBackend {
     embedder: Arc<dyn Embedder>,
     evaluator: Evaluator,
@@ -28,7 +29,8 @@ pub struct ExtractiveBackend {
 }
 
 impl ExtractiveBackend {
-    /// Quotes at most `max_sentences` sentences that `evaluator` scores; `embedder` counts tokens.
+    /// Quotes at most `max_sentences` sentences, where a request does not say how many, that `evaluator` scores;
+    /// `embedder` counts tokens.
     pub fn new(embedder: Arc<dyn Embedder>, evaluator: Evaluator, max_sentences: u32) -> Self {
         Self {
             embedder,
@@ -77,17 +79,23 @@ impl ExtractiveBackend {
         let (scores, complete) = self.scores(request, scope).await?;
         let answers = self.evaluator.thresholds().answers;
         let candidates = selection::candidates(&request.question, &request.passages, &scores, answers);
-        let most = usize::try_from(self.max_sentences).unwrap_or(usize::MAX);
+        let most = request.max_sentences.unwrap_or(self.max_sentences);
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
         let chosen = selection::select(
             &request.question,
             candidates,
+            &request.answer_so_far,
             &request.unsupported,
             request.attempt,
             most,
         );
         let (chosen, cut) = self.within_tokens(chosen, request.max_tokens);
-        if chosen.is_empty() {
+        if chosen.is_empty() && request.answer_so_far.trim().is_empty() {
             return abstain(text::language(&request.question), MODEL, deltas).await;
+        }
+        // Nothing found in time is not nothing left to add.
+        if chosen.is_empty() && !complete {
+            return Err(GenerateError::OutOfTime);
         }
         let mut answer = String::new();
         let mut sentences = Vec::with_capacity(chosen.len());
@@ -116,6 +124,7 @@ impl ExtractiveBackend {
             usage: Some(Usage::default()),
             abstained: false,
             model: MODEL.to_owned(),
+            likelihood: None,
         })
     }
 

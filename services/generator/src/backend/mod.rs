@@ -122,6 +122,7 @@ async fn abstain(language: Language, model: &str, deltas: &Deltas) -> Result<Gen
         usage: Some(emend_proto::v1::Usage::default()),
         abstained: true,
         model: model.to_owned(),
+        likelihood: None,
     })
 }
 

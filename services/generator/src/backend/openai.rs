@@ -14,9 +14,10 @@ use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 
 use super::{Backend, Deltas, code_points, writing_deadline};
-use crate::citations::{Citations, Mark};
+use crate::citations::Mark;
+use crate::continuation::COMPLETE;
+use crate::draft::Draft;
 use crate::error::GenerateError;
-use crate::reasoning::Reasoning;
 
 /// How much hotter each further attempt is, and the hottest that it gets by itself: the same prompt at temperature 0
 /// would bring the same answer again.
@@ -26,13 +27,15 @@ const HOTTEST: f64 = 1.0;
 /// What holds where a request says nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OpenAiSettings {
-    /// Longest answer in sentences that the model is asked for; 0 sets no limit.
+    /// Longest answer in sentences that the model is asked for where a request does not say; 0 sets no limit. It is
+    /// stopped only at a request's own limit.
     pub max_sentences: u32,
     /// Sampling temperature of the first attempt, 0–2.
     pub temperature: f32,
 }
 
-/// The backend `openai`: one streamed call; citations are read out of what the model writes.
+/// The backend `openai`: one streamed call; citations are read out of what the model writes. A model that goes on beyond
+/// the sentences that were asked for is stopped, and what it cost is not known then: servers tell it at the end.
 pub struct OpenAiBackend {
     chat: Arc<dyn Chat>,
     prompts: Prompts,
@@ -65,8 +68,10 @@ impl OpenAiBackend {
             passages: &passages,
             language,
             unsupported: &unsupported,
-            max_sentences: self.settings.max_sentences,
+            max_sentences: request.max_sentences.unwrap_or(self.settings.max_sentences),
             abstention: language.abstention(),
+            answer_so_far: request.answer_so_far.trim(),
+            complete: COMPLETE,
         })?;
         tracing::debug!(prompt = rendered.version, "prompt rendered");
         let mut chat = rendered.request();
@@ -77,10 +82,18 @@ impl OpenAiBackend {
         let again = request.attempt.max(1) - 1;
         chat.temperature = Some(temperature(request.temperature, self.settings.temperature, again));
         chat.max_tokens = request.max_tokens;
+        // The sampled token alone is of interest; the protocol has no way to ask for none beside it.
+        chat.top_logprobs = 1;
+        chat.may_be_empty = !request.answer_so_far.trim().is_empty();
         chat.seed = request
             .seed
             .map(|seed| seed.unsigned_abs().wrapping_add(u64::from(again)) & SEEDS);
         Ok(chat)
+    }
+
+    fn bad_reply(&self, reason: String) -> GenerateError {
+        let model = self.chat.model().to_owned();
+        ChatError::BadReply { model, reason }.into()
     }
 
     async fn write(
@@ -93,22 +106,21 @@ impl OpenAiBackend {
         let mut chat = self.request(request)?;
         chat.deadline = Some(until.instant());
         let mut stream = self.chat.stream(chat);
-        let mut reasoning = Reasoning::new();
-        let mut citations = Citations::new(request.passages.len());
-        let mut answer = String::new();
+        let mut draft = Draft::new(request);
         let mut tokens = Tokens::default();
         let finish_reason = loop {
             let Ok(next) = until.run(stream.next()).await else {
                 break FinishReason::Deadline;
             };
-            let piece = match next {
-                Some(Ok(ChatDelta::Text(piece))) => citations.push(&reasoning.push(&piece)),
+            match next {
+                Some(Ok(ChatDelta::Logprobs(tokens))) => draft.tokens(&tokens),
+                Some(Ok(ChatDelta::Text(piece))) => deltas.send(draft.push(&piece)).await?,
                 Some(Ok(ChatDelta::Finished { finish_reason, usage })) => {
                     tokens = usage;
                     break finish(finish_reason);
                 }
                 // The model's own limit is as good as a deadline once there is something to show.
-                Some(Err(ChatError::Timeout { .. })) if until.is_expired() || !answer.is_empty() => {
+                Some(Err(ChatError::Timeout { .. })) if until.is_expired() || !draft.answer().is_empty() => {
                     break FinishReason::Deadline;
                 }
                 Some(Err(ChatError::Refused { .. })) => break FinishReason::ContentFilter,
@@ -116,29 +128,33 @@ impl OpenAiBackend {
                 // A stream that ends without its end was cut off.
                 None => {
                     let reason = "the stream ended without a finish reason".to_owned();
-                    return Err(ChatError::BadReply {
-                        model: self.chat.model().to_owned(),
-                        reason,
-                    }
-                    .into());
+                    return Err(self.bad_reply(reason));
                 }
-            };
-            answer.push_str(&piece);
-            deltas.send(piece).await?;
+            }
+            if draft.is_full() {
+                break FinishReason::Length;
+            }
         };
         drop(stream);
-        let held = citations.push(&reasoning.finish());
-        let (rest, marks) = citations.finish();
-        for piece in [held, rest] {
-            answer.push_str(&piece);
-            deltas.send(piece).await?;
-        }
+        let (rest, written) = draft.finish();
+        deltas.send(rest).await?;
+        let finish_reason = if written.is_cut {
+            FinishReason::Length
+        } else {
+            finish_reason
+        };
+        let answer = written.answer;
         if answer.is_empty() && finish_reason == FinishReason::Deadline {
             return Err(GenerateError::OutOfTime);
         }
+        // A model that was cut off while it began again has not said that the answer is complete.
+        if answer.is_empty() && finish_reason == FinishReason::Length && !request.answer_so_far.trim().is_empty() {
+            let reason = "it repeated the answer so far until its limit in tokens".to_owned();
+            return Err(self.bad_reply(reason));
+        }
         let abstained = !answer.is_empty() && text::is_abstention(&answer);
         Ok(GenerateFinished {
-            sentences: sentences(&answer, &marks, &request.passages),
+            sentences: sentences(&answer, &written.marks, &request.passages),
             answer,
             finish_reason: finish_reason.into(),
             usage: Some(Usage {
@@ -148,6 +164,7 @@ impl OpenAiBackend {
             }),
             abstained,
             model: self.chat.model().to_owned(),
+            likelihood: written.likelihood,
         })
     }
 }

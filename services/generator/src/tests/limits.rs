@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use emend_proto::v1::{FinishReason, GenerateRequest};
+use emend_proto::v1::{ChatMessage, FinishReason, GenerateRequest, Passage};
 use tonic::{Code, Request};
 use tonic_types::StatusExt;
 
@@ -12,8 +12,16 @@ use super::{Streamed, ask, extractive, openai, read, soon};
 async fn bad_input_names_every_field() {
     let generator = extractive().await;
     let request = GenerateRequest {
+        passages: vec![Passage::default(); 101],
+        unsupported: vec!["a".repeat((64 << 10) + 1)],
         temperature: Some(-1.0),
         max_tokens: Some(0),
+        max_sentences: Some(0),
+        answer_so_far: "a".repeat((64 << 10) + 1),
+        history: vec![ChatMessage {
+            role: 0,
+            content: "a".repeat((8 << 10) + 1),
+        }],
         ..GenerateRequest::default()
     };
     let status = generator.answer(request).await.unwrap_err();
@@ -26,7 +34,18 @@ async fn bad_input_names_every_field() {
         .iter()
         .map(|v| v.field.as_str())
         .collect();
-    assert_eq!(fields, ["question", "temperature", "max_tokens"]);
+    let expected = [
+        "question",
+        "passages",
+        "unsupported",
+        "temperature",
+        "max_tokens",
+        "max_sentences",
+        "answer_so_far",
+        "history[0].role",
+        "history[0].content",
+    ];
+    assert_eq!(fields, expected);
 }
 
 #[tokio::test]

@@ -1,8 +1,10 @@
 //! The service over real sockets.
 
+mod continuing;
 mod extractive;
 mod limits;
 mod openai;
+mod server;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

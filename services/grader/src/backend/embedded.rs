@@ -1,16 +1,22 @@
 //! Grades from the evaluator in this process.
 
+mod needs;
+
 use emend_chassis::{Scope, chain};
-use emend_models::evaluate::{EvaluateError, Evaluator};
+use emend_models::evaluate::{EvaluateError, Evaluator, SentenceScore};
 use emend_proto::v1::Passage;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::{Backend, Grade, Graded, Groundedness, Thresholds, Ungraded, Usefulness, grading_deadline};
+use super::{
+    Backend, Grade, Graded, Groundedness, Retrieval, Strips, Thresholds, Ungraded, Usefulness, grading_deadline,
+};
 
 /// Passages embedded between two looks at the clock: large enough to fill the threads of an embedder, small enough to
 /// leave some grades when time is short.
 const BATCH: usize = 4;
+/// Strips embedded between two looks at the clock: they are shorter than passages.
+const STRIP_BATCH: usize = 16;
 
 /// The backend `embedded`: calibrated probabilities from embedder and lexical features; no language model.
 pub struct EmbeddedBackend {
@@ -71,6 +77,8 @@ impl EmbeddedBackend {
             let result = result
                 .map(|g| Groundedness {
                     score: g.probability,
+                    fully: g.probability,
+                    partially: 0.0,
                     level: g.level,
                 })
                 .map_err(failed);
@@ -90,12 +98,87 @@ impl EmbeddedBackend {
         result
             .map(|u| Usefulness {
                 utility: u.utility,
+                expected: 1.0 + 4.0 * u.probability,
                 score: u.probability,
                 useful: u.useful,
             })
             .map_err(failed)
             .into()
     }
+}
+
+impl EmbeddedBackend {
+    async fn strips_of(&self, question: &str, passages: &[Strips<'_>], scope: &Scope) -> Vec<Grade<f64>> {
+        let until = grading_deadline(scope);
+        let texts: Vec<&str> = passages
+            .iter()
+            .flat_map(|strips| strips.texts.iter().copied())
+            .collect();
+        let mut grades = Vec::with_capacity(texts.len());
+        for batch in texts.chunks(STRIP_BATCH) {
+            let Ok(scores) = until.run(self.evaluator.relevance(question, batch)).await else {
+                break;
+            };
+            match scores.map_err(failed) {
+                Ok(scores) => {
+                    let mut scores = scores.into_iter();
+                    grades.extend(batch.iter().map(|_| scores.next().map_or_else(missing, Grade::Graded)));
+                }
+                Err(reason) => grades.extend(batch.iter().map(|_| Grade::Ungraded(reason.clone()))),
+            }
+        }
+        grades.resize(texts.len(), Grade::Ungraded(Ungraded::OutOfTime));
+        grades
+    }
+
+    /// Whether the answer needs evidence, by a rule over what the evaluator grades, which is no model that was fitted to
+    /// such decisions.
+    ///
+    /// P(YES) is the product of three: that the question asks for facts (by its words: [`needs::facts`]), that the
+    /// passages hold nothing relevant (1 − the best passage's relevance; 1 without passages), and that the answer so far
+    /// does not address the question (1 − its usefulness; 1 at its beginning). What is left is divided by the best
+    /// probability of a sentence of the passages to answer the question, among those that the answer has not said yet:
+    /// that share is CONTINUE, the rest NO.
+    async fn retrieval_of(
+        &self,
+        question: &str,
+        answer_so_far: &str,
+        passages: &[Passage],
+        scope: &Scope,
+    ) -> Result<Retrieval, Ungraded> {
+        let until = grading_deadline(scope);
+        let out_of_time = |_| Ungraded::OutOfTime;
+        let mut useful = 0.0;
+        if !answer_so_far.trim().is_empty() {
+            let graded = until.run(self.evaluator.usefulness(question, answer_so_far)).await;
+            useful = graded.map_err(out_of_time)?.map_err(failed)?.probability;
+        }
+        let said = needs::Said::new(answer_so_far);
+        let (mut relevant, mut unsaid) = (0.0_f64, 0.0_f64);
+        for batch in passages.chunks(BATCH) {
+            let texts: Vec<&str> = batch.iter().map(|passage| passage.text.as_str()).collect();
+            let graded = until.run(self.evaluator.relevance(question, &texts)).await;
+            let scores = graded.map_err(out_of_time)?.map_err(failed)?;
+            relevant = scores.into_iter().fold(relevant, f64::max);
+            let graded = until.run(self.evaluator.best_sentences(question, &texts)).await;
+            let sentences = graded.map_err(out_of_time)?.map_err(failed)?;
+            // Best first: the first that is not said yet is the best of them.
+            let left = sentences.iter().find(|sentence| !said.says(text_of(&texts, sentence)));
+            unsaid = left.map_or(unsaid, |sentence| unsaid.max(sentence.probability));
+        }
+        let yes = needs::facts(question) * (1.0 - relevant) * (1.0 - useful);
+        Ok(Retrieval {
+            yes,
+            more: (1.0 - yes) * unsaid,
+        })
+    }
+}
+
+fn text_of<'a>(texts: &[&'a str], sentence: &SentenceScore) -> &'a str {
+    texts
+        .get(sentence.passage)
+        .and_then(|text| text.get(sentence.range.clone()))
+        .unwrap_or_default()
 }
 
 impl Backend for EmbeddedBackend {
@@ -105,6 +188,7 @@ impl Backend for EmbeddedBackend {
             relevance: calibrated.relevant,
             upper: calibrated.upper,
             lower: calibrated.lower,
+            strip: calibrated.strip,
         }
     }
 
@@ -136,6 +220,27 @@ impl Backend for EmbeddedBackend {
         scope: &'a Scope,
     ) -> BoxFuture<'a, Graded<Grade<Usefulness>>> {
         self.usefulness_of(question, answer, scope).map(Graded::free).boxed()
+    }
+
+    fn strips<'a>(
+        &'a self,
+        question: &'a str,
+        passages: &'a [Strips<'a>],
+        scope: &'a Scope,
+    ) -> BoxFuture<'a, Graded<Vec<Grade<f64>>>> {
+        self.strips_of(question, passages, scope).map(Graded::free).boxed()
+    }
+
+    fn retrieval<'a>(
+        &'a self,
+        question: &'a str,
+        answer_so_far: &'a str,
+        passages: &'a [Passage],
+        scope: &'a Scope,
+    ) -> BoxFuture<'a, Graded<Grade<Retrieval>>> {
+        self.retrieval_of(question, answer_so_far, passages, scope)
+            .map(|retrieval| Graded::free(retrieval.into()))
+            .boxed()
     }
 }
 

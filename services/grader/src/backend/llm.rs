@@ -5,17 +5,25 @@ use std::sync::Arc;
 use emend_chassis::{Deadline, Scope, chain};
 use emend_models::chat::{Chat, ChatError, ChatReply};
 use emend_models::prompt::{
-    Evidence, GradeDocuments, GradeGroundedness, GradeUsefulness, PromptError, Prompts, Rendered,
+    DecideRetrieval, Evidence, GradeDocuments, GradeGroundedness, GradeStrips, GradeUsefulness, PromptError, Prompts,
+    Rendered,
 };
-use emend_models::verdict::{self, Support};
+use emend_models::verdict::{self, Support, Verdict};
 use emend_proto::v1::{Passage, Usage};
 use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
 use tokio::sync::Semaphore;
 
-use super::{Backend, Grade, Graded, Groundedness, Thresholds, Ungraded, Usefulness, grading_deadline};
+use super::{
+    Backend, Grade, Graded, Groundedness, Retrieval, Strips, Thresholds, Ungraded, Usefulness, grading_deadline,
+};
 use crate::config::LlmOptions;
 use crate::error::LoadError;
+
+/// Tokens of a verdict on one strip, braces and quotes among them, with room to spare.
+const TOKENS_A_STRIP: usize = 24;
+/// Tokens of verdicts that need more than the model's own limit on a reply, and the room that is left for it to think.
+const LONG_REPLY: usize = 1024;
 
 /// How the backend `llm` asks and judges.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,6 +55,7 @@ impl LlmSettings {
                 relevance: options.llm_relevance_threshold,
                 upper,
                 lower,
+                strip: options.llm_relevance_threshold,
             },
             useful_utility: options.llm_useful_utility,
         })
@@ -83,12 +92,24 @@ impl LlmBackend {
         until: Deadline,
         read: impl FnOnce(&ChatReply) -> Option<T>,
     ) -> Call<T> {
+        self.ask_at_length(rendered, None, until, read).await
+    }
+
+    /// The same with a limit in tokens of its own.
+    async fn ask_at_length<T>(
+        &self,
+        rendered: Result<Rendered, PromptError>,
+        max_tokens: Option<u32>,
+        until: Deadline,
+        read: impl FnOnce(&ChatReply) -> Option<T>,
+    ) -> Call<T> {
         let mut request = match rendered {
             Ok(rendered) => rendered.request(),
             Err(error) => return (Err(failed("the prompt cannot be rendered", &error)), Usage::default()),
         };
         // A grade is to be the same each time it is asked for.
         request.temperature = Some(0.0);
+        request.max_tokens = max_tokens;
         request.top_logprobs = self.settings.top_logprobs;
         request.deadline = Some(until.instant());
         let mut usage = Usage::default();
@@ -136,12 +157,15 @@ impl LlmBackend {
         self.ask(rendered, until, |reply| {
             let level = verdict::support(&reply.text)?;
             let plain = match level {
-                Support::Full => 1.0,
-                Support::Partial => 0.5,
-                Support::No => 0.0,
+                Support::Full => (1.0, 0.0),
+                Support::Partial => (0.0, 1.0),
+                Support::No => (0.0, 0.0),
             };
+            let (fully, partially) = pair(verdict::support_probabilities(&reply.logprobs), plain);
             Some(Groundedness {
-                score: score(verdict::support_score(&reply.logprobs), plain),
+                score: fully + partially / 2.0,
+                fully,
+                partially,
                 level,
             })
         })
@@ -156,9 +180,72 @@ impl LlmBackend {
             let expected = verdict::utility_score(&reply.logprobs).map(|weighted| (weighted + 1.0) / 2.0);
             Some(Usefulness {
                 utility,
+                // The weights are those of the utilities 1 to 5.
+                expected: expected
+                    .filter(|expected| expected.is_finite())
+                    .map_or(f64::from(utility), |share| 1.0 + 4.0 * share.clamp(0.0, 1.0)),
                 score: score(expected, f64::from(utility.saturating_sub(1)) / 4.0),
                 useful: utility >= self.settings.useful_utility,
             })
+        })
+        .await
+    }
+
+    /// One call for all strips of a passage. A reply with too many verdicts or too few, or in another order, is none: it
+    /// does not say which verdict is whose.
+    async fn strips_of(&self, question: &str, strips: &Strips<'_>, until: Deadline) -> (Vec<Grade<f64>>, Usage) {
+        let count = strips.texts.len();
+        let rendered = self.prompts.render(&GradeStrips {
+            question,
+            title: strips.title,
+            strips: &strips.texts,
+        });
+        let tokens = TOKENS_A_STRIP * count;
+        let limit = (tokens > LONG_REPLY).then(|| u32::try_from(tokens + LONG_REPLY).unwrap_or(u32::MAX));
+        let (verdicts, usage) = self
+            .ask_at_length(rendered, limit, until, |reply| {
+                let verdicts = verdict::list(&reply.text, count)?;
+                let fine = verdict::probabilities(&reply.logprobs, count);
+                Some((verdicts, fine, beginning(&reply.text)))
+            })
+            .await;
+        let grades = match verdicts {
+            Ok((verdicts, fine, reply)) => {
+                let one = |(place, verdict): (usize, Option<Verdict>)| match verdict {
+                    Some(verdict) => Grade::Graded(score(
+                        fine.as_ref().and_then(|fine| fine.get(place).copied()),
+                        if verdict.is_yes() { 1.0 } else { 0.0 },
+                    )),
+                    None => Grade::Ungraded(Ungraded::NoVerdict { reply: reply.clone() }),
+                };
+                verdicts.into_iter().enumerate().map(one).collect()
+            }
+            Err(reason) => vec![Grade::Ungraded(reason); count],
+        };
+        (grades, usage)
+    }
+
+    async fn retrieval_of(
+        &self,
+        question: &str,
+        answer_so_far: &str,
+        passages: &[Passage],
+        until: Deadline,
+    ) -> Call<Retrieval> {
+        let evidence: Vec<Evidence<'_>> = passages.iter().map(evidence).collect();
+        let rendered = self.prompts.render(&DecideRetrieval {
+            question,
+            answer_so_far,
+            passages: &evidence,
+        });
+        self.ask(rendered, until, |reply| {
+            let plain = match verdict::retrieval(&reply.text)? {
+                verdict::Retrieval::Yes => (1.0, 0.0),
+                verdict::Retrieval::Continue => (0.0, 1.0),
+                verdict::Retrieval::No => (0.0, 0.0),
+            };
+            let (yes, more) = pair(verdict::retrieval_probabilities(&reply.logprobs), plain);
+            Some(Retrieval { yes, more })
         })
         .await
     }
@@ -228,6 +315,43 @@ impl Backend for LlmBackend {
         }
         .boxed()
     }
+
+    fn strips<'a>(
+        &'a self,
+        question: &'a str,
+        passages: &'a [Strips<'a>],
+        scope: &'a Scope,
+    ) -> BoxFuture<'a, Graded<Vec<Grade<f64>>>> {
+        async move {
+            let until = grading_deadline(scope);
+            let calls = join_all(passages.iter().map(|strips| self.strips_of(question, strips, until))).await;
+            let mut all = Graded::free(Vec::new());
+            for (grades, cost) in calls {
+                all.grades.extend(grades);
+                add(&mut all.usage, &cost);
+            }
+            all
+        }
+        .boxed()
+    }
+
+    fn retrieval<'a>(
+        &'a self,
+        question: &'a str,
+        answer_so_far: &'a str,
+        passages: &'a [Passage],
+        scope: &'a Scope,
+    ) -> BoxFuture<'a, Graded<Grade<Retrieval>>> {
+        async move {
+            let until = grading_deadline(scope);
+            let (grade, usage) = self.retrieval_of(question, answer_so_far, passages, until).await;
+            Graded {
+                grades: grade.into(),
+                usage,
+            }
+        }
+        .boxed()
+    }
 }
 
 fn evidence(passage: &Passage) -> Evidence<'_> {
@@ -242,18 +366,31 @@ fn score(fine: Option<f64>, plain: f64) -> f64 {
     fine.filter(|fine| fine.is_finite()).unwrap_or(plain).clamp(0.0, 1.0)
 }
 
+/// The finer pair of probabilities where there is one, else the verdict's own; together at most 1.
+fn pair(fine: Option<(f64, f64)>, plain: (f64, f64)) -> (f64, f64) {
+    let (first, second) = fine
+        .filter(|(first, second)| first.is_finite() && second.is_finite())
+        .unwrap_or(plain);
+    let first = first.clamp(0.0, 1.0);
+    (first, second.clamp(0.0, 1.0 - first))
+}
+
 fn sum<T>(calls: Vec<Call<T>>) -> Graded<Vec<Grade<T>>> {
     let mut usage = Usage::default();
     let grades = calls
         .into_iter()
         .map(|(grade, cost)| {
-            usage.model_calls += cost.model_calls;
-            usage.input_tokens += cost.input_tokens;
-            usage.output_tokens += cost.output_tokens;
+            add(&mut usage, &cost);
             grade.into()
         })
         .collect();
     Graded { grades, usage }
+}
+
+fn add(usage: &mut Usage, cost: &Usage) {
+    usage.model_calls += cost.model_calls;
+    usage.input_tokens += cost.input_tokens;
+    usage.output_tokens += cost.output_tokens;
 }
 
 fn failed(what: &'static str, error: &(dyn std::error::Error + 'static)) -> Ungraded {

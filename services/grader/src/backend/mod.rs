@@ -52,6 +52,34 @@ pub trait Backend: Send + Sync {
         answer: &'a str,
         scope: &'a Scope,
     ) -> BoxFuture<'a, Graded<Grade<Usefulness>>>;
+
+    /// The probability of each strip helping to answer the question: as many grades as strips of all passages together,
+    /// in the same order.
+    fn strips<'a>(
+        &'a self,
+        question: &'a str,
+        passages: &'a [Strips<'a>],
+        scope: &'a Scope,
+    ) -> BoxFuture<'a, Graded<Vec<Grade<f64>>>>;
+
+    /// Whether what the answer has to say next needs evidence that the passages do not hold. The answer is empty where
+    /// it has not begun; there may be no passages, and each has text.
+    fn retrieval<'a>(
+        &'a self,
+        question: &'a str,
+        answer_so_far: &'a str,
+        passages: &'a [Passage],
+        scope: &'a Scope,
+    ) -> BoxFuture<'a, Graded<Grade<Retrieval>>>;
+}
+
+/// The strips of one passage.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Strips<'a> {
+    /// The title of the passage's document; may be empty.
+    pub title: &'a str,
+    /// What each strip says, in the order of the text; none is blank, and there is at least one.
+    pub texts: Vec<&'a str>,
 }
 
 /// A grade, or why there is none. A missing grade is a state of its own and no bad grade.
@@ -135,13 +163,20 @@ pub struct Thresholds {
     pub upper: f64,
     /// All passages below make it incorrect; at most `upper`.
     pub lower: f64,
+    /// A strip is kept from here.
+    pub strip: f64,
 }
 
 /// How far evidence supports a sentence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Groundedness {
-    /// Probability of being supported, 0–1.
+    /// Probability of being supported, 0–1; partial support counts for half.
     pub score: f64,
+    /// Probability of being supported fully, 0–1.
+    pub fully: f64,
+    /// Probability of being supported in part and not fully, 0–1; with `fully` at most 1. A backend that knows but one
+    /// probability has 0 here.
+    pub partially: f64,
     /// The verdict.
     pub level: Support,
 }
@@ -151,10 +186,21 @@ pub struct Groundedness {
 pub struct Usefulness {
     /// Utility, 1–5.
     pub utility: u8,
+    /// The mean over the probabilities of the five utilities, 1–5.
+    pub expected: f64,
     /// Probability of being useful, 0–1.
     pub score: f64,
     /// The verdict.
     pub useful: bool,
+}
+
+/// Whether the next piece of an answer needs evidence. What is left of 1 is the probability that it needs none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Retrieval {
+    /// Probability that it needs evidence that is not there, 0–1.
+    pub yes: f64,
+    /// Probability that the evidence that is there serves it too, 0–1; with `yes` at most 1.
+    pub more: f64,
 }
 
 /// Makes the backend that the options name.

@@ -80,6 +80,9 @@ async fn an_answer_is_cut_into_sentences_and_its_weakest_decides() {
     assert_eq!(response.sentences[1].support(), Support::NotSupported);
     assert_eq!(response.support(), Support::NotSupported);
     assert_eq!(response.score, Some(scores[1]));
+    // All are true at most as probably as the weakest, some at least as probably as the strongest.
+    assert_eq!(response.fully_supported, Some(scores[1]));
+    assert_eq!(response.partially_supported, Some(scores[0] - scores[1]));
 }
 
 #[tokio::test]
@@ -104,6 +107,7 @@ async fn given_sentences_come_back_as_they_are_and_abstaining_is_no_claim() {
     let response = grader.client.grade_groundedness(request).await.unwrap().into_inner();
     assert_eq!(response.sentences, [given]);
     assert_eq!((response.support(), response.score), (Support::Unspecified, None));
+    assert_eq!((response.fully_supported, response.partially_supported), (None, None));
 }
 
 #[tokio::test]
@@ -117,6 +121,7 @@ async fn an_answer_to_the_question_is_more_useful_than_one_to_another() {
         let response = grader.client.grade_usefulness(request).await.unwrap().into_inner();
         assert!((1..=5).contains(&response.utility.unwrap()), "{response:?}");
         assert!(response.useful.is_some() && response.error.is_empty());
+        assert_eq!(response.expected_utility, response.score.map(|score| 1.0 + 4.0 * score));
         response.score.unwrap()
     };
     assert!(grade("The lighthouse of Corran Point is 31 metres tall.").await > grade("Let the dough rest.").await);

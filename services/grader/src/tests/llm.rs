@@ -2,24 +2,14 @@
 
 use std::sync::atomic::Ordering;
 
+use emend_models::chat::ChatError;
 use emend_models::chat::scripted::Scripted;
-use emend_models::chat::{ChatError, ChatRequest};
 use emend_proto::v1::{Evaluation, GradeGroundednessRequest, GradeUsefulnessRequest, Relevance, Support};
 
-use super::{Gated, documents, llm, passage};
-
-/// What a prompt says to the model.
-fn said(request: &ChatRequest) -> String {
-    request
-        .messages
-        .iter()
-        .map(|message| message.content.as_str())
-        .collect::<Vec<_>>()
-        .join("\n")
-}
+use super::{Gated, Likely, documents, llm, passage, said};
 
 /// Answers by the first of the words that the user's turn holds.
-fn by_word(replies: &'static [(&'static str, &'static str)]) -> Scripted {
+pub(super) fn by_word(replies: &'static [(&'static str, &'static str)]) -> Scripted {
     Scripted::answering(move |request| {
         let asked = request
             .messages
@@ -137,11 +127,25 @@ async fn each_claim_is_graded_against_all_evidence_and_an_abstention_is_not() {
         (response.support(), response.score),
         (Support::PartiallySupported, Some(0.5))
     );
+    assert_eq!(
+        (response.fully_supported, response.partially_supported),
+        (Some(0.0), Some(1.0))
+    );
     assert_eq!(response.usage.unwrap().model_calls, 2);
     let response = grade("The tower is red. The tower is wide.").await;
     assert_eq!((response.support(), response.score), (Support::Ungraded, None));
+    assert_eq!((response.fully_supported, response.partially_supported), (None, None));
     let response = grade("The tower is wide. The tower is tall.").await;
     assert_eq!((response.support(), response.score), (Support::NotSupported, Some(0.0)));
+    assert_eq!(
+        (response.fully_supported, response.partially_supported),
+        (Some(0.0), Some(0.0))
+    );
+    let response = grade("The tower is red.").await;
+    assert_eq!(
+        (response.fully_supported, response.partially_supported),
+        (Some(1.0), Some(0.0))
+    );
     for request in chat.requests() {
         assert!(said(&request).contains("evidence one") && said(&request).contains("evidence two"));
     }
@@ -164,7 +168,34 @@ async fn a_utility_becomes_a_score_and_a_verdict() {
             (response.utility, response.score, response.useful),
             (Some(utility), Some(score), Some(useful))
         );
+        assert_eq!(response.expected_utility, Some(f64::from(utility)));
     }
+}
+
+#[tokio::test]
+async fn log_probabilities_make_levels_and_utilities_finer() {
+    let near = |found: Option<f64>, expected: f64| assert!((found.unwrap() - expected).abs() < 1e-9, "{found:?}");
+    let mut grader = llm(Likely(vec![("4", vec![("4", 0.6), ("5", 0.3), ("1", 0.1)])]), &[]).await;
+    let request = GradeUsefulnessRequest {
+        question: "Which?".to_owned(),
+        answer: "This.".to_owned(),
+    };
+    let response = grader.client.grade_usefulness(request).await.unwrap().into_inner();
+    assert_eq!(response.utility, Some(4));
+    near(response.expected_utility, 4.0);
+    let tokens = vec![("fully", vec![("fully", 0.5), ("partially", 0.3), ("no", 0.2)])];
+    let mut grader = llm(Likely(tokens), &[]).await;
+    let request = GradeGroundednessRequest {
+        question: "Which?".to_owned(),
+        passages: vec![passage("a", "evidence")],
+        answer: "The tower is red.".to_owned(),
+        sentences: vec![],
+    };
+    let response = grader.client.grade_groundedness(request).await.unwrap().into_inner();
+    assert_eq!(response.support(), Support::FullySupported);
+    near(response.score, 0.65);
+    near(response.fully_supported, 0.5);
+    near(response.partially_supported, 0.3);
 }
 
 #[tokio::test]

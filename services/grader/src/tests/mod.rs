@@ -3,16 +3,18 @@
 mod embedded;
 mod limits;
 mod llm;
+mod refine;
+mod retrieval;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use clap::Parser;
-use emend_models::chat::{Chat, ChatDelta, ChatError, ChatReply, ChatRequest, FinishReason, Usage};
+use emend_models::chat::{Chat, ChatDelta, ChatError, ChatReply, ChatRequest, FinishReason, TokenLogprobs, Usage};
 use emend_models::prompt::{PromptOptions, Prompts};
 use emend_proto::v1::grader_service_client::GraderServiceClient;
-use emend_proto::v1::{GradeDocumentsRequest, Passage};
+use emend_proto::v1::{GradeDocumentsRequest, Passage, Strip};
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
@@ -20,6 +22,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tonic::transport::Channel;
+use tonic_types::StatusExt;
 
 use crate::backend::{self, Backend, LlmBackend, LlmSettings};
 use crate::config::Options;
@@ -89,6 +92,35 @@ fn documents(question: &str, texts: &[&str]) -> GradeDocumentsRequest {
             .collect(),
         ..GradeDocumentsRequest::default()
     }
+}
+
+/// Whether each strip is what stands at its place in the text of its passage.
+fn assert_verbatim(passages: &[Passage], strips: &[Strip]) {
+    for strip in strips {
+        let passage = passages.iter().find(|passage| passage.id == strip.passage_id).unwrap();
+        let span = strip.span.unwrap();
+        let chars: Vec<char> = passage.text.chars().collect();
+        let there: String = chars[span.start as usize..span.end as usize].iter().collect();
+        assert_eq!(there, strip.text);
+    }
+}
+
+/// The fields that a refusal names.
+fn bad_fields(status: &tonic::Status) -> Vec<String> {
+    assert_eq!(status.code(), tonic::Code::InvalidArgument, "{status:?}");
+    let details = status.get_error_details();
+    let violations = details.bad_request().unwrap().field_violations.iter();
+    violations.map(|violation| violation.field.clone()).collect()
+}
+
+/// What a prompt says to the model.
+fn said(request: &ChatRequest) -> String {
+    request
+        .messages
+        .iter()
+        .map(|message| message.content.as_str())
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// A hang guard, never a measure.
@@ -164,6 +196,39 @@ impl Chat for Gated {
             })
         }
         .boxed()
+    }
+
+    fn stream(&self, _request: ChatRequest) -> BoxStream<'static, Result<ChatDelta, ChatError>> {
+        futures::stream::empty().boxed()
+    }
+}
+
+/// A model that replies with tokens, each of which has alternatives with their probabilities.
+#[derive(Clone)]
+struct Likely(Vec<(&'static str, Vec<(&'static str, f64)>)>);
+
+impl Chat for Likely {
+    fn model(&self) -> &str {
+        "likely"
+    }
+
+    fn complete(&self, _request: ChatRequest) -> BoxFuture<'_, Result<ChatReply, ChatError>> {
+        let logprobs = self.0.iter().map(|(token, top)| TokenLogprobs {
+            token: (*token).to_owned(),
+            logprob: 0.0,
+            top: top
+                .iter()
+                .map(|(token, probability)| ((*token).to_owned(), probability.ln()))
+                .collect(),
+        });
+        let reply = ChatReply {
+            text: self.0.iter().map(|(token, _)| *token).collect(),
+            model: "likely".to_owned(),
+            usage: Usage::default(),
+            finish_reason: FinishReason::Stop,
+            logprobs: logprobs.collect(),
+        };
+        async move { Ok(reply) }.boxed()
     }
 
     fn stream(&self, _request: ChatRequest) -> BoxStream<'static, Result<ChatDelta, ChatError>> {

@@ -23,8 +23,8 @@ pub trait Chat: Send + Sync {
     /// The whole reply at once. Dropping the future stops the call.
     fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatReply, ChatError>>;
 
-    /// The reply piece by piece: any number of [`ChatDelta::Text`], then exactly one [`ChatDelta::Finished`].
-    /// An error is the last item. Dropping the stream stops the call.
+    /// The reply piece by piece: any number of [`ChatDelta::Text`] and [`ChatDelta::Logprobs`], then exactly one
+    /// [`ChatDelta::Finished`]. An error is the last item. Dropping the stream stops the call.
     fn stream(&self, request: ChatRequest) -> BoxStream<'static, Result<ChatDelta, ChatError>>;
 }
 
@@ -43,6 +43,8 @@ pub struct ChatRequest {
     pub response_schema: Option<ResponseSchema>,
     /// How many alternatives to report for each token with its log-probability, 0–20; 0 asks for none.
     pub top_logprobs: u8,
+    /// Whether the model may end without a word. Elsewhere that is [`ChatError::BadReply`].
+    pub may_be_empty: bool,
     /// When the reply is of no use any more. The client's own timeout holds besides.
     pub deadline: Option<Instant>,
 }
@@ -116,7 +118,7 @@ pub struct ResponseSchema {
 /// A whole reply.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChatReply {
-    /// The text, never empty unless the model ended at once.
+    /// The text, never empty unless [`ChatRequest::may_be_empty`].
     pub text: String,
     /// The model that answered, which may be more exact than the one asked for.
     pub model: String,
@@ -167,6 +169,8 @@ impl FinishReason {
 pub enum ChatDelta {
     /// More text, never empty.
     Text(String),
+    /// The tokens of the text that follows, never none; only where they were asked for and the server tells them.
+    Logprobs(Vec<TokenLogprobs>),
     /// The end.
     Finished {
         /// Why the model stopped.

@@ -155,7 +155,7 @@ impl Inner {
         let call = async {
             let response = self.send(request, false, deadline).await?;
             let body = self.body(response).await?;
-            wire::reply(&body, &self.model).map_err(|problem| match problem {
+            wire::reply(&body, &self.model, request.may_be_empty).map_err(|problem| match problem {
                 wire::Problem::Refusal(reason) => ChatError::Refused {
                     model: self.model.clone(),
                     reason: self.redact(&reason),

@@ -60,6 +60,29 @@ pub struct GradeUsefulness<'a> {
     pub answer: &'a str,
 }
 
+/// Which strips of a passage are relevant to a question? Read the reply with [`crate::verdict::list`].
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct GradeStrips<'a> {
+    /// The original question.
+    pub question: &'a str,
+    /// The title of the passage's document; may be empty.
+    pub title: &'a str,
+    /// The strips in the order of the text, numbered from 1.
+    pub strips: &'a [&'a str],
+}
+
+/// Does the next piece of an answer need evidence that is not there? Read the reply with
+/// [`crate::verdict::retrieval`].
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct DecideRetrieval<'a> {
+    /// The original question.
+    pub question: &'a str,
+    /// What has been written of the answer; empty at its beginning.
+    pub answer_so_far: &'a str,
+    /// The evidence that is there; may be none.
+    pub passages: &'a [Evidence<'a>],
+}
+
 /// Answers a question.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Generate<'a> {
@@ -76,6 +99,10 @@ pub struct Generate<'a> {
     pub max_sentences: u32,
     /// What to say when the documents do not answer: [`Language::abstention`].
     pub abstention: &'a str,
+    /// What has been written of the answer already, to be continued; empty where the answer begins.
+    pub answer_so_far: &'a str,
+    /// What to say when nothing is left to add to it.
+    pub complete: &'a str,
 }
 
 /// Words a question anew for retrieval. Read the reply with [`super::query`].
@@ -165,6 +192,39 @@ impl Prompt for GradeUsefulness<'_> {
     }
 }
 
+impl Prompt for GradeStrips<'_> {
+    const NAME: &'static str = "grade_strips";
+
+    fn schema() -> Option<ResponseSchema> {
+        let verdict = json!({
+            "type": "object",
+            "properties": {
+                "strip": { "type": "integer" },
+                "verdict": { "type": "string", "enum": ["yes", "no"] },
+            },
+            "required": ["strip", "verdict"],
+            "additionalProperties": false,
+        });
+        object(
+            "RefineKnowledge",
+            "verdicts",
+            json!({ "type": "array", "items": verdict }),
+        )
+    }
+}
+
+impl Prompt for DecideRetrieval<'_> {
+    const NAME: &'static str = "decide_retrieval";
+
+    fn schema() -> Option<ResponseSchema> {
+        object(
+            "DecideRetrieval",
+            "decision",
+            json!({ "type": "string", "enum": ["yes", "no", "continue"] }),
+        )
+    }
+}
+
 impl Prompt for Generate<'_> {
     const NAME: &'static str = "generate";
 
@@ -234,6 +294,16 @@ pub(super) fn samples() -> Vec<(&'static str, Value)> {
             question,
             answer: "answer-alpha",
         }),
+        sample(&GradeStrips {
+            question,
+            title: "title-alpha",
+            strips: &["strip-alpha", "strip-beta"],
+        }),
+        sample(&DecideRetrieval {
+            question,
+            answer_so_far: "answer-alpha",
+            passages: &passages,
+        }),
         sample(&Generate {
             question,
             passages: &passages,
@@ -241,6 +311,8 @@ pub(super) fn samples() -> Vec<(&'static str, Value)> {
             unsupported: &["unsupported-alpha", "unsupported-beta"],
             max_sentences: 9731,
             abstention: "abstention-alpha",
+            answer_so_far: "answer-so-far-alpha",
+            complete: "complete-alpha",
         }),
         sample(&RewriteRetrieval {
             question,

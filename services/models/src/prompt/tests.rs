@@ -106,6 +106,8 @@ fn the_generator_speaks_the_questions_language_and_cites() {
         unsupported: &[],
         max_sentences: 3,
         abstention: language.abstention(),
+        answer_so_far: "",
+        complete: "[complete]",
     };
     let rendered = prompts().render(&input).unwrap();
     let [system, user] = rendered.messages.as_slice() else {
@@ -114,7 +116,20 @@ fn the_generator_speaks_the_questions_language_and_cites() {
     assert!(system.content.contains("Answer in Japanese") && system.content.contains("at most 3 sentences"));
     assert!(system.content.contains(language.abstention()) && !user.content.contains("earlier answer"));
     assert!(user.content.contains("[2]\ntwo\nend") && user.content.ends_with("Question: なぜ？"));
-    assert!(rendered.schema.is_none() && rendered.version == "generate@1");
+    assert!(rendered.schema.is_none() && rendered.version == "generate@2");
+    assert!(!system.content.contains("[complete]") && !user.content.contains("answer so far"));
+    let more = prompts()
+        .render(&Generate {
+            answer_so_far: "早い。",
+            ..input
+        })
+        .unwrap();
+    assert!(more.messages[0].content.contains("or with nothing at all: [complete]"));
+    let user = &more.messages[1].content;
+    assert!(
+        user.contains(" answer so far\n早い。\nend ") && user.ends_with("\n\nContinue the answer."),
+        "{user}"
+    );
     let alone = prompts()
         .render(&Generate {
             passages: &[],
@@ -123,6 +138,46 @@ fn the_generator_speaks_the_questions_language_and_cites() {
         })
         .unwrap();
     assert!(alone.messages[0].content.contains("your own knowledge") && !alone.messages[0].content.contains("at most"));
+}
+
+#[test]
+fn strips_are_numbered_and_evidence_that_is_not_there_is_not_spoken_of() {
+    let rendered = prompts()
+        .render(&GradeStrips {
+            question: "Why?",
+            title: "",
+            strips: &["one", "two"],
+        })
+        .unwrap();
+    let user = &rendered.messages[1].content;
+    assert!(
+        user.contains("[2]\ntwo\nend") && user.contains("There are 2 strips") && !user.contains("title"),
+        "{user}"
+    );
+    assert_eq!(rendered.schema.unwrap().name, "RefineKnowledge");
+    let input = DecideRetrieval {
+        question: "Why?",
+        answer_so_far: "",
+        passages: &[],
+    };
+    let rendered = prompts().render(&input).unwrap();
+    let [system, user] = rendered.messages.as_slice() else {
+        panic!("two messages")
+    };
+    assert!(!system.content.contains("continue\"") && user.content.contains("Nothing of the answer"));
+    assert_eq!(rendered.schema.unwrap().name, "DecideRetrieval");
+    let passages = [Evidence { title: "", text: "one" }];
+    let rendered = prompts()
+        .render(&DecideRetrieval {
+            passages: &passages,
+            answer_so_far: "Because",
+            ..input
+        })
+        .unwrap();
+    assert!(rendered.messages[0].content.contains("{\"decision\": \"continue\"}"));
+    assert!(
+        rendered.messages[1].content.contains("[1]\none\nend") && !rendered.messages[1].content.contains("Nothing")
+    );
 }
 
 #[test]

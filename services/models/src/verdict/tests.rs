@@ -4,7 +4,7 @@ use super::*;
 use crate::chat::TokenLogprobs;
 
 #[test]
-fn reads_yes_in_every_dress() {
+fn r5_reads_yes_in_every_dress() {
     for text in [
         "yes",
         "Yes",
@@ -55,7 +55,7 @@ fn reads_yes_in_every_dress() {
 }
 
 #[test]
-fn reads_no_in_every_dress() {
+fn r5_reads_no_in_every_dress() {
     for text in [
         "no",
         "No.",
@@ -82,6 +82,7 @@ fn reads_no_in_every_dress() {
         "無關",
         "{\"판정\": \"아니오\"}",
         "The grade is \"no\".",
+        "```no\n`",
         "false",
     ] {
         assert_eq!(parse(text), Some(Verdict::No), "{text}");
@@ -168,6 +169,92 @@ fn reads_degrees_of_support() {
     }
 }
 
+#[test]
+fn reads_whether_evidence_is_needed() {
+    for (text, expected) in [
+        ("{\"decision\": \"yes\"}", Some(Retrieval::Yes)),
+        ("Yes.", Some(Retrieval::Yes)),
+        ("[Retrieval]", Some(Retrieval::Yes)),
+        ("true", Some(Retrieval::Yes)),
+        ("예", Some(Retrieval::Yes)),
+        ("no", Some(Retrieval::No)),
+        ("[No Retrieval]", Some(Retrieval::No)),
+        ("いいえ。", Some(Retrieval::No)),
+        ("Decision: no", Some(Retrieval::No)),
+        ("{\"decision\":\"continue\"}", Some(Retrieval::Continue)),
+        ("**CONTINUE**.", Some(Retrieval::Continue)),
+        ("[Continue to Use Evidence]", Some(Retrieval::Continue)),
+        ("continue, the passages say more.", Some(Retrieval::Continue)),
+        ("계속", Some(Retrieval::Continue)),
+        ("계속입니다.", Some(Retrieval::Continue)),
+        ("継続", Some(Retrieval::Continue)),
+        ("継続です。", Some(Retrieval::Continue)),
+        ("继续", Some(Retrieval::Continue)),
+        ("判断：繼續", Some(Retrieval::Continue)),
+        ("<think>yes?</think>\ncontinue", Some(Retrieval::Continue)),
+        ("yes or continue", None),
+        ("no/continue", None),
+        ("Continue reading the passages", None),
+        ("discontinued", None),
+        ("perhaps", None),
+    ] {
+        assert_eq!(retrieval(text), expected, "{text}");
+    }
+    // It is no word of the binary grades.
+    assert_eq!((parse("continue"), parse("계속")), (None, None));
+}
+
+#[test]
+fn reads_lists_of_verdicts_in_their_order() {
+    use Verdict::{No, Yes};
+    for (text, expected) in [
+        (
+            "{\"verdicts\": [{\"strip\": 1, \"verdict\": \"yes\"}, {\"strip\": 2, \"verdict\": \"no\"}]}",
+            Some(vec![Some(Yes), Some(No)]),
+        ),
+        ("[\"yes\", \"no\"]", Some(vec![Some(Yes), Some(No)])),
+        ("Here: ```json\n[true, false]\n```", Some(vec![Some(Yes), Some(No)])),
+        (
+            "{\"strip\": 1, \"verdict\": \"no\"}\n{\"strip\": 2, \"verdict\": \"Yes.\"}",
+            Some(vec![Some(No), Some(Yes)]),
+        ),
+        ("1. yes\n2. no", Some(vec![Some(Yes), Some(No)])),
+        (
+            "The verdicts are:\n[1] No.\n[2] Yes, it names the year.",
+            Some(vec![Some(No), Some(Yes)]),
+        ),
+        ("strip 1: 예\nstrip 2: 아니오", Some(vec![Some(Yes), Some(No)])),
+        ("yes\nno", Some(vec![Some(Yes), Some(No)])),
+        ("yes, no", Some(vec![Some(Yes), Some(No)])),
+        ("はい、いいえ", Some(vec![Some(Yes), Some(No)])),
+        ("not relevant; relevant", Some(vec![Some(No), Some(Yes)])),
+        ("1. yes\n2. perhaps", Some(vec![Some(Yes), None])),
+        ("[\"yes\", \"hm\"]", Some(vec![Some(Yes), None])),
+        ("1. yes", None),
+        ("yes", None),
+        ("[\"yes\", \"no\", \"no\"]", None),
+        ("2. yes\n1. no", None),
+        ("1. yes\n3. no", None),
+        (
+            "[{\"strip\": 2, \"verdict\": \"yes\"}, {\"strip\": 1, \"verdict\": \"no\"}]",
+            None,
+        ),
+        ("", None),
+    ] {
+        assert_eq!(list(text, 2), expected, "{text}");
+    }
+    for (text, expected) in [
+        ("yes", Some(vec![Some(Yes)])),
+        ("[1] no", Some(vec![Some(No)])),
+        ("{\n \"binary_score\": \"no\"\n}", Some(vec![Some(No)])),
+        ("Relevant", Some(vec![Some(Yes)])),
+        ("perhaps", Some(vec![None])),
+        ("yes, no", None),
+    ] {
+        assert_eq!(list(text, 1), expected, "{text}");
+    }
+}
+
 fn place(token: &str, top: &[(&str, f64)]) -> TokenLogprobs {
     let top = top
         .iter()
@@ -190,6 +277,30 @@ fn scores_come_from_the_verdicts_own_token() {
     assert_eq!(probability(&tokens[..1]), None);
     let support = [place("fully", &[("fully", 0.5), ("partially", 0.5)])];
     assert!((support_score(&support).unwrap() - 0.75).abs() < 1e-9);
+    assert_eq!(
+        support_probabilities(&support).map(|(full, _)| (full * 1e9).round()),
+        Some(5e8)
+    );
+    let list = [
+        tokens[1].clone(),
+        place(",", &[(",", 1.0)]),
+        place("no", &[("no", 0.9), ("yes", 0.1)]),
+    ];
+    let found = probabilities(&list, 2).unwrap();
+    assert!(
+        (found[0] - 0.75).abs() < 1e-9 && (found[1] - 0.1).abs() < 1e-9,
+        "{found:?}"
+    );
+    assert_eq!(probabilities(&list, 3), None);
+    let retrieval = [place(
+        "no",
+        &[("no", 0.3), ("yes", 0.2), ("continue", 0.4), ("maybe", 0.1)],
+    )];
+    let (yes, more) = retrieval_probabilities(&retrieval).unwrap();
+    assert!(
+        (yes - 0.2 / 0.9).abs() < 1e-9 && (more - 0.4 / 0.9).abs() < 1e-9,
+        "{yes} {more}"
+    );
     let utility = [place("4", &[("4", 0.5), ("5", 0.5)])];
     assert!((utility_score(&utility).unwrap() - 0.75).abs() < 1e-9);
 }
@@ -197,7 +308,7 @@ fn scores_come_from_the_verdicts_own_token() {
 proptest! {
     #[test]
     fn no_text_panics(text in "\\PC{0,80}") {
-        let _ = (parse(&text), utility(&text), support(&text));
+        let _ = (parse(&text), utility(&text), support(&text), retrieval(&text), list(&text, 2));
     }
 
     #[test]

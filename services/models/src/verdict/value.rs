@@ -8,7 +8,8 @@ pub(super) fn spoken(text: &str) -> String {
     let after = text.rfind("</think>").map_or(text, |at| &text[at + "</think>".len()..]);
     let lines = after.lines().filter(|line| !line.trim_start().starts_with("```"));
     let said = lines.collect::<Vec<_>>().join("\n");
-    if said.trim().is_empty() {
+    // A word on the line of the fence itself: "```no" says something, what is left of it does not.
+    if !said.contains(char::is_alphanumeric) {
         after.replace('`', "")
     } else {
         said.trim().to_owned()
@@ -148,12 +149,11 @@ pub(super) fn labelled(plain: &str) -> Option<String> {
     })
 }
 
-/// Whether the first word of `plain` is one of `words`.
-pub(super) fn opens_with_any(plain: &str, words: &[&str]) -> bool {
+/// The first word of `plain`.
+pub(super) fn first_word(plain: &str) -> Option<&str> {
     plain
         .split(|c: char| !c.is_alphanumeric())
         .find(|word| !word.is_empty())
-        .is_some_and(|first| words.contains(&first))
 }
 
 /// What stands in quotes, backticks or bold.

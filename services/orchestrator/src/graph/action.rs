@@ -46,6 +46,17 @@ macro_rules! actions {
 }
 
 actions! {
+    /// Decides whether the next piece of the answer needs evidence that is not there.
+    DecideRetrieval "decide_retrieval" -> DecideRetrievalOutcome {
+        /// It does.
+        Retrieve "retrieve",
+        /// The passages held serve it too.
+        Continue "continue",
+        /// It needs none.
+        NoRetrieval "no_retrieval",
+        /// No decision could be had.
+        Unavailable "unavailable",
+    }
     /// Searches the collection with the walk's query; what it finds replaces the passages held.
     Retrieve "retrieve" -> RetrieveOutcome {
         /// At least one passage was found.
@@ -64,6 +75,39 @@ actions! {
         /// No passage is left.
         NoneRelevant "none_relevant",
         /// Not one grade could be had.
+        Unavailable "unavailable",
+    }
+    /// Grades all passages held together, as Corrective RAG does: one good passage makes the evaluation correct, none that
+    /// could help makes it incorrect, and then they are all dropped.
+    EvaluateDocuments "evaluate_documents" -> EvaluateDocumentsOutcome {
+        /// At least one passage scores at or above the upper threshold.
+        Correct "correct",
+        /// Neither correct nor incorrect.
+        Ambiguous "ambiguous",
+        /// Every passage scores below the lower threshold, or there is none.
+        Incorrect "incorrect",
+        /// Not one grade could be had.
+        Unavailable "unavailable",
+    }
+    /// Cuts the passages held that were not refined yet into strips and keeps the best, in the order of the text.
+    Refine "refine" -> RefineOutcome {
+        /// Something is held.
+        Refined "refined",
+        /// Nothing is held any more.
+        NothingKept "nothing_kept",
+        /// The grader did not answer; the passages stay as they are.
+        Unavailable "unavailable",
+    }
+    /// Refines the passages held and, at the same time, makes keywords of the question and searches the web with them.
+    /// What the web brings stays to be refined.
+    RefineAndSearch "refine_and_search" -> RefineAndSearchOutcome {
+        /// The web brought passages not held before.
+        Results "results",
+        /// It did not, but something is held.
+        Refined "refined",
+        /// Nothing is held.
+        NothingKept "nothing_kept",
+        /// Neither the grader nor a web search answered; the passages stay as they are.
         Unavailable "unavailable",
     }
     /// Makes a query from the original question and the queries that failed.
@@ -106,6 +150,20 @@ actions! {
         /// The generator did not answer.
         Unavailable "unavailable",
     }
+    /// Writes the next piece of the answer from each passage held by itself, for each hypothesis of the beam, grades every
+    /// candidate, and lets the best hypotheses go on.
+    GenerateSegment "generate_segment" -> GenerateSegmentOutcome {
+        /// The best hypothesis has grown.
+        Extended "extended",
+        /// No hypothesis has anything to add.
+        Complete "complete",
+        /// The generator says that no passage answers the question.
+        Abstained "abstained",
+        /// No passage is held; the generator was not called.
+        NoDocuments "no_documents",
+        /// The generator did not answer.
+        Unavailable "unavailable",
+    }
     /// Grades the latest answer: against the evidence and against the original question, at the same time.
     GradeGeneration "grade_generation" -> GradeGenerationOutcome {
         /// Supported by the evidence and useful.
@@ -116,6 +174,29 @@ actions! {
         NotUseful "not_useful",
         /// A grade that the verdict needs could not be had.
         Unavailable "unavailable",
+    }
+    /// Grades the latest answer against the evidence alone.
+    GradeGroundedness "grade_groundedness" -> GradeGroundednessOutcome {
+        /// The evidence supports it.
+        Supported "supported",
+        /// It does not.
+        NotSupported "not_supported",
+        /// The grade could not be had.
+        Unavailable "unavailable",
+    }
+    /// Grades the latest answer against the original question alone.
+    GradeUsefulness "grade_usefulness" -> GradeUsefulnessOutcome {
+        /// It addresses the question.
+        Useful "useful",
+        /// It does not.
+        NotUseful "not_useful",
+        /// The grade could not be had.
+        Unavailable "unavailable",
+    }
+    /// Does nothing: a place where edges meet.
+    Pass "pass" -> PassOutcome {
+        /// Always.
+        Done "done",
     }
     /// Settles on the best answer so far.
     FinalizeResponse "finalize_response" -> FinalizeResponseOutcome {

@@ -1,16 +1,13 @@
 //! The exact worst case of a graph: the longest and the dearest walk its edges and its recursion limit allow.
 //!
 //! A walk's future depends on where it is, on how often the nodes that conditions count were visited (up to the point
-//! where the condition closes for good), and on how many passages are still to be graded. All such states are
+//! where the condition closes for good), and on how many passages it holds, graded and refined or not. All such states are
 //! explored step by step, keeping for each the most that any way of reaching it has cost. Costs only grow, so the
 //! largest cost seen is the worst case, and the last step that any state takes is the longest walk.
 
 use std::collections::HashMap;
 
-use super::{
-    FinalizeResponseOutcome, GenerateOutcome, Graph, MAXIMUM_PASSAGES, NodeId, Options, Outcome, RetrieveOutcome,
-    Target, Task, WebResults, WebSearchOutcome,
-};
+use super::{Cost, GenerateOutcome, GenerateSegmentOutcome, Graph, NodeId, Options, Outcome, Standing, Target};
 
 /// States that are explored before giving up; the graphs that come with this crate need a few thousand.
 const MAXIMUM_STATES: usize = 500_000;
@@ -40,20 +37,30 @@ struct State {
     node: NodeId,
     /// Visits by node, each stopped where no condition can tell any more; 0 for nodes that no condition counts.
     visits: Vec<u32>,
-    /// Passages held that have not been graded.
-    ungraded: u32,
+    /// What the walk holds at most.
+    standing: Standing,
 }
 
+/// The worst case, cut off at the graph's recursion limit.
 pub(super) fn worst_case(graph: &Graph, options: &Options) -> Result<WorstCase, BoundError> {
-    let recursion_limit = graph
+    let limit = graph
         .limits()
         .recursion
         .map_or(u64::MAX, |limit| u64::from(limit.count(options)));
+    worst_case_within(graph, options, limit)
+}
+
+/// The worst case, cut off after so many steps. It does not end for a graph with an unbounded cycle and no limit.
+pub(super) fn worst_case_within(
+    graph: &Graph,
+    options: &Options,
+    recursion_limit: u64,
+) -> Result<WorstCase, BoundError> {
     let saturation = saturation(graph, options);
     let start = State {
         node: graph.start(),
         visits: vec![0; saturation.len()],
-        ungraded: 0,
+        standing: Standing::default(),
     };
 
     let mut worst = WorstCase::default();
@@ -71,18 +78,22 @@ pub(super) fn worst_case(graph: &Graph, options: &Options) -> Result<WorstCase, 
             *visited = saturation[state.node.index()].min(*visited + 1);
             let node = graph.node(state.node);
             for (outcome, route) in node.routes() {
-                let cost = cost(node.task(), outcome, state.ungraded, options);
+                let cost = if is_without_documents(outcome) {
+                    Cost::default()
+                } else {
+                    state.standing.cost(node.task(), options)
+                };
                 let spent = WorstCase {
                     steps: worst.steps,
                     model_calls: spent.model_calls + cost.model_calls,
                     web_searches: spent.web_searches + cost.web_searches,
                 };
                 worst = worst.max(spent);
-                if let (_, Target::Node(node)) = route.choose(&state.visits, options) {
+                if let (_, Target::Node(to)) = route.choose(&state.visits, options) {
                     let state = State {
-                        node,
+                        node: to,
                         visits: state.visits.clone(),
-                        ungraded: cost.ungraded,
+                        standing: state.standing.after(node.task(), outcome, options),
                     };
                     let known: &mut WorstCase = next.entry(state).or_default();
                     *known = known.max(spent);
@@ -105,6 +116,11 @@ impl WorstCase {
     }
 }
 
+/// Whether an action that ends so did not call its service.
+fn is_without_documents(outcome: Outcome) -> bool {
+    outcome == GenerateOutcome::NoDocuments.into() || outcome == GenerateSegmentOutcome::NoDocuments.into()
+}
+
 /// For each node, the number of visits from which every condition that counts it is closed.
 fn saturation(graph: &Graph, options: &Options) -> Vec<u32> {
     let mut saturation = vec![0; graph.nodes().len()];
@@ -117,57 +133,6 @@ fn saturation(graph: &Graph, options: &Options) -> Vec<u32> {
         }
     }
     saturation
-}
-
-/// What one visit costs, and how many passages are ungraded after it.
-struct Cost {
-    model_calls: u64,
-    web_searches: u64,
-    ungraded: u32,
-}
-
-fn cost(task: Task, outcome: Outcome, ungraded: u32, options: &Options) -> Cost {
-    let calls = |model_calls| Cost {
-        model_calls,
-        web_searches: 0,
-        ungraded,
-    };
-    match task {
-        Task::Retrieve { top_k } => Cost {
-            ungraded: if outcome == RetrieveOutcome::Passages.into() {
-                top_k.count(options).min(MAXIMUM_PASSAGES)
-            } else if outcome == RetrieveOutcome::NoPassages.into() {
-                0
-            } else {
-                ungraded
-            },
-            ..calls(0)
-        },
-        Task::GradeDocuments { .. } => Cost {
-            ungraded: 0,
-            ..calls(u64::from(ungraded))
-        },
-        Task::WebSearch { results } => {
-            let (WebResults::Exactly(most) | WebResults::FillTo(most)) = results;
-            let found = if outcome == WebSearchOutcome::Results.into() {
-                most.count(options)
-            } else {
-                0
-            };
-            Cost {
-                model_calls: 0,
-                web_searches: 1,
-                ungraded: (ungraded + found).min(MAXIMUM_PASSAGES),
-            }
-        }
-        Task::Generate if outcome == GenerateOutcome::NoDocuments.into() => calls(0),
-        Task::Rewrite { .. } | Task::Generate | Task::GenerateWithoutDocuments => calls(1),
-        Task::GradeGeneration { .. } => calls(2),
-        Task::FinalizeResponse => {
-            debug_assert!(outcome.action() == Outcome::from(FinalizeResponseOutcome::Verified).action());
-            calls(0)
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,6 @@
 //! What only the whole graph shows: reachability, ways to the end, cycles, options, the budget (R1).
 
-use super::{
-    Condition, Finding, Graph, MAXIMUM_PASSAGES, MAXIMUM_WEB_RESULTS, NodeId, Options, Target, Task, Value, WebResults,
-};
+use super::{Condition, Finding, Graph, NodeId, Options, Target, Value, task::Setting};
 
 /// Everything that keeps a graph from being walked; empty when it can be.
 pub(super) fn check(graph: &Graph) -> Vec<Finding> {
@@ -93,7 +91,7 @@ fn unread_options(graph: &Graph) -> Vec<Finding> {
         .filter_map(|(condition, _)| Some(condition?.limit));
     let limits = [graph.limits.recursion, graph.limits.model_calls];
     let read: Vec<Value> = settings(graph)
-        .map(|setting| setting.value)
+        .map(|(_, setting)| setting.value)
         .chain(conditions)
         .chain(limits.into_iter().flatten())
         .collect();
@@ -114,58 +112,35 @@ fn unread_options(graph: &Graph) -> Vec<Finding> {
         .collect()
 }
 
-/// A number that a node hands to a service.
-struct Setting<'a> {
-    node: &'a super::Node,
-    name: &'static str,
-    value: Value,
-    largest: u32,
-}
-
-fn settings(graph: &Graph) -> impl Iterator<Item = Setting<'_>> {
-    graph.nodes().filter_map(|(_, node)| {
-        let (name, value, largest) = match node.task {
-            Task::Retrieve { top_k } => ("top_k", top_k, MAXIMUM_PASSAGES),
-            Task::WebSearch {
-                results: WebResults::Exactly(most),
-            } => ("max_results", most, MAXIMUM_WEB_RESULTS),
-            Task::WebSearch {
-                results: WebResults::FillTo(most),
-            } => ("fill_to", most, MAXIMUM_PASSAGES),
-            _ => return None,
-        };
-        Some(Setting {
-            node,
-            name,
-            value,
-            largest,
-        })
-    })
+/// Every number that a node hands to a service.
+fn settings(graph: &Graph) -> impl Iterator<Item = (&super::Node, Setting)> {
+    graph
+        .nodes()
+        .flat_map(|(_, node)| node.task.settings().into_iter().map(move |setting| (node, setting)))
 }
 
 fn out_of_range(graph: &Graph) -> Vec<Finding> {
     let range = |value: Value| match value {
-        Value::Fixed(number) => (f64::from(number), f64::from(number)),
+        Value::Fixed(number) => (number, number),
         Value::Option(id) => (graph.options[id.0].minimum, graph.options[id.0].maximum),
     };
     let mut findings: Vec<_> = settings(graph)
-        .filter_map(
-            |Setting {
-                 node,
-                 name,
-                 value,
-                 largest,
-             }| {
-                let (minimum, maximum) = range(value);
-                (minimum < 1.0 || maximum > f64::from(largest)).then(|| {
-                    Finding::node(
-                        node.line,
-                        &node.name,
-                        format!("`{name}` can be {minimum} to {maximum}; it must stay within 1 to {largest}"),
-                    )
-                })
-            },
-        )
+        .filter_map(|(node, setting)| {
+            let Setting {
+                name,
+                value,
+                smallest,
+                largest,
+            } = setting;
+            let (minimum, maximum) = range(value);
+            (minimum < smallest || maximum > largest).then(|| {
+                Finding::node(
+                    node.line,
+                    &node.name,
+                    format!("`{name}` can be {minimum} to {maximum}; it must stay within {smallest} to {largest}"),
+                )
+            })
+        })
         .collect();
     if graph.limits.recursion.is_some_and(|limit| range(limit).0 < 1.0) {
         findings.push(Finding::file(0, "`recursion` can be 0; a walk needs at least one step"));
@@ -176,7 +151,7 @@ fn out_of_range(graph: &Graph) -> Vec<Finding> {
 /// Cycles that a walk could go round for ever. An edge of a cycle bounds it when its condition counts a node of the
 /// cycle: each round brings it nearer to closing. So edges that bound the cycle they are on are taken out until none
 /// is left; a cycle that is still there has nothing that closes.
-fn unbounded_cycles(graph: &Graph) -> Option<Finding> {
+pub(super) fn unbounded_cycles(graph: &Graph) -> Option<Finding> {
     let mut open: Vec<_> = edges(graph).collect();
     loop {
         let steps: Vec<_> = open.iter().map(|(from, _, to)| (*from, *to)).collect();

@@ -173,7 +173,7 @@ fn a_number_that_a_service_would_refuse_is_refused_here() {
 fn a_setting_of_another_action_is_refused() {
     assert_eq!(
         findings(with("{action: generate}", "{action: generate, purpose: retrieval}")),
-        "two-nodes.yaml:9: node `generate`: `purpose` is not a setting of `generate`, which reads nothing"
+        "two-nodes.yaml:9: node `generate`: `purpose` is not a setting of `generate`, which reads `max_tokens`, `max_sentences`, `temperature`"
     );
 }
 

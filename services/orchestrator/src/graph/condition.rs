@@ -79,8 +79,9 @@ impl<'a> Words<'a> {
 
 /// A number written out, or the name of an option.
 pub(super) fn value(text: &str, options: &[OptionSpec]) -> Option<Value> {
-    if let Ok(number) = text.parse::<u32>() {
-        return (number <= super::MAXIMUM_COUNT).then_some(Value::Fixed(number));
+    if let Ok(number) = text.parse::<f64>() {
+        let bounded = (-f64::from(super::MAXIMUM_COUNT)..=f64::from(super::MAXIMUM_COUNT)).contains(&number);
+        return bounded.then_some(Value::Fixed(number));
     }
     options
         .iter()
@@ -131,7 +132,7 @@ mod tests {
         let condition = |comparison| Condition {
             counted: NodeId(0),
             comparison,
-            limit: Value::Fixed(3),
+            limit: Value::Fixed(3.0),
             text: String::new(),
         };
         let options = Options::defaults(&[]);

@@ -29,7 +29,7 @@ pub(super) struct GraphFile {
 #[serde(deny_unknown_fields)]
 pub(super) struct OptionFile {
     pub(super) description: String,
-    pub(super) default: f64,
+    pub(super) default: Option<f64>,
     pub(super) min: f64,
     pub(super) max: f64,
 }
@@ -53,6 +53,48 @@ pub(super) struct NodeFile {
     pub(super) max_results: Option<Spanned<String>>,
     pub(super) fill_to: Option<Spanned<String>>,
     pub(super) support: Option<Spanned<String>>,
+    pub(super) threshold: Option<Spanned<String>>,
+    pub(super) upper: Option<Spanned<String>>,
+    pub(super) lower: Option<Spanned<String>>,
+    pub(super) strips: Option<Spanned<String>>,
+    pub(super) size: Option<Spanned<String>>,
+    pub(super) max_strips: Option<Spanned<String>>,
+    pub(super) max_tokens: Option<Spanned<String>>,
+    pub(super) max_sentences: Option<Spanned<String>>,
+    pub(super) temperature: Option<Spanned<String>>,
+    pub(super) beam_width: Option<Spanned<String>>,
+    pub(super) relevance_weight: Option<Spanned<String>>,
+    pub(super) support_weight: Option<Spanned<String>>,
+    pub(super) usefulness_weight: Option<Spanned<String>>,
+}
+
+impl NodeFile {
+    /// Every setting that is given, by name.
+    pub(super) fn settings(&self) -> impl Iterator<Item = (&'static str, &Spanned<String>)> {
+        [
+            ("top_k", &self.top_k),
+            ("ungraded", &self.ungraded),
+            ("purpose", &self.purpose),
+            ("max_results", &self.max_results),
+            ("fill_to", &self.fill_to),
+            ("support", &self.support),
+            ("threshold", &self.threshold),
+            ("upper", &self.upper),
+            ("lower", &self.lower),
+            ("strips", &self.strips),
+            ("size", &self.size),
+            ("max_strips", &self.max_strips),
+            ("max_tokens", &self.max_tokens),
+            ("max_sentences", &self.max_sentences),
+            ("temperature", &self.temperature),
+            ("beam_width", &self.beam_width),
+            ("relevance_weight", &self.relevance_weight),
+            ("support_weight", &self.support_weight),
+            ("usefulness_weight", &self.usefulness_weight),
+        ]
+        .into_iter()
+        .filter_map(|(name, setting)| Some((name, setting.as_ref()?)))
+    }
 }
 
 /// The edges of one outcome: a target, or a list of edges.

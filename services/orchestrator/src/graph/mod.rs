@@ -7,30 +7,47 @@ mod action;
 mod bound;
 mod check;
 mod condition;
+mod cost;
 mod file;
 mod finding;
+mod formula;
 mod load;
 mod nearest;
 mod option;
+mod task;
 
-use std::sync::Arc;
+#[cfg(test)]
+mod exhaustive_tests;
+#[cfg(test)]
+mod random_tests;
+
+use std::sync::{Arc, OnceLock};
 
 pub(crate) use self::nearest::did_you_mean;
 pub use self::{
     action::{
-        Action, FinalizeResponseOutcome, GenerateOutcome, GenerateWithoutDocumentsOutcome, GradeDocumentsOutcome,
-        GradeGenerationOutcome, Outcome, RetrieveOutcome, RewriteOutcome, WebSearchOutcome,
+        Action, DecideRetrievalOutcome, EvaluateDocumentsOutcome, FinalizeResponseOutcome, GenerateOutcome,
+        GenerateSegmentOutcome, GenerateWithoutDocumentsOutcome, GradeDocumentsOutcome, GradeGenerationOutcome,
+        GradeGroundednessOutcome, GradeUsefulnessOutcome, Outcome, PassOutcome, RefineAndSearchOutcome, RefineOutcome,
+        RetrieveOutcome, RewriteOutcome, WebSearchOutcome,
     },
     bound::{BoundError, WorstCase},
     condition::{Comparison, Condition},
+    cost::{Cost, Standing},
     finding::{Finding, InvalidGraph},
+    formula::Formulas,
     option::{InvalidOption, OptionId, OptionSpec, Options, Value},
+    task::{MinimumSupport, Purpose, Refining, StripUnit, Task, Ungraded, WebResults, Weights, Writing},
 };
 
 /// Largest value an option or a number in a graph may have.
 pub const MAXIMUM_COUNT: u32 = 10_000;
 /// Most passages a walk holds at once; what a grader and a generator take in one request.
 pub const MAXIMUM_PASSAGES: u32 = 100;
+/// Most strips that one refinement keeps.
+pub const MAXIMUM_STRIPS: u32 = 100;
+/// Most hypotheses that a beam holds.
+pub const MAXIMUM_BEAM: u32 = 10;
 /// Most results of one web search.
 pub const MAXIMUM_WEB_RESULTS: u32 = 50;
 /// Steps a walk may take unless its graph says otherwise.
@@ -57,6 +74,7 @@ pub struct Graph {
     start: NodeId,
     nodes: Vec<Node>,
     source: Arc<str>,
+    formulas: OnceLock<Formulas>,
 }
 
 /// What ends a walk that its edges do not end.
@@ -78,80 +96,6 @@ pub struct Node {
     /// One route for each outcome of the action, in the order of [`Action::outcomes`].
     routes: Vec<Route>,
     line: u32,
-}
-
-/// An action with its settings.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Task {
-    /// See [`Action::Retrieve`].
-    Retrieve {
-        /// Passages to find, 1–100.
-        top_k: Value,
-    },
-    /// See [`Action::GradeDocuments`].
-    GradeDocuments {
-        /// What becomes of a passage without a grade (R4).
-        ungraded: Ungraded,
-    },
-    /// See [`Action::Rewrite`].
-    Rewrite {
-        /// What the query is for.
-        purpose: Purpose,
-    },
-    /// See [`Action::WebSearch`].
-    WebSearch {
-        /// How many results to ask for.
-        results: WebResults,
-    },
-    /// See [`Action::Generate`].
-    Generate,
-    /// See [`Action::GenerateWithoutDocuments`].
-    GenerateWithoutDocuments,
-    /// See [`Action::GradeGeneration`].
-    GradeGeneration {
-        /// The weakest support that passes.
-        support: MinimumSupport,
-    },
-    /// See [`Action::FinalizeResponse`].
-    FinalizeResponse,
-}
-
-/// What becomes of a passage without a grade: it is never dropped silently (R4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ungraded {
-    /// It stays among the evidence, marked.
-    #[default]
-    Keep,
-    /// It is dropped, marked.
-    Drop,
-}
-
-/// What a rewritten query is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// To search the collection.
-    Retrieval,
-    /// To search the web: keywords.
-    WebSearch,
-}
-
-/// How many results a web search asks for, at most 50.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum WebResults {
-    /// That many.
-    Exactly(Value),
-    /// As many as the passages kept fall short of that number.
-    FillTo(Value),
-}
-
-/// The weakest support with which an answer passes: its weakest sentence decides.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MinimumSupport {
-    /// Every sentence at least partially supported.
-    #[default]
-    Partially,
-    /// Every sentence fully supported.
-    Fully,
 }
 
 /// The edges of one outcome, in the order in which they are tried.
@@ -267,6 +211,12 @@ impl Graph {
         bound::worst_case(self, options)
     }
 
+    /// The worst case as formulas of the options, where there are exact ones. Finding them takes a few dozen worst cases,
+    /// once a graph.
+    pub fn formulas(&self) -> &Formulas {
+        self.formulas.get_or_init(|| formula::formulas(self))
+    }
+
     /// Why the worst case with these options is above what the graph allows, if it is (R1).
     pub fn budget_problem(&self, options: &Options) -> Option<String> {
         check::budget_problem(self, options)
@@ -305,22 +255,6 @@ impl Node {
     /// The edges of one outcome of its action.
     pub fn route(&self, outcome: Outcome) -> &Route {
         &self.routes[outcome.index()]
-    }
-}
-
-impl Task {
-    /// The action without its settings.
-    pub fn action(self) -> Action {
-        match self {
-            Task::Retrieve { .. } => Action::Retrieve,
-            Task::GradeDocuments { .. } => Action::GradeDocuments,
-            Task::Rewrite { .. } => Action::Rewrite,
-            Task::WebSearch { .. } => Action::WebSearch,
-            Task::Generate => Action::Generate,
-            Task::GenerateWithoutDocuments => Action::GenerateWithoutDocuments,
-            Task::GradeGeneration { .. } => Action::GradeGeneration,
-            Task::FinalizeResponse => Action::FinalizeResponse,
-        }
     }
 }
 

@@ -15,12 +15,14 @@ pub struct OptionSpec {
     pub name: String,
     /// What it does, one line.
     pub description: String,
-    /// The value in force unless a question says otherwise.
-    pub default: f64,
+    /// The value in force unless a question says otherwise; unset where the service that reads it has one of its own.
+    pub default: Option<f64>,
     /// Smallest value allowed.
     pub minimum: f64,
     /// Largest value allowed.
     pub maximum: f64,
+    /// Whether it counts something, so that only whole numbers are allowed.
+    pub whole: bool,
     /// Line of its declaration in the file, from 1.
     pub line: u32,
 }
@@ -29,30 +31,38 @@ pub struct OptionSpec {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
     /// Written out.
-    Fixed(u32),
+    Fixed(f64),
     /// The value of an option.
     Option(OptionId),
 }
 
 impl Value {
-    /// The number for these options. Options that are read as counts are checked to be whole when a graph is loaded
-    /// and when a question overrides them.
+    /// The number for these options. What is read as a count is checked to be whole, set and within
+    /// 0 to [`super::MAXIMUM_COUNT`] when a graph is loaded and when a question overrides it.
     pub fn count(self, options: &Options) -> u32 {
+        let number = self.ratio(options).unwrap_or_default();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "every count is whole and within 0..=MAXIMUM_COUNT"
+        )]
+        {
+            number as u32
+        }
+    }
+
+    /// The number for these options; unset where it is an option without a value.
+    pub fn ratio(self, options: &Options) -> Option<f64> {
         match self {
-            Value::Fixed(count) => count,
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "every option is whole and within 0..=MAXIMUM_COUNT"
-            )]
-            Value::Option(id) => options.0[id.0] as u32,
+            Value::Fixed(number) => Some(number),
+            Value::Option(id) => options.0[id.0],
         }
     }
 }
 
 /// The options in force for one walk, one value for each the graph declares.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Options(Vec<f64>);
+pub struct Options(Vec<Option<f64>>);
 
 /// What is wrong with one override.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +89,7 @@ impl Options {
         for (name, &value) in overrides {
             match specs.iter().position(|spec| spec.name == *name) {
                 Some(index) => match specs[index].problem_with(value) {
-                    None => options.0[index] = value,
+                    None => options.0[index] = Some(value),
                     Some(problem) => drop(problems.insert(name.clone(), problem)),
                 },
                 None => drop(problems.insert(name.clone(), unknown(specs, name))),
@@ -94,18 +104,25 @@ impl Options {
             .collect())
     }
 
-    /// Each option's name and value.
+    /// Name and value of each option that has one.
     pub fn named<'a>(&'a self, specs: &'a [OptionSpec]) -> impl Iterator<Item = (&'a str, f64)> {
         specs
             .iter()
             .zip(&self.0)
-            .map(|(spec, &value)| (spec.name.as_str(), value))
+            .filter_map(|(spec, value)| Some((spec.name.as_str(), (*value)?)))
+    }
+
+    /// These options with another value for one of them, which is not checked.
+    pub(super) fn replaced(&self, id: OptionId, value: f64) -> Options {
+        let mut options = self.clone();
+        options.0[id.0] = Some(value);
+        options
     }
 
     #[cfg(test)]
     pub(crate) fn with(mut self, graph: &super::Graph, name: &str, value: f64) -> Options {
         let index = graph.options().iter().position(|spec| spec.name == name).unwrap();
-        self.0[index] = value;
+        self.0[index] = Some(value);
         self
     }
 }
@@ -116,7 +133,7 @@ impl OptionSpec {
         let OptionSpec { minimum, maximum, .. } = self;
         if !(*minimum..=*maximum).contains(&value) {
             Some(format!("{value} is outside {minimum} to {maximum}"))
-        } else if value.fract() != 0.0 {
+        } else if self.whole && value.fract() != 0.0 {
             Some(format!(
                 "{value} is not whole; give a whole number from {minimum} to {maximum}"
             ))

@@ -53,6 +53,8 @@ impl v1::grader_service_server::GraderService for Five {
         grade_documents(v1::GradeDocumentsRequest) -> v1::GradeDocumentsResponse = grade_documents;
         grade_groundedness(v1::GradeGroundednessRequest) -> v1::GradeGroundednessResponse = grade_groundedness;
         grade_usefulness(v1::GradeUsefulnessRequest) -> v1::GradeUsefulnessResponse = grade_usefulness;
+        decide_retrieval(v1::DecideRetrievalRequest) -> v1::DecideRetrievalResponse = decide_retrieval;
+        refine_knowledge(v1::RefineKnowledgeRequest) -> v1::RefineKnowledgeResponse = refine_knowledge;
     }
 }
 

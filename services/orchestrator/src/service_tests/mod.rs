@@ -1,6 +1,8 @@
 //! The service over real sockets, with the other five scripted behind real sockets too.
 
+mod differential;
 mod five;
+mod questions;
 
 use std::{
     collections::HashMap,
@@ -328,7 +330,7 @@ async fn a_walk_that_panics_fails_alone() {
     use crate::{
         Orchestrator,
         actor::{WalkServices, WalksActor},
-        catalog::Catalog,
+        catalog::LiveCatalog,
         walk::WalkMetrics,
     };
     use emend_chassis::{ActorOptions, ActorSystem, Front, HealthFlag};
@@ -347,7 +349,7 @@ async fn a_walk_that_panics_fails_alone() {
     )
     .unwrap();
     let orchestrator = Orchestrator::new(
-        Catalog::load(None).unwrap(),
+        LiveCatalog::load(None).unwrap(),
         "self-corrective-rag",
         Duration::from_secs(60),
         walks,
@@ -383,8 +385,8 @@ async fn graphs_are_listed_described_and_checked() {
         .into_inner()
         .graphs;
     let self_rag = listed.iter().find(|graph| graph.name == "self-rag").unwrap();
-    let worst = self_rag.worst_case.unwrap();
-    assert_eq!((listed.len(), worst.steps, worst.model_calls), (4, 28, 46));
+    let worst = self_rag.worst_case.clone().unwrap();
+    assert_eq!((listed.len(), worst.steps, worst.model_calls), (8, 28, 46));
 
     let name = "self-rag".to_owned();
     let described = running
@@ -398,7 +400,7 @@ async fn graphs_are_listed_described_and_checked() {
         described
             .options
             .iter()
-            .any(|option| option.name == "max_retries" && option.default_value == 3.0)
+            .any(|option| option.name == "max_retries" && option.default_value == Some(3.0))
     );
     let name = "nothing".to_owned();
     let unknown = running
@@ -411,15 +413,23 @@ async fn graphs_are_listed_described_and_checked() {
     let yaml = described.yaml;
     let sound = running
         .client
-        .validate_graph(v1::ValidateGraphRequest { yaml: yaml.clone() })
+        .validate_graph(v1::ValidateGraphRequest {
+            yaml: yaml.clone(),
+            options: [("max_retries".to_owned(), 1.0)].into(),
+        })
         .await
         .unwrap()
         .into_inner();
-    assert_eq!((sound.findings.len(), sound.worst_case.unwrap().steps), (0, 28));
+    let worst = sound.worst_case.unwrap();
+    assert_eq!((sound.findings.len(), worst.steps), (0, 18));
+    assert_eq!(worst.steps_formula, "3·max_count + 5·max_retries + 4");
     let yaml = yaml.replace("    useful: finish(answered)\n", "");
     let wrong = running
         .client
-        .validate_graph(v1::ValidateGraphRequest { yaml })
+        .validate_graph(v1::ValidateGraphRequest {
+            yaml,
+            ..v1::ValidateGraphRequest::default()
+        })
         .await
         .unwrap()
         .into_inner();

@@ -3,12 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use emend_chassis::{Deadline, semconv, telemetry};
-use emend_proto::v1::{EdgeTaken, Step, WalkResult};
+use emend_proto::v1::{EdgeTaken, Limit, Step, WalkResult};
 use tokio::time::Instant;
 use tracing::{Instrument as _, Span, field::Empty, info_span};
 
 use super::{
-    action::{self, Desk, Report, retract_for},
+    action::{self, CONDENSE, Desk, Report, retract_for},
+    budget::{Budget, Spent},
     deadline::walk_deadline,
     error::WalkError,
     events::Events,
@@ -18,7 +19,7 @@ use super::{
     services::Services,
     state::{State, add_usage},
 };
-use crate::graph::{Action, FinishStatus, Graph, NodeId, Options, Outcome, Route, Target};
+use crate::graph::{Action, Condition, Cost, FinishStatus, Graph, NodeId, Options, Outcome, Route, Target};
 
 /// What to walk, and with what in force.
 #[derive(Clone, Debug)]
@@ -29,6 +30,8 @@ pub struct Course {
     pub options: Options,
     /// What the user asked.
     pub question: Question,
+    /// What it may cost.
+    pub budget: Budget,
 }
 
 /// Walks a graph for a question and returns the result before the caller's deadline. The last event is the result.
@@ -58,10 +61,12 @@ pub async fn walk(
         visits: vec![0; course.graph.nodes().len()],
         last_visit: vec![None; course.graph.nodes().len()],
         began: Instant::now(),
+        visited: 0,
+        cost: Cost::default(),
         desk: Desk {
             services,
             events,
-            deadline: walk_deadline(caller),
+            deadline: walk_deadline(caller).min(within(course.budget.time)),
             state: State::new(course.question.clone()),
         },
         course: &course,
@@ -72,11 +77,20 @@ pub async fn walk(
     ended
 }
 
+/// When a walk that starts now has used up its time.
+fn within(time: Option<Duration>) -> Deadline {
+    Deadline::after(time.unwrap_or(Duration::MAX))
+}
+
 struct Walking<'a> {
     course: &'a Course,
     desk: Desk<'a>,
     metrics: &'a WalkMetrics,
     began: Instant,
+    /// Visits of all nodes together.
+    visited: u32,
+    /// What the steps so far have cost at most.
+    cost: Cost,
     /// Visits by node.
     visits: Vec<u32>,
     /// When each node was last entered.
@@ -86,6 +100,11 @@ struct Walking<'a> {
 impl Walking<'_> {
     async fn run(mut self) -> Result<WalkResult, WalkError> {
         let mut node = self.course.graph.start();
+        if !self.course.question.history().is_empty()
+            && let Some(end) = self.condense(node).await?
+        {
+            return self.finish(end).await;
+        }
         let end = loop {
             if let Some(end) = self.limit(node) {
                 break end;
@@ -99,22 +118,56 @@ impl Walking<'_> {
         self.finish(end).await
     }
 
+    /// Makes a follow-up stand on its own: a step like any other, before the graph's first.
+    async fn condense(&mut self, start: NodeId) -> Result<Option<End>, WalkError> {
+        let cost = Cost {
+            model_calls: 1,
+            web_searches: 0,
+        };
+        if let Some(end) = self.over_budget(cost) {
+            return Ok(Some(end));
+        }
+        let stepping = Stepping::begin(&self.desk, CONDENSE, CONDENSE).await?;
+        let (condensed, report) = action::condense(&mut self.desk).instrument(stepping.span.clone()).await;
+        self.cost = self.cost.plus(cost);
+        stepping.end(&mut self.desk, condensed.name(), report).await?;
+        let to = self.course.graph.node(start).name();
+        let edge = EdgeTaken {
+            from: CONDENSE.to_owned(),
+            to: to.to_owned(),
+            outcome: condensed.name().to_owned(),
+            condition: String::new(),
+            reason: "the question comes with a conversation; the walk begins with what it asks on its own".to_owned(),
+        };
+        self.desk.events.edge_taken(edge).await?;
+        Ok(None)
+    }
+
     /// The end, when there is no room for another step. Never an error (R1).
     fn limit(&self, next: NodeId) -> Option<End> {
         let graph = &self.course.graph;
         let limits = graph.limits();
-        let taken = self.desk.state.steps.len();
         if let Some(limit) = limits.recursion.map(|limit| limit.count(&self.course.options))
-            && taken >= limit as usize
+            && self.visited >= limit
         {
             return Some(End {
                 status: limits.at_limit,
                 reason: format!("the recursion limit of {limit} steps was reached"),
+                exhausted: Limit::Steps,
             });
+        }
+        let cost = self
+            .desk
+            .state
+            .standing()
+            .cost(graph.node(next).task(), &self.course.options);
+        if let Some(end) = self.over_budget(cost) {
+            return Some(end);
         }
         let late = |reason: String| End {
             status: FinishStatus::Unverified,
             reason,
+            exhausted: Limit::Time,
         };
         let left = self.desk.deadline.remaining();
         if left.is_zero() {
@@ -133,37 +186,39 @@ impl Walking<'_> {
         })
     }
 
+    /// The end, when the budget does not leave enough for a step that costs so much at most.
+    fn over_budget(&self, step: Cost) -> Option<End> {
+        let usage = &self.desk.state.usage;
+        let spent = Spent {
+            steps: u32::try_from(self.desk.state.steps.len()).unwrap_or(u32::MAX),
+            cost: self.cost,
+            tokens: usage.input_tokens.saturating_add(usage.output_tokens),
+        };
+        let (exhausted, reason) = self.course.budget.exhausted(spent, step)?;
+        Some(End {
+            status: FinishStatus::Unverified,
+            reason,
+            exhausted,
+        })
+    }
+
     /// Visits a node: one step, one span.
     async fn visit(&mut self, id: NodeId) -> Result<(Outcome, String), WalkError> {
         let node = self.course.graph.node(id);
-        let action = node.action().name();
-        let number = u32::try_from(self.desk.state.steps.len() + 1).unwrap_or(u32::MAX);
         self.visits[id.index()] += 1;
-        let entered = Instant::now();
-        self.last_visit[id.index()] = Some(entered);
-        self.desk.events.step_started(number, node.name(), action).await?;
+        self.visited += 1;
+        self.last_visit[id.index()] = Some(Instant::now());
+        let cost = self.desk.state.standing().cost(node.task(), &self.course.options);
+        self.cost = self.cost.plus(cost);
 
-        let span = info_span!(
-            "step",
-            otel.name = node.name(),
-            { semconv::EMEND_STEP_NUMBER } = number,
-            { semconv::EMEND_NODE } = node.name(),
-            { semconv::EMEND_ACTION } = action,
-            { semconv::EMEND_OUTCOME } = Empty,
-        );
+        let stepping = Stepping::begin(&self.desk, node.name(), node.action().name()).await?;
         let ran = action::run(node.task(), &mut self.desk, &self.course.options)
-            .instrument(span.clone())
+            .instrument(stepping.span.clone())
             .await;
         let (outcome, report) = ran?;
-        span.record(semconv::EMEND_OUTCOME, outcome.name());
-        drop(span);
         self.metrics.corrected(node.action(), self.desk.state.generations);
-
         let error = report.error.clone();
-        let step = step(number, node.name(), outcome, entered.elapsed(), report);
-        add_usage(&mut self.desk.state.usage, step.usage);
-        self.desk.events.step_finished(&step).await?;
-        self.desk.state.steps.push(step);
+        stepping.end(&mut self.desk, outcome.name(), report).await?;
         Ok((outcome, error))
     }
 
@@ -173,6 +228,7 @@ impl Walking<'_> {
         let node = graph.node(from);
         let route = node.route(outcome);
         let (condition, target) = route.choose(&self.visits, &self.course.options);
+        let reason = reason(node.name(), outcome, route, condition, &error);
         self.desk
             .events
             .edge_taken(EdgeTaken {
@@ -180,16 +236,18 @@ impl Walking<'_> {
                 to: graph.target_name(target).to_owned(),
                 outcome: outcome.name().to_owned(),
                 condition: condition.map(ToString::to_string).unwrap_or_default(),
+                reason: reason.clone(),
             })
             .await?;
         if node.action() != Action::FinalizeResponse {
-            self.desk.state.turn = turn(node.name(), outcome, route, condition.is_none(), &error);
+            self.desk.state.turn = reason;
         }
         Ok(match target {
             Target::Node(next) => Ok(next),
             Target::Finish(status) => Err(End {
                 status,
                 reason: self.desk.state.turn.clone(),
+                exhausted: Limit::Unspecified,
             }),
         })
     }
@@ -216,35 +274,76 @@ impl Walking<'_> {
     }
 }
 
-fn step(number: u32, node: &str, outcome: Outcome, took: Duration, report: Report) -> Step {
-    Step {
-        number,
-        node: node.to_owned(),
-        action: outcome.action().name().to_owned(),
-        outcome: outcome.name().to_owned(),
-        duration: took.try_into().ok(),
-        summary: report.summary,
-        passages: report.passages,
-        query: report.query,
-        usage: Some(report.usage),
-        error: report.error,
+/// A step under way: one span, and an event at either end.
+struct Stepping {
+    span: Span,
+    number: u32,
+    node: String,
+    action: String,
+    began: Instant,
+}
+
+impl Stepping {
+    async fn begin(desk: &Desk<'_>, node: &str, action: &str) -> Result<Stepping, WalkError> {
+        let number = u32::try_from(desk.state.steps.len() + 1).unwrap_or(u32::MAX);
+        desk.events.step_started(number, node, action).await?;
+        let span = info_span!(
+            "step",
+            otel.name = node,
+            { semconv::EMEND_STEP_NUMBER } = number,
+            { semconv::EMEND_NODE } = node,
+            { semconv::EMEND_ACTION } = action,
+            { semconv::EMEND_OUTCOME } = Empty,
+        );
+        Ok(Stepping {
+            span,
+            number,
+            node: node.to_owned(),
+            action: action.to_owned(),
+            began: Instant::now(),
+        })
+    }
+
+    async fn end(self, desk: &mut Desk<'_>, outcome: &'static str, report: Report) -> Result<(), WalkError> {
+        self.span.record(semconv::EMEND_OUTCOME, outcome);
+        add_usage(&mut desk.state.usage, Some(report.usage));
+        let step = Step {
+            number: self.number,
+            node: self.node,
+            action: self.action,
+            outcome: outcome.to_owned(),
+            duration: self.began.elapsed().try_into().ok(),
+            summary: report.summary,
+            passages: report.passages,
+            query: report.query,
+            previous_query: report.previous_query,
+            strips: report.strips,
+            usage: Some(report.usage),
+            error: report.error,
+        };
+        desk.events.step_finished(&step).await?;
+        desk.state.steps.push(step);
+        Ok(())
     }
 }
 
-/// Why the walk went on from a node as it did, one line: which service, which limit, which outcome.
-fn turn(node: &str, outcome: Outcome, route: &Route, all_closed: bool, error: &str) -> String {
+/// Why the walk goes on from a node as it does, one line: which service, which limit, which outcome.
+fn reason(node: &str, outcome: Outcome, route: &Route, open: Option<&Condition>, error: &str) -> String {
     let mut reason = format!("`{node}` ended in `{outcome}`");
-    let closed: Vec<String> = route
-        .edges()
-        .filter_map(|(condition, _)| condition)
-        .map(|condition| format!("`{condition}`"))
-        .collect();
     if !error.is_empty() {
         reason.push_str(": ");
         reason.push_str(error);
     }
-    if all_closed && !closed.is_empty() {
+    let closed: Vec<String> = route
+        .edges()
+        .map_while(|(condition, _)| condition.filter(|condition| Some(*condition) != open))
+        .map(|condition| format!("`{condition}`"))
+        .collect();
+    if !closed.is_empty() {
         reason.push_str(&format!(" and no longer holds: {}", closed.join(", ")));
+    }
+    if let Some(open) = open {
+        reason.push_str(&format!(" while `{open}`"));
     }
     reason
 }

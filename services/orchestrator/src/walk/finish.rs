@@ -1,7 +1,7 @@
 //! How a walk ends: the result, and why it is not better.
 
 use emend_chassis::Code;
-use emend_proto::v1::{WalkResult, WalkStatus};
+use emend_proto::v1::{ChatMessage, Limit, WalkResult, WalkStatus, chat_message};
 
 use super::{
     abstention::abstention,
@@ -17,6 +17,8 @@ pub(super) struct End {
     pub(super) status: FinishStatus,
     /// Why it is not ANSWERED, for when it is not.
     pub(super) reason: String,
+    /// What the walk ran out of, when that ended it.
+    pub(super) exhausted: Limit,
 }
 
 /// What the state bears out of the end that is wanted: never more.
@@ -93,6 +95,12 @@ pub(super) fn result(state: State, end: End) -> Result<WalkResult, WalkError> {
         }
     };
     Ok(WalkResult {
+        message: Some(ChatMessage {
+            role: chat_message::Role::Assistant.into(),
+            content: result.answer.clone(),
+        }),
+        standalone_question: state.question().standalone().unwrap_or_default().to_owned(),
+        exhausted: end.exhausted.into(),
         steps: state.steps,
         ..result
     })

@@ -4,8 +4,9 @@ use std::future::Future;
 
 use emend_chassis::{Attempt, Code, Deadline, FieldViolation, TracedChannel, Upstream, UpstreamError, retrying};
 use emend_proto::v1::{
-    GenerateRequest, GenerateResponse, GradeDocumentsRequest, GradeDocumentsResponse, GradeGroundednessRequest,
-    GradeGroundednessResponse, GradeUsefulnessRequest, GradeUsefulnessResponse, RetrieveRequest, RetrieveResponse,
+    DecideRetrievalRequest, DecideRetrievalResponse, GenerateRequest, GenerateResponse, GradeDocumentsRequest,
+    GradeDocumentsResponse, GradeGroundednessRequest, GradeGroundednessResponse, GradeUsefulnessRequest,
+    GradeUsefulnessResponse, RefineKnowledgeRequest, RefineKnowledgeResponse, RetrieveRequest, RetrieveResponse,
     RewriteRequest, RewriteResponse, SearchRequest, SearchResponse, generate_response::Event,
     generator_service_client::GeneratorServiceClient, grader_service_client::GraderServiceClient,
     retriever_service_client::RetrieverServiceClient, rewriter_service_client::RewriterServiceClient,
@@ -127,6 +128,30 @@ impl Services for GrpcServices {
         unary(Dependency::Grader, deadline, move |attempt| {
             let (mut client, request) = (self.grader.clone(), attempt.request(request.clone()));
             async move { client.grade_usefulness(request).await }
+        })
+        .boxed()
+    }
+
+    fn decide_retrieval(
+        &self,
+        request: DecideRetrievalRequest,
+        deadline: Deadline,
+    ) -> Answer<'_, DecideRetrievalResponse> {
+        unary(Dependency::Grader, deadline, move |attempt| {
+            let (mut client, request) = (self.grader.clone(), attempt.request(request.clone()));
+            async move { client.decide_retrieval(request).await }
+        })
+        .boxed()
+    }
+
+    fn refine_knowledge(
+        &self,
+        request: RefineKnowledgeRequest,
+        deadline: Deadline,
+    ) -> Answer<'_, RefineKnowledgeResponse> {
+        unary(Dependency::Grader, deadline, move |attempt| {
+            let (mut client, request) = (self.grader.clone(), attempt.request(request.clone()));
+            async move { client.refine_knowledge(request).await }
         })
         .boxed()
     }

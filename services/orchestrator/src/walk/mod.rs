@@ -6,6 +6,8 @@
 
 mod abstention;
 mod action;
+mod beam;
+mod budget;
 mod deadline;
 mod engine;
 mod error;
@@ -20,9 +22,10 @@ mod state;
 #[cfg(test)]
 pub(crate) mod scripted;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use self::{
+    budget::Budget,
     engine::{Course, walk},
     error::WalkError,
     events::Events,

@@ -11,10 +11,11 @@ use std::{
 
 use emend_chassis::{Code, Deadline};
 use emend_proto::v1::{
-    DocumentGrade, FinishReason, GenerateFinished, GenerateRequest, GradeDocumentsRequest, GradeDocumentsResponse,
-    GradeGroundednessRequest, GradeGroundednessResponse, GradeUsefulnessRequest, GradeUsefulnessResponse, Passage,
-    Relevance, RetrieveRequest, RetrieveResponse, RewriteRequest, RewriteResponse, SearchRequest, SearchResponse,
-    Sentence, Span, Support, Usage, generate_response::Event,
+    DecideRetrievalRequest, DecideRetrievalResponse, DocumentGrade, FinishReason, GenerateFinished, GenerateRequest,
+    GradeDocumentsRequest, GradeDocumentsResponse, GradeGroundednessRequest, GradeGroundednessResponse,
+    GradeUsefulnessRequest, GradeUsefulnessResponse, Passage, RefineKnowledgeRequest, RefineKnowledgeResponse,
+    Relevance, RetrievalDecision, RetrieveRequest, RetrieveResponse, RewriteRequest, RewriteResponse, SearchRequest,
+    SearchResponse, Sentence, Span, Strip, Support, Usage, generate_response::Event,
 };
 use futures::{FutureExt as _, StreamExt as _, stream, stream::BoxStream};
 
@@ -29,6 +30,8 @@ pub(crate) enum Call {
     GradeDocuments(GradeDocumentsRequest),
     GradeGroundedness(GradeGroundednessRequest),
     GradeUsefulness(GradeUsefulnessRequest),
+    DecideRetrieval(DecideRetrievalRequest),
+    RefineKnowledge(RefineKnowledgeRequest),
     Generate(GenerateRequest),
     Rewrite(RewriteRequest),
     Search(SearchRequest),
@@ -45,6 +48,8 @@ pub(crate) struct Scripted {
     grade_documents: Script<GradeDocumentsRequest, GradeDocumentsResponse>,
     grade_groundedness: Script<GradeGroundednessRequest, GradeGroundednessResponse>,
     grade_usefulness: Script<GradeUsefulnessRequest, GradeUsefulnessResponse>,
+    decide_retrieval: Script<DecideRetrievalRequest, DecideRetrievalResponse>,
+    refine_knowledge: Script<RefineKnowledgeRequest, RefineKnowledgeResponse>,
     generate: Script<GenerateRequest, GenerateFinished>,
     rewrite: Script<RewriteRequest, RewriteResponse>,
     search: Script<SearchRequest, SearchResponse>,
@@ -65,6 +70,8 @@ impl Default for Scripted {
             grade_documents: Box::new(|request| Ok(documents_graded(request, |_| Relevance::Relevant))),
             grade_groundedness: Box::new(|request| Ok(supported(request, Support::FullySupported))),
             grade_usefulness: Box::new(|_| Ok(useful(true))),
+            decide_retrieval: Box::new(|_| Ok(decided(RetrievalDecision::Yes))),
+            refine_knowledge: Box::new(|request| Ok(refined(request, |_| true))),
             generate: nth(|number| answer(&format!("Answer {number}."))),
             rewrite: Box::new(|request| {
                 Ok(RewriteResponse {
@@ -116,6 +123,8 @@ scripts! {
     grade_documents: GradeDocumentsRequest => GradeDocumentsResponse;
     grade_groundedness: GradeGroundednessRequest => GradeGroundednessResponse;
     grade_usefulness: GradeUsefulnessRequest => GradeUsefulnessResponse;
+    decide_retrieval: DecideRetrievalRequest => DecideRetrievalResponse;
+    refine_knowledge: RefineKnowledgeRequest => RefineKnowledgeResponse;
     generate: GenerateRequest => GenerateFinished;
     rewrite: RewriteRequest => RewriteResponse;
     search: SearchRequest => SearchResponse;
@@ -137,6 +146,7 @@ impl Scripted {
         let cost = |call: &Call| match call {
             Call::Retrieve(_) | Call::Search(_) => 0,
             Call::GradeDocuments(request) => request.passages.len() as u64,
+            Call::RefineKnowledge(request) => request.passages.len() as u64,
             _ => 1,
         };
         self.calls().iter().map(cost).sum()
@@ -191,6 +201,24 @@ impl Services for Scripted {
     ) -> Answer<'_, GradeUsefulnessResponse> {
         let reply = (self.grade_usefulness)(&request);
         self.reply(Dependency::Grader, Call::GradeUsefulness(request), reply, deadline)
+    }
+
+    fn decide_retrieval(
+        &self,
+        request: DecideRetrievalRequest,
+        deadline: Deadline,
+    ) -> Answer<'_, DecideRetrievalResponse> {
+        let reply = (self.decide_retrieval)(&request);
+        self.reply(Dependency::Grader, Call::DecideRetrieval(request), reply, deadline)
+    }
+
+    fn refine_knowledge(
+        &self,
+        request: RefineKnowledgeRequest,
+        deadline: Deadline,
+    ) -> Answer<'_, RefineKnowledgeResponse> {
+        let reply = (self.refine_knowledge)(&request);
+        self.reply(Dependency::Grader, Call::RefineKnowledge(request), reply, deadline)
     }
 
     fn generate(&self, request: GenerateRequest, deadline: Deadline) -> BoxStream<'_, Result<Event, Failure>> {
@@ -272,12 +300,43 @@ pub(crate) fn supported(request: &GradeGroundednessRequest, support: Support) ->
         score: Some(if support == Support::NotSupported { 0.1 } else { 0.9 }),
         sentences,
         usage: calls(1),
+        ..GradeGroundednessResponse::default()
+    }
+}
+
+/// A decision of which it is certain.
+pub(crate) fn decided(decision: RetrievalDecision) -> DecideRetrievalResponse {
+    DecideRetrievalResponse {
+        decision: decision.into(),
+        probability: Some(if decision == RetrievalDecision::Yes { 0.9 } else { 0.1 }),
+        usage: calls(1),
+        ..DecideRetrievalResponse::default()
+    }
+}
+
+/// Each passage as one strip, kept or not by its id.
+pub(crate) fn refined(request: &RefineKnowledgeRequest, keeps: impl Fn(&str) -> bool) -> RefineKnowledgeResponse {
+    let strip = |passage: &Passage| Strip {
+        passage_id: passage.id.clone(),
+        text: passage.text.clone(),
+        span: Some(Span {
+            start: 0,
+            end: u32::try_from(passage.text.chars().count()).unwrap(),
+        }),
+        score: Some(if keeps(&passage.id) { 0.9 } else { 0.1 }),
+        kept: keeps(&passage.id),
+        error: String::new(),
+    };
+    RefineKnowledgeResponse {
+        strips: request.passages.iter().map(strip).collect(),
+        usage: calls(u32::try_from(request.passages.len()).unwrap()),
     }
 }
 
 pub(crate) fn useful(useful: bool) -> GradeUsefulnessResponse {
     GradeUsefulnessResponse {
         utility: Some(if useful { 5 } else { 1 }),
+        expected_utility: Some(if useful { 5.0 } else { 1.0 }),
         score: Some(if useful { 0.9 } else { 0.1 }),
         useful: Some(useful),
         usage: calls(1),
@@ -299,6 +358,7 @@ pub(crate) fn answer(text: &str) -> GenerateFinished {
         usage: calls(1),
         abstained: false,
         model: "scripted".to_owned(),
+        likelihood: None,
     }
 }
 

@@ -4,9 +4,10 @@ use std::fmt;
 
 use emend_chassis::{Code, Deadline, FieldViolation};
 use emend_proto::v1::{
-    GenerateRequest, GradeDocumentsRequest, GradeDocumentsResponse, GradeGroundednessRequest,
-    GradeGroundednessResponse, GradeUsefulnessRequest, GradeUsefulnessResponse, RetrieveRequest, RetrieveResponse,
-    RewriteRequest, RewriteResponse, SearchRequest, SearchResponse, generate_response,
+    DecideRetrievalRequest, DecideRetrievalResponse, GenerateRequest, GradeDocumentsRequest, GradeDocumentsResponse,
+    GradeGroundednessRequest, GradeGroundednessResponse, GradeUsefulnessRequest, GradeUsefulnessResponse,
+    RefineKnowledgeRequest, RefineKnowledgeResponse, RetrieveRequest, RetrieveResponse, RewriteRequest,
+    RewriteResponse, SearchRequest, SearchResponse, generate_response,
 };
 use futures::{future::BoxFuture, stream::BoxStream};
 
@@ -32,6 +33,18 @@ pub trait Services: Send + Sync {
         request: GradeUsefulnessRequest,
         deadline: Deadline,
     ) -> Answer<'_, GradeUsefulnessResponse>;
+    /// `GraderService.DecideRetrieval`
+    fn decide_retrieval(
+        &self,
+        request: DecideRetrievalRequest,
+        deadline: Deadline,
+    ) -> Answer<'_, DecideRetrievalResponse>;
+    /// `GraderService.RefineKnowledge`
+    fn refine_knowledge(
+        &self,
+        request: RefineKnowledgeRequest,
+        deadline: Deadline,
+    ) -> Answer<'_, RefineKnowledgeResponse>;
     /// `GeneratorService.Generate`
     fn generate(
         &self,

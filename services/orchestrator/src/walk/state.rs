@@ -7,8 +7,8 @@ use std::{
 
 use emend_proto::v1::{GradedPassage, Passage, Relevance, Sentence, Step, Support, Usage};
 
-use super::{question::Question, services::Failure};
-use crate::graph::{MAXIMUM_PASSAGES, Purpose};
+use super::{beam::Hypothesis, question::Question, services::Failure};
+use crate::graph::{MAXIMUM_PASSAGES, Purpose, Standing};
 
 /// Everything the actions read and change.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub(crate) struct State {
     pub(super) grades: HashMap<String, (Relevance, Option<f64>)>,
     /// Answers, oldest first.
     pub(super) attempts: Vec<Attempt>,
+    /// Answers that are written segment by segment, the best first.
+    pub(super) beam: Vec<Hypothesis>,
     /// Times the generator was asked.
     pub(super) generations: u32,
     /// What the generator said when it last found that the evidence has no answer; `None` once it answers again.
@@ -54,6 +56,8 @@ pub(super) struct Held {
     pub(super) passage: Passage,
     pub(super) relevance: Relevance,
     pub(super) score: Option<f64>,
+    /// Whether its text is what a refinement left of it.
+    pub(super) refined: bool,
 }
 
 /// One answer.
@@ -66,6 +70,8 @@ pub(super) struct Attempt {
     /// What it was written from; empty when it was written from the model alone.
     pub(super) evidence: Arc<[GradedPassage]>,
     pub(super) verdict: Verdict,
+    /// Whether it is supported well enough; unset when ungraded.
+    pub(super) supported: Option<bool>,
     pub(super) groundedness: Option<f64>,
     pub(super) usefulness: Option<f64>,
     /// Places of the sentences that a reader of the events was told to forget.
@@ -92,6 +98,7 @@ impl State {
             held: Vec::new(),
             grades: HashMap::new(),
             attempts: Vec::new(),
+            beam: Vec::new(),
             generations: 0,
             abstained: None,
             unsupported: Vec::new(),
@@ -105,6 +112,25 @@ impl State {
     /// What the user asked; there is no way to change it (R2).
     pub(super) fn question(&self) -> &Question {
         &self.question
+    }
+
+    /// Puts the question as it stands on its own in the place of a follow-up; before the walk begins, and only then.
+    pub(super) fn stand_alone(&mut self, text: String) {
+        debug_assert!(self.steps.is_empty(), "the walk has begun");
+        self.query.clone_from(&text);
+        self.question = self.question.clone().standing_alone(text);
+    }
+
+    /// What the cost of the next step depends on.
+    pub(super) fn standing(&self) -> Standing {
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let held = |wanted: fn(&Held) -> bool| count(self.held.iter().filter(|held| wanted(held)).count());
+        Standing {
+            held: count(self.held.len()),
+            ungraded: held(|held| held.relevance == Relevance::Unspecified),
+            unrefined: held(|held| !held.refined),
+            hypotheses: count(self.beam.iter().filter(|hypothesis| !hypothesis.complete).count()),
+        }
     }
 
     /// Remembers that the walk's query is being searched.
@@ -153,6 +179,7 @@ impl State {
                 passage,
                 relevance,
                 score,
+                refined: false,
             });
         }
         self.held.len() - before

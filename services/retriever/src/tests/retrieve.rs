@@ -55,7 +55,7 @@ async fn a_question_finds_the_section_that_answers_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn children_of_one_parent_are_one_passage_and_others_fill_up() {
+async fn r10_children_of_one_parent_are_one_passage_and_others_fill_up() {
     let folder = tempfile::tempdir().unwrap();
     let mut retriever = Running::start(folder.path(), &["--chunk-tokens", "16", "--parent-tokens", "400"]).await;
     let ferry = "The ferry leaves the pier at seven and the ferry comes back to the pier at noon. ".repeat(20);

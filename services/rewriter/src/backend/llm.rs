@@ -13,10 +13,10 @@ use futures::future::BoxFuture;
 
 use super::{Backend, KeywordBackend, Rewritten};
 use crate::error::RewriteError;
-use crate::queries::{Failed, MAX_TOKENS, shortened};
+use crate::queries::{Failed, MAX_QUESTION_BYTES, MAX_TOKENS, shortened, tokens};
 
-/// The reply's limit: the query and the JSON around it.
-const MAX_REPLY_TOKENS: u32 = MAX_TOKENS as u32 + 32;
+/// Tokens of the JSON around a query.
+const AROUND: usize = 32;
 
 /// Asks a model, once more with more freedom where it repeats itself, and takes keywords where that does not help either.
 #[derive(Clone)]
@@ -38,17 +38,19 @@ impl LlmBackend {
 
     async fn ask(&self, request: RewriteRequest, scope: Scope) -> Result<Rewritten, RewriteError> {
         let keywords = KeywordBackend;
-        if request.purpose() == RewritePurpose::Condense && request.history.is_empty() {
+        let condenses = request.purpose() == RewritePurpose::Condense;
+        if condenses && request.history.is_empty() {
             // Nothing to condense: the question is what it is.
             return keywords.rewrite(request, scope).await;
         }
         let failed = Failed::new(&request.failed_queries);
+        let most = longest(&request);
         let rendered = self.render(&request)?;
         let mut usage = Usage::default();
         let mut reason = "no new query";
         for temperature in [None, Some(self.retry_temperature)] {
             let mut asked = rendered.clone().request();
-            asked.max_tokens = Some(MAX_REPLY_TOKENS);
+            asked.max_tokens = u32::try_from(most + AROUND).ok();
             asked.temperature = temperature;
             asked.deadline = Some(scope.deadline.instant());
             match self.chat.complete(asked).await {
@@ -59,8 +61,13 @@ impl LlmBackend {
                     // A reply that was cut has no end of its JSON, and what is read from it would be half a query.
                     let cut = reply.finish_reason == FinishReason::Length && reply.text.contains('{');
                     let said = query(&reply.text).filter(|_| !cut);
-                    match said.as_deref().map(shortened) {
-                        Some(said) if failed.allows(said) => {
+                    // Half a question is another question.
+                    let whole = |said| if condenses { said } else { shortened(said, most) };
+                    match said.as_deref().map(whole) {
+                        Some(said) if condenses && said.len() > MAX_QUESTION_BYTES => {
+                            reason = "the model's question is too long";
+                        }
+                        Some(said) if condenses || failed.allows(said) => {
                             return Ok(Rewritten {
                                 query: said.to_owned(),
                                 usage,
@@ -129,6 +136,15 @@ impl LlmBackend {
             }),
         }
     }
+}
+
+/// The query's limit in tokens: the request's, or else the service's, and room for the question where that comes back.
+fn longest(request: &RewriteRequest) -> usize {
+    let asked = request.max_tokens.and_then(|tokens| usize::try_from(tokens).ok());
+    asked.unwrap_or_else(|| match request.purpose() {
+        RewritePurpose::Condense => MAX_TOKENS + tokens(&request.question),
+        _ => MAX_TOKENS,
+    })
 }
 
 impl Backend for LlmBackend {

@@ -22,7 +22,7 @@ pub trait Backend: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// A query for the request's purpose, made from its original question, and none of its failed queries in any case or
-    /// spacing. The request is within the contract's limits. Dropping the future stops the work.
+    /// spacing; to condense, the question as it stands alone, which no failed query forbids. The request is within the contract's limits. Dropping the future stops the work.
     fn rewrite(&self, request: RewriteRequest, scope: Scope) -> BoxFuture<'_, Result<Rewritten, RewriteError>>;
 }
 

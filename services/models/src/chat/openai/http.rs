@@ -13,6 +13,8 @@ use crate::chat::{ChatError, ChatRequest};
 
 /// Tries of one call that failed in passing, the first one included.
 const TRIES: u32 = 3;
+/// What a server may reject without saying so, the likeliest first.
+const SUSPECTS: [Feature; 2] = [Feature::ResponseFormat, Feature::Logprobs];
 /// The longest reply that is read, in bytes.
 const MAX_BODY: usize = 8 << 20;
 
@@ -25,10 +27,10 @@ impl Inner {
         deadline: Instant,
     ) -> Result<Response, ChatError> {
         let mut tries = 0;
-        let mut suspect: Option<(Feature, ChatError)> = None;
+        let mut suspects: Vec<Feature> = Vec::new();
+        let mut rejection: Option<ChatError> = None;
         loop {
-            let has =
-                |feature| self.dialect.has(feature) && suspect.as_ref().is_none_or(|(other, _)| *other != feature);
+            let has = |feature| self.dialect.has(feature) && !suspects.contains(&feature);
             let defaults = wire::Defaults {
                 model: &self.model,
                 temperature: self.temperature,
@@ -37,26 +39,33 @@ impl Inner {
             let body = wire::body(request, stream, &defaults, has);
             let error = match self.post(&body).await {
                 Ok(response) if response.status().is_success() => {
-                    if let Some((feature, _)) = suspect {
-                        self.dialect.give_up(feature);
+                    // Leaving out the ones before it did not help: the last one is at fault.
+                    if let Some(feature) = suspects.last() {
+                        self.dialect.give_up(*feature);
                     }
                     return Ok(response);
                 }
                 Ok(response) => self.refusal(response).await,
                 Err(error) => self.unreachable(error),
             };
-            if let ChatError::Rejected { reason, .. } = &error {
-                let sent = |feature| wire::wants(request, stream, feature) && has(feature);
-                if let Some(feature) = Dialect::blamed(reason, sent) {
-                    self.dialect.give_up(feature);
-                    continue;
-                }
-                // Not every server says what it did not understand: only success without the schema is proof.
-                match suspect {
-                    None if sent(Feature::ResponseFormat) => suspect = Some((Feature::ResponseFormat, error)),
-                    Some((_, first)) => return Err(first),
-                    None => return Err(error),
-                }
+            let sent = |feature| wire::wants(request, stream, feature) && has(feature);
+            // A model that keeps its log-probabilities to itself says so with 403, as if the key were wrong.
+            if let ChatError::Rejected { reason, .. }
+            | ChatError::Unauthorized {
+                reason, status: 403, ..
+            } = &error
+                && let Some(feature) = Dialect::blamed(reason, sent)
+            {
+                self.dialect.give_up(feature);
+                continue;
+            }
+            if matches!(error, ChatError::Rejected { .. }) {
+                // Not every server says what it did not understand: only success without it is proof.
+                let next = SUSPECTS.into_iter().find(|feature| sent(*feature));
+                let first = rejection.take().unwrap_or(error);
+                let Some(feature) = next else { return Err(first) };
+                rejection = Some(first);
+                suspects.push(feature);
                 continue;
             }
             tries += 1;

@@ -24,6 +24,9 @@ struct Reading {
     text: String,
     finish_reason: Option<FinishReason>,
     usage: Usage,
+    /// What was asked for, which servers may send unasked.
+    wants_logprobs: bool,
+    may_be_empty: bool,
     /// `[DONE]` or the end of the body has come.
     ended: bool,
 }
@@ -81,6 +84,8 @@ async fn ask(inner: &Inner, request: &ChatRequest) -> Result<Box<Reading>, ChatE
         text: String::new(),
         finish_reason: None,
         usage: Usage::default(),
+        wants_logprobs: request.top_logprobs > 0,
+        may_be_empty: request.may_be_empty,
         ended: false,
     }))
 }
@@ -141,6 +146,9 @@ impl Reading {
         }
         self.finish_reason = piece.finish_reason.or(self.finish_reason);
         self.usage = piece.usage.unwrap_or(self.usage);
+        if self.wants_logprobs && !piece.logprobs.is_empty() {
+            self.ready.push_back(ChatDelta::Logprobs(piece.logprobs));
+        }
         if !piece.text.is_empty() {
             self.text.push_str(&piece.text);
             self.ready.push_back(ChatDelta::Text(piece.text));
@@ -153,7 +161,7 @@ impl Reading {
             Some(reason) => reason,
             None => return Err(inner.bad_reply("the stream ended before the reply did")),
         };
-        if self.text.trim().is_empty() {
+        if self.text.trim().is_empty() && !(self.may_be_empty && wire::ended(finish_reason)) {
             return Err(match finish_reason {
                 FinishReason::ContentFilter => ChatError::Refused {
                     model: inner.model.clone(),

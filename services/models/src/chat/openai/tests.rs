@@ -1,3 +1,5 @@
+mod logprobs;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
@@ -159,25 +161,6 @@ async fn a_whole_reply_comes_back_with_its_usage() {
     let head = server.requests.lock().unwrap()[0].0.clone();
     assert!(head.starts_with("POST /v1/chat/completions"), "{head}");
     assert!(head.to_lowercase().contains("authorization: bearer sk-secret"));
-}
-
-#[tokio::test]
-async fn log_probabilities_are_read() {
-    let body = json!({ "choices": [{
-        "message": { "content": "yes" }, "finish_reason": "stop",
-        "logprobs": { "content": [{ "token": "yes", "logprob": -0.2, "top_logprobs": [{ "token": "yes", "logprob": -0.2 }, { "token": "no", "logprob": -1.7 }] }] },
-    }]});
-    let server = Server::start(vec![response("200 OK", "", &body.to_string())]).await;
-    let reply = server
-        .client(&[])
-        .complete(ChatRequest {
-            top_logprobs: 5,
-            ..ask()
-        })
-        .await
-        .unwrap();
-    assert_eq!(server.sent(0)["top_logprobs"], 5);
-    assert!((crate::verdict::probability(&reply.logprobs).unwrap() - 0.8176).abs() < 1e-3);
 }
 
 #[tokio::test]
@@ -357,6 +340,20 @@ async fn a_vague_rejection_is_the_schemas_fault_only_when_it_works_without() {
     assert!(client.complete(with_schema()).await.is_err());
     client.complete(with_schema()).await.unwrap();
     assert!(server.sent(2).get("response_format").is_some());
+}
+
+#[tokio::test]
+async fn an_empty_reply_is_one_where_it_may_be() {
+    let ends = |reason: &str| format!("data: {{\"choices\":[{{\"delta\":{{}},\"finish_reason\":\"{reason}\"}}]}}\n\n");
+    for (reason, is_reply) in [("stop", true), ("length", false)] {
+        let server = Server::start(vec![events(&[ends(reason).as_bytes()])]).await;
+        let request = ChatRequest {
+            may_be_empty: true,
+            ..ask()
+        };
+        let found: Vec<_> = server.client(&[]).stream(request).collect().await;
+        assert_eq!((found.len(), found[0].is_ok()), (1, is_reply), "{found:?}");
+    }
 }
 
 #[tokio::test]

@@ -101,13 +101,27 @@ struct Choice {
     #[serde(alias = "delta")]
     message: Option<Said>,
     finish_reason: Option<String>,
-    logprobs: Option<Logprobs>,
+    /// Not typed here: servers write them in more than one way, and one that cannot be read must not cost the reply.
+    logprobs: Option<Value>,
 }
 
 #[derive(Deserialize)]
 struct Said {
     content: Option<Value>,
     refusal: Option<String>,
+    /// What a model thinks before its reply, under the names that servers have for it.
+    reasoning: Option<Value>,
+    reasoning_content: Option<Value>,
+}
+
+impl Said {
+    fn thinks(&self) -> bool {
+        let thoughts = [&self.reasoning, &self.reasoning_content];
+        thoughts
+            .into_iter()
+            .filter_map(|thought| thought.as_ref()?.as_str())
+            .any(|thought| !thought.is_empty())
+    }
 }
 
 #[derive(Deserialize)]
@@ -126,15 +140,15 @@ struct Logprobs {
 #[derive(Deserialize)]
 struct Logprob {
     token: String,
-    logprob: f64,
-    #[serde(default)]
-    top_logprobs: Vec<Alternative>,
+    /// JSON has no infinity: a server may write null for it.
+    logprob: Option<f64>,
+    top_logprobs: Option<Vec<Alternative>>,
 }
 
 #[derive(Deserialize)]
 struct Alternative {
     token: String,
-    logprob: f64,
+    logprob: Option<f64>,
 }
 
 impl From<Tokens> for Usage {
@@ -160,12 +174,13 @@ pub(super) enum Problem {
 pub(super) struct Piece {
     pub(super) model: Option<String>,
     pub(super) text: String,
+    pub(super) logprobs: Vec<TokenLogprobs>,
     pub(super) finish_reason: Option<FinishReason>,
     pub(super) usage: Option<Usage>,
 }
 
-/// Reads a whole reply.
-pub(super) fn reply(body: &[u8], asked: &str) -> Result<ChatReply, Problem> {
+/// Reads a whole reply of the model that was `asked`, which may be empty or not.
+pub(super) fn reply(body: &[u8], asked: &str, may_be_empty: bool) -> Result<ChatReply, Problem> {
     let completion = completion(body)?;
     let choice = completion
         .choices
@@ -180,14 +195,10 @@ pub(super) fn reply(body: &[u8], asked: &str) -> Result<ChatReply, Problem> {
     if text.trim().is_empty() && finish_reason == FinishReason::ContentFilter {
         return Err(Problem::Refusal("the content filter".to_owned()));
     }
-    if text.trim().is_empty() {
+    if text.trim().is_empty() && !(may_be_empty && ended(finish_reason)) {
         let why = format!("it is empty and finished with `{}`", finish_reason.as_str());
         return Err(Problem::Malformed(why));
     }
-    let logprobs = choice
-        .logprobs
-        .and_then(|logprobs| logprobs.content)
-        .unwrap_or_default();
     Ok(ChatReply {
         text,
         model: completion
@@ -196,7 +207,7 @@ pub(super) fn reply(body: &[u8], asked: &str) -> Result<ChatReply, Problem> {
             .unwrap_or_else(|| asked.to_owned()),
         usage: completion.usage.map(Usage::from).unwrap_or_default(),
         finish_reason,
-        logprobs: logprobs.into_iter().map(place).collect(),
+        logprobs: places(choice.logprobs),
     })
 }
 
@@ -211,6 +222,11 @@ pub(super) fn piece(data: &[u8]) -> Result<Piece, Problem> {
     // The event with the usage has no choices.
     if let Some(choice) = completion.choices.into_iter().next() {
         piece.finish_reason = choice.finish_reason.as_deref().map(reason);
+        let thinks = choice.message.as_ref().is_some_and(Said::thinks);
+        if !thinks {
+            // Servers tell the tokens of the reasoning too, and those are none of the text's.
+            piece.logprobs = places(choice.logprobs);
+        }
         if let Some(said) = choice.message {
             piece.text = spoken(said)?;
         }
@@ -253,16 +269,28 @@ fn reason(name: &str) -> FinishReason {
     }
 }
 
-fn place(logprob: Logprob) -> TokenLogprobs {
-    TokenLogprobs {
+/// Whether a model that said nothing meant to: it was not cut off.
+pub(super) fn ended(reason: FinishReason) -> bool {
+    matches!(reason, FinishReason::Stop | FinishReason::Other)
+}
+
+/// The tokens that have a log-probability; none where they are not written as the protocol says.
+fn places(logprobs: Option<Value>) -> Vec<TokenLogprobs> {
+    let logprobs = logprobs.and_then(|logprobs| serde_json::from_value::<Logprobs>(logprobs).ok());
+    let tokens = logprobs.and_then(|logprobs| logprobs.content).unwrap_or_default();
+    tokens.into_iter().filter_map(place).collect()
+}
+
+fn place(logprob: Logprob) -> Option<TokenLogprobs> {
+    let top = logprob.top_logprobs.unwrap_or_default();
+    Some(TokenLogprobs {
         token: logprob.token,
-        logprob: logprob.logprob,
-        top: logprob
-            .top_logprobs
+        logprob: logprob.logprob?,
+        top: top
             .into_iter()
-            .map(|other| (other.token, other.logprob))
+            .filter_map(|other| Some((other.token, other.logprob?)))
             .collect(),
-    }
+    })
 }
 
 /// The message of an error object, which servers nest differently.

@@ -4,7 +4,7 @@ mod names;
 mod node;
 mod route;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_saphyr::Spanned;
 
@@ -60,6 +60,7 @@ impl Loader {
             .map(|((name, node), edges)| self.node(name, &node, edges.take()))
             .collect();
 
+        self.check_counts();
         if !self.findings.is_empty() {
             self.findings.sort_by_key(|finding| finding.line);
             return Err(self.findings);
@@ -75,6 +76,7 @@ impl Loader {
             start,
             nodes,
             source: Arc::from(yaml),
+            formulas: OnceLock::new(),
         })
     }
 
@@ -89,14 +91,15 @@ impl Loader {
         if let Some(problem) = name_problem(&name, '_') {
             self.file_finding(at, format!("option `{name}`: its name {problem}"));
         }
-        let whole = [default, min, max].iter().all(|number| number.fract() == 0.0);
-        let in_order = 0.0 <= *min && min <= default && default <= max && *max <= f64::from(MAXIMUM_COUNT);
-        if !whole || !in_order {
+        let most = f64::from(MAXIMUM_COUNT);
+        let bounded = [*min, *max].iter().all(|number| number.abs() <= most);
+        if !bounded || min > max || default.is_some_and(|default| !(*min..=*max).contains(&default)) {
+            let found = default.map_or_else(|| "none".to_owned(), |default| default.to_string());
             self.file_finding(
                 at,
                 format!(
-                    "option `{name}`: expected whole numbers with 0 <= min <= default <= max <= {MAXIMUM_COUNT}, \
-                     found min {min}, default {default}, max {max}"
+                    "option `{name}`: expected min <= default <= max within {most}, found min {min}, default {found}, \
+                     max {max}"
                 ),
             );
         }
@@ -106,15 +109,44 @@ impl Loader {
             default: *default,
             minimum: *min,
             maximum: *max,
+            whole: false,
             line: at,
         });
     }
 
+    /// An option that counts something has whole numbers only, and a default: a bound needs one.
+    fn check_counts(&mut self) {
+        for option in self.options.iter().filter(|option| option.whole) {
+            let OptionSpec {
+                name,
+                default,
+                minimum,
+                maximum,
+                line,
+                ..
+            } = option;
+            let numbers = [*default, Some(*minimum), Some(*maximum)];
+            let whole = numbers
+                .iter()
+                .all(|number| number.is_some_and(|number| number >= 0.0 && number.fract() == 0.0));
+            if !whole {
+                let found = default.map_or_else(|| "none".to_owned(), |default| default.to_string());
+                self.findings.push(Finding::file(
+                    *line,
+                    format!(
+                        "option `{name}` is read as a count: expected whole numbers from 0 and a default, found min \
+                         {minimum}, default {found}, max {maximum}"
+                    ),
+                ));
+            }
+        }
+    }
+
     fn limits(&mut self, file: &LimitsFile) -> Option<Limits> {
         let recursion = match &file.recursion {
-            None => Some(Some(Value::Fixed(DEFAULT_RECURSION_LIMIT))),
+            None => Some(Some(Value::Fixed(DEFAULT_RECURSION_LIMIT.into()))),
             Some(word) if word.value == "none" => Some(None),
-            Some(word) => self.value(None, "recursion", word).map(Some),
+            Some(word) => self.count(None, "recursion", word).map(Some),
         };
         let at_limit = match &file.at_limit {
             None => Some(FinishStatus::Unverified),
@@ -130,7 +162,7 @@ impl Loader {
         };
         let model_calls = match &file.model_calls {
             None => Some(None),
-            Some(word) => self.value(None, "model_calls", word).map(Some),
+            Some(word) => self.count(None, "model_calls", word).map(Some),
         };
         Some(Limits {
             recursion: recursion?,

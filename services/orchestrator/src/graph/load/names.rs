@@ -22,27 +22,41 @@ impl Loader {
         found.map(NodeId)
     }
 
-    pub(super) fn value(&mut self, node: Option<&str>, setting: &str, word: &Spanned<String>) -> Option<Value> {
-        self.number(line(word), node, &format!("`{setting}`"), &word.value)
+    /// A count: a whole number or an option, which then counts something.
+    pub(super) fn count(&mut self, node: Option<&str>, setting: &str, word: &Spanned<String>) -> Option<Value> {
+        self.counted(line(word), node, &format!("`{setting}`"), &word.value)
     }
 
-    pub(super) fn number(&mut self, at: u32, node: Option<&str>, what: &str, word: &str) -> Option<Value> {
-        let found = condition::value(word, &self.options);
-        if found.is_none() {
-            let names = || self.options.iter().map(|option| option.name.as_str());
-            let hint = did_you_mean(word, names());
-            let message = format!(
-                "{what} must be a whole number up to {MAXIMUM_COUNT} or an option, found `{word}`{hint}; the options \
-                 are {}",
-                list(names())
-            );
-            self.findings.push(Finding {
-                message,
-                node: node.map(str::to_owned),
-                line: at,
-            });
+    pub(super) fn counted(&mut self, at: u32, node: Option<&str>, what: &str, word: &str) -> Option<Value> {
+        match condition::value(word, &self.options) {
+            Some(Value::Option(id)) => {
+                self.options[id.0].whole = true;
+                Some(Value::Option(id))
+            }
+            Some(Value::Fixed(number)) if number >= 0.0 && number.fract() == 0.0 => Some(Value::Fixed(number)),
+            _ => self.no_number(at, node, what, &format!("a whole number up to {MAXIMUM_COUNT}"), word),
         }
-        found
+    }
+
+    /// A number, whole or not, or an option.
+    pub(super) fn ratio(&mut self, node: Option<&str>, setting: &str, word: &Spanned<String>) -> Option<Value> {
+        condition::value(&word.value, &self.options)
+            .or_else(|| self.no_number(line(word), node, &format!("`{setting}`"), "a number", &word.value))
+    }
+
+    fn no_number(&mut self, at: u32, node: Option<&str>, what: &str, expected: &str, word: &str) -> Option<Value> {
+        let names = || self.options.iter().map(|option| option.name.as_str());
+        let hint = did_you_mean(word, names());
+        let message = format!(
+            "{what} must be {expected} or an option, found `{word}`{hint}; the options are {}",
+            list(names())
+        );
+        self.findings.push(Finding {
+            message,
+            node: node.map(str::to_owned),
+            line: at,
+        });
+        None
     }
 
     /// One of a closed set of words.

@@ -4,7 +4,8 @@ use serde_saphyr::Spanned;
 
 use super::{Loader, list};
 use crate::graph::{
-    Action, MinimumSupport, Node, Outcome, Purpose, Task, Ungraded, Value, WebResults,
+    Action, MinimumSupport, Node, Outcome, Purpose, Refining, StripUnit, Task, Ungraded, Value, WebResults, Weights,
+    Writing,
     file::{Entries, NodeFile, RouteFile, line},
     finding::Finding,
 };
@@ -43,52 +44,30 @@ impl Loader {
     }
 
     fn task(&mut self, name: &str, action: Action, node: &NodeFile) -> Option<Task> {
-        let settings = [
-            ("top_k", &node.top_k),
-            ("ungraded", &node.ungraded),
-            ("purpose", &node.purpose),
-            ("max_results", &node.max_results),
-            ("fill_to", &node.fill_to),
-            ("support", &node.support),
-        ];
-        let read: &[&str] = match action {
-            Action::Retrieve => &["top_k"],
-            Action::GradeDocuments => &["ungraded"],
-            Action::Rewrite => &["purpose"],
-            Action::WebSearch => &["max_results", "fill_to"],
-            Action::GradeGeneration => &["support"],
-            Action::Generate | Action::GenerateWithoutDocuments | Action::FinalizeResponse => &[],
-        };
-        for (setting, given) in settings {
-            if let Some(given) = given
-                && !read.contains(&setting)
-            {
-                let reads = if read.is_empty() {
-                    "nothing".to_owned()
-                } else {
-                    list(read.iter().copied())
-                };
-                self.findings.push(Finding::node(
-                    line(given),
-                    name,
-                    format!("`{setting}` is not a setting of `{action}`, which reads {reads}"),
-                ));
-            }
-        }
+        self.unread_settings(name, action, node);
         Some(match action {
+            Action::DecideRetrieval => Task::DecideRetrieval {
+                threshold: self.optional_ratio(name, "threshold", node.threshold.as_ref())?,
+            },
             Action::Retrieve => Task::Retrieve {
                 top_k: self.required(name, node, "top_k", node.top_k.as_ref())?,
             },
             Action::GradeDocuments => Task::GradeDocuments {
-                ungraded: match &node.ungraded {
-                    None => Ungraded::default(),
-                    Some(word) => self.word(
-                        Some(name),
-                        "ungraded",
-                        word,
-                        &[("keep", Ungraded::Keep), ("drop", Ungraded::Drop)],
-                    )?,
-                },
+                ungraded: self.one_of(
+                    name,
+                    "ungraded",
+                    node.ungraded.as_ref(),
+                    &[("keep", Ungraded::Keep), ("drop", Ungraded::Drop)],
+                )?,
+            },
+            Action::EvaluateDocuments => Task::EvaluateDocuments {
+                upper: self.optional_ratio(name, "upper", node.upper.as_ref())?,
+                lower: self.optional_ratio(name, "lower", node.lower.as_ref())?,
+            },
+            Action::Refine => Task::Refine(self.refining(name, node)?),
+            Action::RefineAndSearch => Task::RefineAndSearch {
+                refining: self.refining(name, node)?,
+                max_results: self.required(name, node, "max_results", node.max_results.as_ref())?,
             },
             Action::Rewrite => Task::Rewrite {
                 purpose: match &node.purpose {
@@ -100,11 +79,12 @@ impl Loader {
                         &[("retrieval", Purpose::Retrieval), ("web_search", Purpose::WebSearch)],
                     )?,
                 },
+                max_tokens: self.optional_count(name, "max_tokens", node.max_tokens.as_ref())?,
             },
             Action::WebSearch => Task::WebSearch {
                 results: match (&node.max_results, &node.fill_to) {
-                    (None, Some(word)) => WebResults::FillTo(self.value(Some(name), "fill_to", word)?),
-                    (Some(word), None) => WebResults::Exactly(self.value(Some(name), "max_results", word)?),
+                    (None, Some(word)) => WebResults::FillTo(self.count(Some(name), "fill_to", word)?),
+                    (Some(word), None) => WebResults::Exactly(self.count(Some(name), "max_results", word)?),
                     _ => {
                         self.findings.push(Finding::node(
                             line(&node.action),
@@ -115,24 +95,115 @@ impl Loader {
                     }
                 },
             },
-            Action::Generate => Task::Generate,
-            Action::GenerateWithoutDocuments => Task::GenerateWithoutDocuments,
-            Action::GradeGeneration => Task::GradeGeneration {
-                support: match &node.support {
-                    None => MinimumSupport::default(),
-                    Some(word) => self.word(
-                        Some(name),
-                        "support",
-                        word,
-                        &[
-                            ("partially", MinimumSupport::Partially),
-                            ("fully", MinimumSupport::Fully),
-                        ],
-                    )?,
+            Action::Generate => Task::Generate(self.writing(name, node)?),
+            Action::GenerateWithoutDocuments => Task::GenerateWithoutDocuments(self.writing(name, node)?),
+            Action::GenerateSegment => Task::GenerateSegment {
+                writing: self.writing(name, node)?,
+                beam_width: self.required(name, node, "beam_width", node.beam_width.as_ref())?,
+                weights: Weights {
+                    relevance: self.weight(name, "relevance_weight", node.relevance_weight.as_ref(), 1.0)?,
+                    support: self.weight(name, "support_weight", node.support_weight.as_ref(), 1.0)?,
+                    usefulness: self.weight(name, "usefulness_weight", node.usefulness_weight.as_ref(), 0.5)?,
                 },
             },
+            Action::GradeGeneration => Task::GradeGeneration {
+                support: self.minimum_support(name, node)?,
+            },
+            Action::GradeGroundedness => Task::GradeGroundedness {
+                support: self.minimum_support(name, node)?,
+            },
+            Action::GradeUsefulness => Task::GradeUsefulness,
+            Action::Pass => Task::Pass,
             Action::FinalizeResponse => Task::FinalizeResponse,
         })
+    }
+
+    /// Finds settings that the node's action does not read.
+    fn unread_settings(&mut self, name: &str, action: Action, node: &NodeFile) {
+        let read = settings_of(action);
+        for (setting, given) in node.settings().filter(|(setting, _)| !read.contains(setting)) {
+            let reads = if read.is_empty() {
+                "nothing".to_owned()
+            } else {
+                list(read.iter().copied())
+            };
+            self.findings.push(Finding::node(
+                line(given),
+                name,
+                format!("`{setting}` is not a setting of `{action}`, which reads {reads}"),
+            ));
+        }
+    }
+
+    fn refining(&mut self, name: &str, node: &NodeFile) -> Option<Refining> {
+        Some(Refining {
+            unit: self.one_of(
+                name,
+                "strips",
+                node.strips.as_ref(),
+                &[
+                    ("sentences", StripUnit::Sentences),
+                    ("words", StripUnit::Words),
+                    ("passage", StripUnit::Passage),
+                ],
+            )?,
+            size: self.optional_count(name, "size", node.size.as_ref())?,
+            max_strips: self.optional_count(name, "max_strips", node.max_strips.as_ref())?,
+            threshold: self.optional_ratio(name, "threshold", node.threshold.as_ref())?,
+        })
+    }
+
+    fn writing(&mut self, name: &str, node: &NodeFile) -> Option<Writing> {
+        Some(Writing {
+            max_tokens: self.optional_count(name, "max_tokens", node.max_tokens.as_ref())?,
+            max_sentences: self.optional_count(name, "max_sentences", node.max_sentences.as_ref())?,
+            temperature: self.optional_ratio(name, "temperature", node.temperature.as_ref())?,
+        })
+    }
+
+    fn minimum_support(&mut self, name: &str, node: &NodeFile) -> Option<MinimumSupport> {
+        self.one_of(
+            name,
+            "support",
+            node.support.as_ref(),
+            &[
+                ("partially", MinimumSupport::Partially),
+                ("fully", MinimumSupport::Fully),
+            ],
+        )
+    }
+
+    /// A word of a closed set, or its default where the file does not say.
+    fn one_of<T: Copy + Default>(
+        &mut self,
+        name: &str,
+        setting: &str,
+        given: Option<&Spanned<String>>,
+        known: &[(&str, T)],
+    ) -> Option<T> {
+        match given {
+            None => Some(T::default()),
+            Some(word) => self.word(Some(name), setting, word, known),
+        }
+    }
+
+    fn optional_count(&mut self, name: &str, setting: &str, given: Option<&Spanned<String>>) -> Option<Option<Value>> {
+        match given {
+            None => Some(None),
+            Some(word) => self.count(Some(name), setting, word).map(Some),
+        }
+    }
+
+    fn optional_ratio(&mut self, name: &str, setting: &str, given: Option<&Spanned<String>>) -> Option<Option<Value>> {
+        match given {
+            None => Some(None),
+            Some(word) => self.ratio(Some(name), setting, word).map(Some),
+        }
+    }
+
+    fn weight(&mut self, name: &str, setting: &str, given: Option<&Spanned<String>>, default: f64) -> Option<Value> {
+        let weight = self.optional_ratio(name, setting, given)?;
+        Some(weight.unwrap_or(Value::Fixed(default)))
     }
 
     fn required(
@@ -143,7 +214,7 @@ impl Loader {
         given: Option<&Spanned<String>>,
     ) -> Option<Value> {
         match given {
-            Some(word) => self.value(Some(name), setting, word),
+            Some(word) => self.count(Some(name), setting, word),
             None => {
                 self.findings.push(Finding::node(
                     line(&node.action),
@@ -153,5 +224,31 @@ impl Loader {
                 None
             }
         }
+    }
+}
+
+/// The settings that an action reads.
+fn settings_of(action: Action) -> &'static [&'static str] {
+    match action {
+        Action::DecideRetrieval => &["threshold"],
+        Action::Retrieve => &["top_k"],
+        Action::GradeDocuments => &["ungraded"],
+        Action::EvaluateDocuments => &["upper", "lower"],
+        Action::Refine => &["strips", "size", "max_strips", "threshold"],
+        Action::RefineAndSearch => &["strips", "size", "max_strips", "threshold", "max_results"],
+        Action::Rewrite => &["purpose", "max_tokens"],
+        Action::WebSearch => &["max_results", "fill_to"],
+        Action::Generate | Action::GenerateWithoutDocuments => &["max_tokens", "max_sentences", "temperature"],
+        Action::GenerateSegment => &[
+            "beam_width",
+            "relevance_weight",
+            "support_weight",
+            "usefulness_weight",
+            "max_tokens",
+            "max_sentences",
+            "temperature",
+        ],
+        Action::GradeGeneration | Action::GradeGroundedness => &["support"],
+        Action::GradeUsefulness | Action::Pass | Action::FinalizeResponse => &[],
     }
 }

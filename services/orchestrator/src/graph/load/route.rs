@@ -135,7 +135,7 @@ impl Loader {
             return None;
         };
         let counted = self.node_id(at, Some(name), words.counted);
-        let limit = self.number(at, Some(name), "a limit", words.limit);
+        let limit = self.counted(at, Some(name), "a limit", words.limit);
         Some(Condition {
             counted: counted?,
             comparison: words.comparison,

@@ -10,7 +10,7 @@ use futures::StreamExt as _;
 
 use super::{Desk, Ended, Report};
 use crate::{
-    graph::GenerateOutcome,
+    graph::{GenerateOutcome, Options, Writing},
     walk::{
         deadline::Share,
         error::WalkError,
@@ -25,13 +25,13 @@ const MOST_UNSUPPORTED: usize = 50;
 const TEMPERATURE_STEP: f64 = 0.3;
 const HIGHEST_TEMPERATURE: f64 = 1.0;
 
-pub(super) async fn run(desk: &mut Desk<'_>) -> Ended<GenerateOutcome> {
+pub(super) async fn run(desk: &mut Desk<'_>, writing: Writing, options: &Options) -> Ended<GenerateOutcome> {
     let evidence: Arc<[GradedPassage]> = desk.state.documents().into();
     if evidence.is_empty() {
         let report = Report::of("no passage to answer from");
         return Ok((GenerateOutcome::NoDocuments, report));
     }
-    let (finished, number) = match write(desk, &evidence).await? {
+    let (finished, number) = match write(desk, &evidence, writing, options).await? {
         Ok(written) => written,
         Err(failure) => return Ok((GenerateOutcome::Unavailable, Report::failed(&failure))),
     };
@@ -61,6 +61,7 @@ pub(super) fn attempt(finished: GenerateFinished, number: u32, evidence: Arc<[Gr
         sentences: finished.sentences,
         evidence,
         verdict: Verdict::Ungraded,
+        supported: None,
         groundedness: None,
         usefulness: None,
         retracted: HashSet::new(),
@@ -88,14 +89,17 @@ pub(super) fn summary(finished: &GenerateFinished) -> String {
 pub(super) async fn write(
     desk: &mut Desk<'_>,
     evidence: &[GradedPassage],
+    writing: Writing,
+    options: &Options,
 ) -> Result<Result<(GenerateFinished, u32), Failure>, WalkError> {
     // The answer before this one does not stand: whoever reads along must know before the next text comes.
     retract_for(desk, None).await?;
     desk.state.generations += 1;
     let number = desk.state.generations;
-    let mut stream = desk
-        .services
-        .generate(request(desk, evidence), desk.hop(Share::ThreeQuarters));
+    let mut stream = desk.services.generate(
+        request(desk, evidence, writing, options),
+        desk.hop(Share::ThreeQuarters),
+    );
     let mut text = String::new();
     let failure = loop {
         match stream.next().await {
@@ -122,14 +126,20 @@ pub(super) async fn write(
     Ok(Err(failure))
 }
 
-fn request(desk: &Desk<'_>, evidence: &[GradedPassage]) -> GenerateRequest {
+fn request(desk: &Desk<'_>, evidence: &[GradedPassage], writing: Writing, options: &Options) -> GenerateRequest {
     let state = &desk.state;
     let again = state
         .attempts
         .iter()
         .filter(|attempt| same_passages(&attempt.evidence, evidence))
         .count();
-    let temperature = (again > 0).then(|| (TEMPERATURE_STEP * again as f64).min(HIGHEST_TEMPERATURE));
+    let first = writing.temperature.and_then(|temperature| temperature.ratio(options));
+    let temperature = if again == 0 {
+        first
+    } else {
+        let warmer = first.unwrap_or_default() + TEMPERATURE_STEP * again as f64;
+        Some(warmer.min(HIGHEST_TEMPERATURE.max(first.unwrap_or_default())))
+    };
     let unsupported = state.unsupported.len().saturating_sub(MOST_UNSUPPORTED);
     GenerateRequest {
         question: state.question().text().to_owned(),
@@ -138,12 +148,15 @@ fn request(desk: &Desk<'_>, evidence: &[GradedPassage]) -> GenerateRequest {
         // Passages that were not answered from before are a fresh start: their best answer has not been given yet.
         attempt: u32::try_from(again + 1).unwrap_or(u32::MAX),
         temperature,
+        max_tokens: writing.max_tokens.map(|most| most.count(options)),
+        max_sentences: writing.max_sentences.map(|most| most.count(options)),
+        history: state.question().history().to_vec(),
         ..GenerateRequest::default()
     }
 }
 
 /// Why what came is no answer, if it is none.
-fn refusal(finished: &GenerateFinished) -> Option<Failure> {
+pub(super) fn refusal(finished: &GenerateFinished) -> Option<Failure> {
     if finished.abstained {
         None
     } else if finished.finish_reason() == FinishReason::ContentFilter {
@@ -155,7 +168,7 @@ fn refusal(finished: &GenerateFinished) -> Option<Failure> {
     }
 }
 
-fn broken(message: &str) -> Failure {
+pub(super) fn broken(message: &str) -> Failure {
     Failure::new(Dependency::Generator, Code::Internal, message)
 }
 

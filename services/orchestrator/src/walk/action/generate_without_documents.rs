@@ -4,10 +4,14 @@ use super::{
     Desk, Ended, Report,
     generate::{attempt, summary, write},
 };
-use crate::graph::GenerateWithoutDocumentsOutcome;
+use crate::graph::{GenerateWithoutDocumentsOutcome, Options, Writing};
 
-pub(super) async fn run(desk: &mut Desk<'_>) -> Ended<GenerateWithoutDocumentsOutcome> {
-    let (finished, number) = match write(desk, &[]).await? {
+pub(super) async fn run(
+    desk: &mut Desk<'_>,
+    writing: Writing,
+    options: &Options,
+) -> Ended<GenerateWithoutDocumentsOutcome> {
+    let (finished, number) = match write(desk, &[], writing, options).await? {
         Ok(written) => written,
         Err(failure) => {
             return Ok((GenerateWithoutDocumentsOutcome::Unavailable, Report::failed(&failure)));

@@ -1,6 +1,6 @@
 //! Grades the passages held that have no grade yet, in one call, and drops what does not help.
 
-use emend_proto::v1::{GradeDocumentsRequest, Passage, Relevance};
+use emend_proto::v1::{DocumentGrade, GradeDocumentsRequest, Passage, Relevance};
 
 use super::{Desk, Ended, Report};
 use crate::{
@@ -31,19 +31,14 @@ pub(super) async fn run(desk: &mut Desk<'_>, ungraded: Ungraded) -> Ended<GradeD
         match desk.services.grade_documents(request, desk.hop(Share::Half)).await {
             Ok(response) => {
                 report = report.costing(response.usage);
-                for grade in response.grades {
-                    let relevance = grade.relevance();
-                    if matches!(relevance, Relevance::Relevant | Relevance::Irrelevant) {
-                        graded += 1;
-                        desk.state.grades.insert(grade.passage_id, (relevance, grade.score));
-                    } else if report.error.is_empty() && !grade.error.is_empty() {
-                        report.error = format!("grader: {}", grade.error);
-                    }
-                }
+                graded = response.grades.iter().filter(|grade| is_graded(grade)).count();
+                report.error = take_over(&mut desk.state, response.grades);
             }
-            Err(failure) => report.error = failure.to_string(),
+            Err(failure) => {
+                report.error = failure.to_string();
+                mark(&mut desk.state);
+            }
         }
-        mark(&mut desk.state);
         if graded == 0 {
             report.error = non_empty(report.error, format!("grader: none of {asked} passages was graded"));
         }
@@ -80,6 +75,25 @@ pub(super) async fn run(desk: &mut Desk<'_>, ungraded: Ungraded) -> Ended<GradeD
         GradeDocumentsOutcome::AllRelevant
     };
     Ok((outcome, report))
+}
+
+fn is_graded(grade: &DocumentGrade) -> bool {
+    matches!(grade.relevance(), Relevance::Relevant | Relevance::Irrelevant)
+}
+
+/// Remembers grades and gives them to the passages held. Returns why the first that is missing did not come, if any is.
+pub(super) fn take_over(state: &mut State, grades: Vec<DocumentGrade>) -> String {
+    let mut error = String::new();
+    for grade in grades {
+        if is_graded(&grade) {
+            let relevance = grade.relevance();
+            state.grades.insert(grade.passage_id, (relevance, grade.score));
+        } else if error.is_empty() && !grade.error.is_empty() {
+            error = format!("grader: {}", grade.error);
+        }
+    }
+    mark(state);
+    error
 }
 
 /// Gives the passages held their grades; one that was asked for and did not come is a state of its own (R4).

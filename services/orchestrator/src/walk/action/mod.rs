@@ -1,18 +1,30 @@
 //! The actions, one a file. Each calls its service, changes the state, and ends in one of its own outcomes.
 
+mod condense;
+mod decide_retrieval;
+mod evaluate_documents;
 mod finalize_response;
 mod generate;
+mod generate_segment;
 mod generate_without_documents;
 mod grade_documents;
 mod grade_generation;
+mod grade_groundedness;
+mod grade_usefulness;
+mod grades;
+mod refine;
+mod refine_and_search;
 mod retrieve;
 mod rewrite;
 mod web_search;
 
-pub(super) use self::generate::retract_for;
+pub(super) use self::{
+    condense::{CONDENSE, run as condense},
+    generate::retract_for,
+};
 
 use emend_chassis::Deadline;
-use emend_proto::v1::{GradedPassage, Usage};
+use emend_proto::v1::{GradedPassage, Strip, Usage};
 
 use super::{
     deadline::{Share, hop_deadline},
@@ -21,7 +33,7 @@ use super::{
     services::{Failure, Services},
     state::State,
 };
-use crate::graph::{Options, Outcome, Task};
+use crate::graph::{Options, Outcome, PassOutcome, Task, Value};
 
 /// What an action works with.
 pub(super) struct Desk<'a> {
@@ -49,6 +61,10 @@ pub(super) struct Report {
     pub(super) passages: Vec<GradedPassage>,
     /// The query, where the step changed it.
     pub(super) query: String,
+    /// The query before, where the step changed it.
+    pub(super) previous_query: String,
+    /// The strips of a refinement.
+    pub(super) strips: Vec<Strip>,
 }
 
 impl Report {
@@ -73,6 +89,12 @@ impl Report {
         self
     }
 
+    fn with_query(mut self, previous: String, query: String) -> Report {
+        self.previous_query = previous;
+        self.query = query;
+        self
+    }
+
     fn showing(mut self, passages: Vec<GradedPassage>) -> Report {
         self.passages = passages;
         self
@@ -85,13 +107,36 @@ type Ended<O> = Result<(O, Report), WalkError>;
 /// Runs a node's task.
 pub(super) async fn run(task: Task, desk: &mut Desk<'_>, options: &Options) -> Ended<Outcome> {
     match task {
+        Task::DecideRetrieval { threshold } => {
+            let threshold = threshold.and_then(|threshold| threshold.ratio(options));
+            erase(decide_retrieval::run(desk, threshold).await)
+        }
         Task::Retrieve { top_k } => erase(retrieve::run(desk, top_k.count(options)).await),
         Task::GradeDocuments { ungraded } => erase(grade_documents::run(desk, ungraded).await),
-        Task::Rewrite { purpose } => erase(rewrite::run(desk, purpose).await),
+        Task::EvaluateDocuments { upper, lower } => {
+            let threshold = |value: Option<Value>| value.and_then(|value| value.ratio(options));
+            erase(evaluate_documents::run(desk, threshold(upper), threshold(lower)).await)
+        }
+        Task::Refine(refining) => erase(refine::run(desk, refining, options).await),
+        Task::RefineAndSearch { refining, max_results } => {
+            erase(refine_and_search::run(desk, refining, max_results.count(options), options).await)
+        }
+        Task::Rewrite { purpose, max_tokens } => {
+            let max_tokens = max_tokens.map(|most| most.count(options));
+            erase(rewrite::run(desk, purpose, max_tokens).await)
+        }
         Task::WebSearch { results } => erase(web_search::run(desk, results, options).await),
-        Task::Generate => erase(generate::run(desk).await),
-        Task::GenerateWithoutDocuments => erase(generate_without_documents::run(desk).await),
+        Task::Generate(writing) => erase(generate::run(desk, writing, options).await),
+        Task::GenerateWithoutDocuments(writing) => erase(generate_without_documents::run(desk, writing, options).await),
+        Task::GenerateSegment {
+            writing,
+            beam_width,
+            weights,
+        } => erase(generate_segment::run(desk, writing, beam_width.count(options), weights, options).await),
         Task::GradeGeneration { support } => erase(grade_generation::run(desk, support).await),
+        Task::GradeGroundedness { support } => erase(grade_groundedness::run(desk, support).await),
+        Task::GradeUsefulness => erase(grade_usefulness::run(desk).await),
+        Task::Pass => erase(Ok((PassOutcome::Done, Report::default()))),
         Task::FinalizeResponse => erase(Ok(finalize_response::run(desk))),
     }
 }

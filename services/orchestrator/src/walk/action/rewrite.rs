@@ -5,7 +5,7 @@ use emend_proto::v1::{RewritePurpose, RewriteRequest};
 use super::{Desk, Ended, Report};
 use crate::{
     graph::{Purpose, RewriteOutcome},
-    walk::deadline::Share,
+    walk::{deadline::Share, state::State},
 };
 
 /// Most failed queries that a rewriter takes; the latest are sent.
@@ -13,17 +13,17 @@ const MOST_QUERIES: usize = 50;
 /// Most passages that a rewriter takes; the best are sent.
 const MOST_PASSAGES: usize = 20;
 
-pub(super) async fn run(desk: &mut Desk<'_>, purpose: Purpose) -> Ended<RewriteOutcome> {
-    let mut failed: Vec<String> = desk
-        .state
+/// What to ask the rewriter.
+pub(super) fn request(state: &State, purpose: Purpose, max_tokens: Option<u32>) -> RewriteRequest {
+    let mut failed: Vec<String> = state
         .failed_queries(purpose)
         .rev()
         .take(MOST_QUERIES)
         .map(str::to_owned)
         .collect();
     failed.reverse();
-    let request = RewriteRequest {
-        question: desk.state.question().text().to_owned(),
+    RewriteRequest {
+        question: state.question().text().to_owned(),
         failed_queries: failed,
         purpose: match purpose {
             Purpose::Retrieval => RewritePurpose::Retrieval,
@@ -31,8 +31,13 @@ pub(super) async fn run(desk: &mut Desk<'_>, purpose: Purpose) -> Ended<RewriteO
         }
         .into(),
         history: Vec::new(),
-        passages: desk.state.retrieved.iter().take(MOST_PASSAGES).cloned().collect(),
-    };
+        passages: state.retrieved.iter().take(MOST_PASSAGES).cloned().collect(),
+        max_tokens,
+    }
+}
+
+pub(super) async fn run(desk: &mut Desk<'_>, purpose: Purpose, max_tokens: Option<u32>) -> Ended<RewriteOutcome> {
+    let request = request(&desk.state, purpose, max_tokens);
     let response = match desk.services.rewrite(request, desk.hop(Share::Half)).await {
         Ok(response) => response,
         Err(failure) => return Ok((RewriteOutcome::Unavailable, Report::failed(&failure))),
@@ -43,8 +48,7 @@ pub(super) async fn run(desk: &mut Desk<'_>, purpose: Purpose) -> Ended<RewriteO
         let report = Report::of("no other query to offer").costing(response.usage);
         return Ok((RewriteOutcome::Exhausted, report));
     }
-    desk.state.query.clone_from(&query);
-    let mut report = Report::of(format!("query: {query}")).costing(response.usage);
-    report.query = query;
-    Ok((RewriteOutcome::Rewritten, report))
+    let report = Report::of(format!("query: {query}")).costing(response.usage);
+    let previous = std::mem::replace(&mut desk.state.query, query.clone());
+    Ok((RewriteOutcome::Rewritten, report.with_query(previous, query)))
 }

@@ -1,11 +1,11 @@
 //! Searches the web with the walk's query. What it brings is evidence like any other, marked WEB (R6).
 
-use emend_proto::v1::{Origin, SearchRequest};
+use emend_proto::v1::{Origin, SearchRequest, SearchResponse};
 
 use super::{Desk, Ended, Report};
 use crate::{
     graph::{MAXIMUM_WEB_RESULTS, Options, Purpose, WebResults, WebSearchOutcome},
-    walk::deadline::Share,
+    walk::{deadline::Share, state::State},
 };
 
 pub(super) async fn run(desk: &mut Desk<'_>, results: WebResults, options: &Options) -> Ended<WebSearchOutcome> {
@@ -14,12 +14,7 @@ pub(super) async fn run(desk: &mut Desk<'_>, results: WebResults, options: &Opti
         WebResults::Exactly(most) => most.count(options),
         WebResults::FillTo(most) => most.count(options).saturating_sub(held),
     };
-    let request = SearchRequest {
-        query: desk.state.query.clone(),
-        max_results: Some(wanted.clamp(1, MAXIMUM_WEB_RESULTS)),
-        allowed_domains: Vec::new(),
-        blocked_domains: Vec::new(),
-    };
+    let request = request(&desk.state.query, wanted);
     desk.state.searching(Purpose::WebSearch);
     let response = match desk.services.search(request, desk.hop(Share::Half)).await {
         Ok(response) => response,
@@ -29,13 +24,7 @@ pub(super) async fn run(desk: &mut Desk<'_>, results: WebResults, options: &Opti
             return Ok((WebSearchOutcome::Unavailable, report));
         }
     };
-    desk.state.evidence.answered = true;
-    let mut passages = response.passages;
-    passages.truncate(wanted.max(1) as usize);
-    for passage in &mut passages {
-        passage.set_origin(Origin::Web);
-    }
-    let found = desk.state.hold(passages);
+    let found = take_over(&mut desk.state, response, wanted);
     let outcome = if found == 0 {
         WebSearchOutcome::NoResults
     } else {
@@ -43,4 +32,25 @@ pub(super) async fn run(desk: &mut Desk<'_>, results: WebResults, options: &Opti
     };
     let report = Report::of(format!("found {found} on the web")).showing(desk.state.documents());
     Ok((outcome, report))
+}
+
+/// What to ask the web for.
+pub(super) fn request(query: &str, wanted: u32) -> SearchRequest {
+    SearchRequest {
+        query: query.to_owned(),
+        max_results: Some(wanted.clamp(1, MAXIMUM_WEB_RESULTS)),
+        allowed_domains: Vec::new(),
+        blocked_domains: Vec::new(),
+    }
+}
+
+/// Holds what the web brought, marked; returns how many passages are new.
+pub(super) fn take_over(state: &mut State, response: SearchResponse, wanted: u32) -> usize {
+    state.evidence.answered = true;
+    let mut passages = response.passages;
+    passages.truncate(wanted.max(1) as usize);
+    for passage in &mut passages {
+        passage.set_origin(Origin::Web);
+    }
+    state.hold(passages)
 }

@@ -1,9 +1,14 @@
 //! Walks of the built-in graphs over scripted services.
 
 mod bound;
+mod budgets;
+mod conversation;
+mod corrective;
 mod degraded;
+pub(crate) mod differential;
 mod events;
 mod paths;
+mod reflective;
 mod rules;
 mod spans;
 
@@ -59,6 +64,7 @@ fn course_of(graph: Arc<Graph>, options: &[(&str, f64)]) -> Course {
             collection: "islands".to_owned(),
             ..v1::Question::default()
         }),
+        budget: super::Budget::default(),
     }
 }
 

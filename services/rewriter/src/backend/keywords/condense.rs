@@ -1,57 +1,229 @@
-//! A follow-up question made to stand alone, as far as rules reach: its topic is put before it.
+//! A follow-up question made to stand alone, as far as rules reach.
+//!
+//! A question that leans on nothing stays as it is. One that begins with "and", points back ("it", "그것", "それ", "它") or
+//! is cut short ("Opening hours?") gets the topic of the conversation after it, in brackets: `And who wrote it? (Blue
+//! Rain)`. That reads as a question, brings the topic's words to a search, and leaves the user's own words alone. A
+//! pronoun gives way to the only person who was named, and in "And Busan?" the new name takes the place of the old one.
+//!
+//! The topic is what the user asked about last: its names and words, the names of what was asked in between, and two names
+//! of the last answer. Nothing here understands the conversation: with two topics in one question both come along, a
+//! pronoun is not told from another of its kind, a topic in another language is not translated, what was said before the
+//! last topic is forgotten, and in languages other than English, Korean, Japanese and Chinese little is recognised.
 
-use emend_models::text::words;
+use emend_models::text::{Language, language, words};
 use emend_proto::v1::ChatMessage;
 use emend_proto::v1::chat_message::Role;
 
 use super::reference::{Reference, reference, without_opener};
 use super::terms::{Kind, Term, terms};
+use crate::queries::MAX_QUESTION_BYTES;
 
-/// Terms of the last question in a topic.
+/// Terms of the questions in a topic.
 const QUESTION_TERMS: usize = 4;
 /// Names of the last answer in a topic.
 const ANSWER_NAMES: usize = 2;
+/// Longest term of a topic in characters; a longer one is a text without spaces.
+const LONGEST_TERM: usize = 60;
 
-/// Ways to ask `question` without the conversation, best first. A question that stands alone stays as it is.
-pub(super) fn candidates(question: &str, history: &[ChatMessage]) -> Vec<String> {
-    let question = question.trim();
-    let Some(reference) = reference(question) else {
-        return vec![question.to_owned()];
-    };
-    let Some(asked) = last_question(history) else {
-        return vec![question.to_owned()];
-    };
-    let asked_terms = terms(&asked.content);
-    let answered = history.iter().rev().find(|message| message.role() == Role::Assistant);
-    let answered_terms = answered.map(|message| terms(&message.content)).unwrap_or_default();
-    let mut found = Vec::new();
-    found.extend(swapped(question, &asked.content, &asked_terms));
-    if reference == Reference::Person {
-        found.extend(person(&asked_terms, &answered_terms).map(|name| with_name(question, &name)));
+/// English words that say what became of a thing rather than which thing it is: a thing with a name needs none of them.
+const HAPPENED: &[&str] = &[
+    "become",
+    "became",
+    "begin",
+    "began",
+    "begun",
+    "born",
+    "build",
+    "built",
+    "buy",
+    "bought",
+    "call",
+    "called",
+    "close",
+    "closed",
+    "come",
+    "comes",
+    "came",
+    "design",
+    "designed",
+    "die",
+    "died",
+    "direct",
+    "directed",
+    "end",
+    "ended",
+    "find",
+    "found",
+    "go",
+    "went",
+    "happen",
+    "happened",
+    "invent",
+    "invented",
+    "live",
+    "lived",
+    "made",
+    "make",
+    "off",
+    "open",
+    "opened",
+    "out",
+    "paint",
+    "painted",
+    "play",
+    "played",
+    "publish",
+    "published",
+    "release",
+    "released",
+    "said",
+    "say",
+    "sell",
+    "sold",
+    "sing",
+    "sang",
+    "start",
+    "started",
+    "take",
+    "took",
+    "up",
+    "win",
+    "won",
+    "write",
+    "wrote",
+    "written",
+];
+/// Words with a capital at the start of a message that name nobody, and what people say out of politeness.
+const NAMELESS: &[&str] = &[
+    "anybody",
+    "anyone",
+    "anything",
+    "everybody",
+    "everyone",
+    "everything",
+    "nobody",
+    "none",
+    "nothing",
+    "somebody",
+    "someone",
+    "something",
+    "hello",
+    "hey",
+    "hi",
+    "great",
+    "ok",
+    "okay",
+    "sure",
+    "thank",
+    "thanks",
+    "안녕",
+    "안녕하세요",
+    "감사",
+    "감사합니다",
+    "고마워",
+    "고마워요",
+    "你好",
+    "您好",
+    "谢谢",
+    "謝謝",
+];
+
+/// `question` as it is asked without the conversation, at most 8 KiB; itself where it stands alone or nothing can be done.
+pub(super) fn condensed(question: &str, history: &[ChatMessage]) -> String {
+    if history.is_empty() {
+        return question.to_owned();
     }
-    let topic = topic(question, &asked_terms, &answered_terms);
-    if topic.is_empty() {
-        found.push(question.to_owned());
-    } else {
-        found.push(format!("{}: {question}", topic.join(" ")));
-        found.push(format!("{question} ({})", topic.join(", ")));
-    }
-    found
+    let fits = |candidate: &String| candidate.len() <= MAX_QUESTION_BYTES;
+    let condensed = follow_up(question.trim(), history).filter(fits);
+    condensed.unwrap_or_else(|| question.to_owned())
 }
 
-/// The last question of the user with a term in it: "And why?" has none, the one before it does.
-fn last_question(history: &[ChatMessage]) -> Option<&ChatMessage> {
-    let asked = || history.iter().rev().filter(|message| message.role() == Role::User);
-    asked()
-        .find(|message| reference(&message.content).is_none() && !terms(&message.content).is_empty())
-        .or_else(|| asked().find(|message| !terms(&message.content).is_empty()))
+/// `question` with what it leaves open; none where it leaves nothing open or nothing is known to close it with.
+fn follow_up(question: &str, history: &[ChatMessage]) -> Option<String> {
+    let reference = reference(question)?;
+    let answered = history.iter().rev().find(|message| message.role() == Role::Assistant);
+    let answered_terms = answered.map(|message| named(&message.content)).unwrap_or_default();
+    let asked = Asked::last(history);
+    let (text, asked_terms) = match &asked {
+        Some(asked) => (asked.text.as_str(), asked.terms.as_slice()),
+        // The user never asked about anything: what the answer names is all there is.
+        None => ("", [].as_slice()),
+    };
+    if let Some(swapped) = swapped(question, text, asked_terms) {
+        return Some(swapped);
+    }
+    if reference == Reference::Person
+        && let Some(name) = person(asked_terms, &answered_terms)
+    {
+        return Some(with_name(question, &name));
+    }
+    let topic = topic(question, asked_terms, &answered_terms);
+    (!topic.is_empty()).then(|| with_topic(question, &topic))
+}
+
+/// What the user asked about last.
+struct Asked {
+    /// The last question that stood alone.
+    text: String,
+    /// Its terms, after the names that were asked about since.
+    terms: Vec<Term>,
+}
+
+impl Asked {
+    /// Reads the questions in order: one that stands alone begins a topic, "And Busan?" changes its name, and any other
+    /// follow-up adds the names that it brings.
+    fn last(history: &[ChatMessage]) -> Option<Self> {
+        let mut last: Option<Self> = None;
+        for message in history.iter().filter(|message| message.role() == Role::User) {
+            let said = message.content.trim();
+            let found = named(said);
+            if found.is_empty() {
+                continue;
+            }
+            last = Some(match last {
+                Some(asked) if reference(said).is_some() => match swapped(said, &asked.text, &asked.terms) {
+                    Some(text) => Self::new(text),
+                    None => asked.with(found),
+                },
+                _ => Self::new(said.to_owned()),
+            });
+        }
+        last
+    }
+
+    fn new(text: String) -> Self {
+        Self {
+            terms: named(&text),
+            text,
+        }
+    }
+
+    fn with(mut self, found: Vec<Term>) -> Self {
+        let mut names: Vec<Term> = found.into_iter().filter(|term| term.kind <= Kind::Name).collect();
+        self.terms
+            .retain(|term| names.iter().all(|name| name.text != term.text));
+        names.append(&mut self.terms);
+        Self { terms: names, ..self }
+    }
+}
+
+/// `question` with the topic after it, in the brackets of its language.
+fn with_topic(question: &str, topic: &[String]) -> String {
+    match language(question) {
+        Language::Ja | Language::Zh | Language::ZhHant => format!("{question}（{}）", topic.join("、")),
+        _ => format!("{question} ({})", topic.join(", ")),
+    }
 }
 
 /// The question's topic: what was asked about, its names first, and who or what the answer named.
 fn topic(question: &str, asked: &[Term], answered: &[Term]) -> Vec<String> {
     let known = words(question);
-    let new = |term: &&Term| words(&term.text).iter().any(|word| !known.contains(word));
-    let mut sorted: Vec<&Term> = asked.iter().filter(new).collect();
+    let new = |term: &&Term| {
+        words(&term.text).iter().any(|word| !known.contains(word)) && term.text.chars().count() <= LONGEST_TERM
+    };
+    let has_name = asked.iter().any(|term| term.kind <= Kind::Name);
+    let tells = |term: &&Term| !(has_name && term.kind == Kind::Word && is_one_of(HAPPENED, term));
+    let mut sorted: Vec<&Term> = asked.iter().filter(new).filter(tells).collect();
     sorted.sort_by_key(|term| term.kind);
     let mut found: Vec<String> = sorted
         .into_iter()
@@ -67,6 +239,17 @@ fn topic(question: &str, asked: &[Term], answered: &[Term]) -> Vec<String> {
     found
 }
 
+/// The terms of a message, without those that name nothing.
+fn named(message: &str) -> Vec<Term> {
+    let mut found = terms(message);
+    found.retain(|term| !is_one_of(NAMELESS, term));
+    found
+}
+
+fn is_one_of(words: &[&str], term: &Term) -> bool {
+    words.contains(&term.text.to_lowercase().as_str())
+}
+
 /// "What is the population of Seoul?", "And Busan?" → "What is the population of Busan?", where each names one thing.
 fn swapped(question: &str, asked: &str, asked_terms: &[Term]) -> Option<String> {
     let rest = without_opener(question);
@@ -78,7 +261,7 @@ fn swapped(question: &str, asked: &str, asked_terms: &[Term]) -> Option<String> 
     };
     // What follows the opener has to be the name and nothing else.
     let bare = rest.trim_end_matches(['?', '.', '!', ' ']);
-    (name.kind == Kind::Name && bare == name.text && rest.len() < question.len() && asked.contains(&old.text))
+    (name.kind == Kind::Name && bare == name.text && asked.contains(&old.text))
         .then(|| asked.replacen(&old.text, &name.text, 1))
 }
 
@@ -138,51 +321,112 @@ mod tests {
                 content: (*content).to_owned(),
             })
             .collect();
-        candidates(question, &history).remove(0)
+        super::condensed(question, &history)
     }
 
     #[test]
     fn a_question_that_stands_alone_is_left_alone() {
         let history = ["Where is the old mill?", "By the river Enz."];
         assert_eq!(
-            condensed(&history, "How tall is Mount Kenya?"),
-            "How tall is Mount Kenya?"
+            condensed(&history, " How tall is Mount Kenya? "),
+            " How tall is Mount Kenya? "
         );
-        assert_eq!(condensed(&[], "How tall is it?"), "How tall is it?");
+        assert_eq!(condensed(&[], " How tall is it?"), " How tall is it?");
         assert_eq!(condensed(&["Why?", "Because."], "How tall is it?"), "How tall is it?");
     }
 
     #[test]
-    fn the_topic_is_put_before_a_follow_up() {
+    fn the_topic_is_put_after_a_follow_up() {
         for (history, question, expected) in [
             (
                 vec!["Where is the lighthouse of Cape Orna?", "It is in Velland."],
                 "When was it built?",
-                "Cape Orna lighthouse Velland: When was it built?",
+                "When was it built? (Cape Orna, lighthouse, Velland)",
+            ),
+            (
+                vec!["When did \"The Lighthouse of Arran\" come out?", "In 1961."],
+                "and who wrote it?",
+                "and who wrote it? (The Lighthouse of Arran)",
             ),
             (
                 vec!["What heats the old mill?", "A boiler.", "Why?", "It was cheap."],
                 "Who installed it?",
-                "heats old mill: Who installed it?",
+                "Who installed it? (heats, old, mill)",
+            ),
+            (
+                vec!["Where is the old mill?", "By the river."],
+                "Opening hours?",
+                "Opening hours? (old, mill)",
+            ),
+            (
+                vec!["Where is the old mill?", "By the river.", "Thanks!", "You are welcome."],
+                "Opening hours?",
+                "Opening hours? (old, mill)",
+            ),
+            (
+                vec!["Hello!", "Ask me about Cape Orna."],
+                "What is it?",
+                "What is it? (Cape Orna)",
             ),
             (
                 vec!["한라산의 높이는 얼마인가요?", "1947m입니다."],
                 "그것은 어디에 있나요?",
-                "한라산 높이: 그것은 어디에 있나요?",
+                "그것은 어디에 있나요? (한라산, 높이)",
             ),
             (
-                vec!["東京タワーの高さはどのくらいですか", "333メートルです。"],
+                vec!["한라산은 어디에 있나요?", "제주도에 있습니다."],
+                "높이가 얼마인가요?",
+                "높이가 얼마인가요? (한라산)",
+            ),
+            (
+                vec!["東京タワーはどこにありますか", "港区です。"],
                 "それはいつ建てられましたか",
-                "東京タワー 高 メートル: それはいつ建てられましたか",
+                "それはいつ建てられましたか（東京タワー）",
             ),
             (
                 vec!["埃菲尔铁塔在哪里？", "在巴黎。"],
                 "它是什么时候建成的？",
-                "埃菲尔铁塔: 它是什么时候建成的？",
+                "它是什么时候建成的？（埃菲尔铁塔）",
+            ),
+            (
+                vec!["臺北101在哪裡？", "在信義區。"],
+                "誰設計的？",
+                "誰設計的？（101、臺北）",
             ),
         ] {
             assert_eq!(condensed(&history, question), expected);
         }
+    }
+
+    #[test]
+    fn the_topic_lasts_until_the_user_changes_it() {
+        let mut history = vec![
+            "What is the population of Seoul?",
+            "About 9 million.",
+            "And Busan?",
+            "About 3 million.",
+        ];
+        assert_eq!(
+            condensed(&history, "Who is its mayor?"),
+            "Who is its mayor? (Busan, population)"
+        );
+        history.extend(["Who wrote Blue Rain?", "Nobody knows."]);
+        assert_eq!(
+            condensed(&history, "When was it written?"),
+            "When was it written? (Blue Rain)"
+        );
+    }
+
+    #[test]
+    fn a_condensed_question_is_a_question_by_its_length() {
+        let long = format!("{} it?", "why ".repeat(2045));
+        assert!(long.len() > MAX_QUESTION_BYTES - 40);
+        assert_eq!(
+            condensed(&["Where is the lighthouse of Cape Orna?", "There."], &long),
+            long
+        );
+        let wall = "燈".repeat(2700);
+        assert_eq!(condensed(&[&wall, "好。"], "它在哪裡？"), "它在哪裡？");
     }
 
     #[test]

@@ -2,9 +2,13 @@
 //!
 //! Each attempt is another step of one plan, read off the number of failed queries: the service keeps no state, and the
 //! same request gives the same query on every replica.
+//!
+//! Condensing looks for what a follow-up leaves open and adds the topic of the conversation to it; see [`condense`] for
+//! what that can do and what it cannot.
 
 mod chinese;
 mod condense;
+mod elliptic;
 mod expansion;
 mod japanese;
 mod korean;
@@ -19,7 +23,7 @@ use futures::future::BoxFuture;
 
 use super::{Backend, Rewritten};
 use crate::error::RewriteError;
-use crate::queries::{Failed, shortened};
+use crate::queries::{Failed, MAX_TOKENS, shortened};
 
 /// Makes queries in process, in English, Korean, Japanese and Chinese, and in other languages as far as rules reach.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,11 +49,11 @@ impl Backend for KeywordBackend {
     }
 }
 
-/// The first candidate that has not failed; empty when all have.
+/// The first candidate that has not failed; empty when all have. A condensed question is no candidate: there is one.
 fn rewrite(request: &RewriteRequest) -> String {
     let failed = Failed::new(&request.failed_queries);
     let candidates = match request.purpose() {
-        RewritePurpose::Condense => condense::candidates(&request.question, &request.history),
+        RewritePurpose::Condense => return condense::condensed(&request.question, &request.history),
         RewritePurpose::WebSearch => plan::web_search(request),
         RewritePurpose::Retrieval | RewritePurpose::Unspecified => {
             plan::retrieval(request, failed.attempts(&request.question))
@@ -57,7 +61,7 @@ fn rewrite(request: &RewriteRequest) -> String {
     };
     let allowed = candidates
         .iter()
-        .map(|candidate| shortened(candidate))
+        .map(|candidate| shortened(candidate, MAX_TOKENS))
         .find(|candidate| failed.allows(candidate));
     allowed.unwrap_or_default().to_owned()
 }

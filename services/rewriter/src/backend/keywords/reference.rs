@@ -1,7 +1,10 @@
 //! Whether a question leans on what was said before it.
 
-use emend_models::text::{Language, language};
+use std::collections::HashSet;
 
+use emend_models::text::{Language, language, names};
+
+use super::elliptic::is_elliptic;
 use super::terms::{is_filler, terms};
 
 /// How a question leans on the conversation.
@@ -16,6 +19,25 @@ pub(super) enum Reference {
 const PERSONS: &[&str] = &["he", "him", "his", "she", "her", "hers"];
 const THINGS: &[&str] = &[
     "it", "its", "it's", "they", "them", "their", "theirs", "these", "those", "this",
+];
+/// Words that point back by themselves.
+const BACK: &[&str] = &["else", "others", "latter", "former"];
+/// Pronouns whose owner stands before them in the same question, where one does: "Why did Apple move its plant?"
+const OWNERS: &[&str] = &["his", "her", "its", "their", "he", "she"];
+/// Words after which a pronoun is the subject of a clause of its own: "What happens to water when it freezes?"
+const SUBORDINATORS: &[&str] = &[
+    "after", "although", "as", "because", "before", "if", "once", "since", "than", "that", "until", "when", "while",
+];
+/// "This year" is now.
+const TIMES: &[&str] = &[
+    "year",
+    "month",
+    "week",
+    "morning",
+    "afternoon",
+    "evening",
+    "century",
+    "season",
 ];
 const OPENERS: &[&str] = &["and", "but", "or", "so", "then", "also"];
 const BEFORE_THAT: &[&str] = &[
@@ -95,15 +117,22 @@ const NOT_POINTING: &[&str] = &[
     "伊比利亚",
 ];
 
+/// What joins a pronoun to what it stands for: "東京タワーとその周辺".
+const JOINING: &[&str] = &[
+    "と", "や", "、", "，", ",", "과", "와", "및", "和", "及", "与", "與", "跟",
+];
+
 /// How `question` leans on what was said before; not at all where it stands alone.
 pub(super) fn reference(question: &str) -> Option<Reference> {
     let question = question.trim();
-    match language(question) {
+    let language = language(question);
+    let found = match language {
         Language::Ko => korean(question),
         Language::Ja => japanese(question),
         Language::Zh | Language::ZhHant => chinese(question),
         Language::En | Language::Other(_) => english(question),
-    }
+    };
+    found.or_else(|| is_elliptic(question, language).then_some(Reference::Other))
 }
 
 /// `question` without what only ties it to the last one: "And", "What about".
@@ -130,12 +159,33 @@ fn english(question: &str) -> Option<Reference> {
         .split(|c: char| !(c.is_alphanumeric() || c == '\''))
         .filter(|word| !word.is_empty())
         .collect();
-    if words.iter().any(|word| PERSONS.contains(word)) {
+    let named: HashSet<String> = names(question).into_iter().collect();
+    let has_antecedent = |at: usize| {
+        let before = words.get(..at).unwrap_or_default();
+        let owner = OWNERS.contains(&words[at]) && before.iter().any(|word| named.contains(*word));
+        let clause = before.last().is_some_and(|word| SUBORDINATORS.contains(word));
+        owner
+            || (clause
+                && before
+                    .iter()
+                    .any(|word| !SUBORDINATORS.contains(word) && !is_filler(word)))
+    };
+    let open: Vec<&str> = (0..words.len())
+        .filter(|at| !has_antecedent(*at))
+        .map(|at| words[at])
+        .collect();
+    if open.iter().any(|word| PERSONS.contains(word)) {
         return Some(Reference::Person);
     }
     let plain = words.join(" ");
-    let thing =
-        |word: &&str| THINGS.contains(word) && !(*word == "it" && EMPTY_IT.iter().any(|empty| plain.contains(empty)));
+    let empty = |word: &str| match word {
+        "it" => EMPTY_IT.iter().any(|empty| plain.contains(empty)),
+        "this" => words
+            .windows(2)
+            .any(|pair| pair[0] == "this" && TIMES.contains(&pair[1])),
+        _ => false,
+    };
+    let thing = |word: &&str| BACK.contains(word) || (THINGS.contains(word) && !empty(word));
     let that = words.iter().enumerate().any(|(at, word)| {
         *word == "that"
             && (at + 1 == words.len()
@@ -149,7 +199,7 @@ fn english(question: &str) -> Option<Reference> {
         || plain.starts_with("what about")
         || plain.starts_with("how about");
     let short = words.len() <= 3 && words.iter().all(|word| is_filler(word));
-    (words.iter().any(thing) || that || there || opener || short).then_some(Reference::Other)
+    (open.iter().any(thing) || that || there || opener || short).then_some(Reference::Other)
 }
 
 fn korean(question: &str) -> Option<Reference> {
@@ -157,9 +207,10 @@ fn korean(question: &str) -> Option<Reference> {
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
         .collect();
-    let points = words
-        .iter()
-        .any(|word| KOREAN_WORDS.contains(word) || KOREAN_POINTERS.iter().any(|pointer| word.starts_with(pointer)));
+    let points = words.iter().enumerate().any(|(at, word)| {
+        let points = KOREAN_WORDS.contains(word) || KOREAN_POINTERS.iter().any(|pointer| word.starts_with(pointer));
+        points && !at.checked_sub(1).is_some_and(|before| joins(words[before]))
+    });
     // "서울은요?" leaves out what is asked about Seoul.
     let cut = words.len() <= 2
         && words
@@ -170,7 +221,7 @@ fn korean(question: &str) -> Option<Reference> {
 
 fn japanese(question: &str) -> Option<Reference> {
     let plain = blanked(question);
-    let points = JAPANESE_POINTERS.iter().any(|pointer| plain.contains(pointer));
+    let points = points(&plain, JAPANESE_POINTERS);
     let opener = JAPANESE_OPENERS.iter().any(|opener| plain.starts_with(opener));
     let ending = plain.trim_end_matches(['?', '？', '。', ' ']);
     let cut = (ending.ends_with('は') && !ending.ends_with("とは"))
@@ -181,11 +232,22 @@ fn japanese(question: &str) -> Option<Reference> {
 
 fn chinese(question: &str) -> Option<Reference> {
     let plain = blanked(question);
-    let points = CHINESE_POINTERS.iter().any(|pointer| plain.contains(pointer));
+    let points = points(&plain, CHINESE_POINTERS);
     let ending = plain.trim_end_matches(['?', '？', '。', ' ']);
     let cut = ending.ends_with('呢') && ending.chars().count() <= 12;
     let opener = CHINESE_OPENERS.iter().any(|opener| plain.starts_with(opener)) && ending.chars().count() <= 8;
     (points || cut || opener || terms(question).is_empty()).then_some(Reference::Other)
+}
+
+/// Whether one of `pointers` stands in `plain` without what it stands for before it.
+fn points(plain: &str, pointers: &[&str]) -> bool {
+    let places = pointers.iter().flat_map(|pointer| plain.match_indices(pointer));
+    places.into_iter().any(|(at, _)| !joins(&plain[..at]))
+}
+
+/// Whether `before` says something and joins what follows to it.
+fn joins(before: &str) -> bool {
+    JOINING.iter().any(|joining| before.trim_end().ends_with(joining)) && !terms(before).is_empty()
 }
 
 fn blanked(question: &str) -> String {
@@ -211,6 +273,22 @@ mod tests {
             ("How long does it take to fly to Rome?", None),
             ("Which river is the one that flows through Vienna?", None),
             ("Is there a museum in Lyon?", None),
+            ("Why did Apple sell its first factory?", None),
+            ("What happens to water when it freezes?", None),
+            ("Did Keller build it in Velland?", Some(Reference::Other)),
+            ("What did Nina Holt write before she left Velland?", None),
+            ("Who won the rowing cup this year?", None),
+            ("And who wrote it?", Some(Reference::Other)),
+            ("What else did the museum buy in Lyon?", Some(Reference::Other)),
+            ("Opening hours?", Some(Reference::Other)),
+            ("서울과 그 주변의 인구는 얼마인가요?", None),
+            ("그는 언제 태어났나요?", Some(Reference::Other)),
+            ("東京タワーとその周辺には何がありますか", None),
+            ("그리고 누가 썼나요?", Some(Reference::Other)),
+            ("誰が書きましたか", Some(Reference::Other)),
+            ("她是在哪里出生的？", Some(Reference::Other)),
+            ("這是什麼時候寫的？", Some(Reference::Other)),
+            ("浙江省及其周边有哪些城市？", None),
             ("그것은 언제 지어졌나요?", Some(Reference::Other)),
             ("부산은요?", Some(Reference::Other)),
             ("부산의 인구는 얼마인가요?", None),

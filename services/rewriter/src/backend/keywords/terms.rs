@@ -48,7 +48,7 @@ const WITHIN_NAMES: &[&str] = &[
     "of", "the", "de", "del", "della", "der", "den", "di", "da", "do", "du", "la", "le", "van", "von", "bin", "al", "y",
 ];
 /// Words that, at the start of a sentence, ask for something without saying what.
-const REQUESTS: &[&str] = &[
+pub(super) const REQUESTS: &[&str] = &[
     "explain",
     "describe",
     "tell",

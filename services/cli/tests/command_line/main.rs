@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod graphs;
+
 use std::{
     fs,
     io::{BufRead as _, BufReader},
@@ -179,36 +181,91 @@ fn documents_that_cannot_be_read_are_named_and_the_rest_is_used() {
 }
 
 #[test]
-fn a_graph_file_with_a_mistake_is_refused_with_its_line() {
+fn a_conversation_goes_on_in_its_file() {
     let place = Place::new();
-    let output = place
-        .emend(&["graph", "show", "--format", "yaml", "self-rag"])
-        .output()
-        .unwrap();
-    let yaml = stdout(&output);
-    let file = place.docs.path().join("mine.yaml");
-    fs::write(&file, &yaml).unwrap();
-    let output = place
-        .emend(&["graph", "check", file.to_str().unwrap()])
-        .output()
-        .unwrap();
-    assert!(
-        stdout(&output).contains("28 steps") && stdout(&output).contains("46 model calls"),
-        "{}",
-        stdout(&output)
-    );
+    let file = place.data.path().join("chat.json");
+    let history = file.to_str().unwrap();
+    let messages = || -> Vec<serde_json::Value> { serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap() };
 
-    fs::write(&file, yaml.replace("none_relevant:", "none_relevent:")).unwrap();
-    let output = place
-        .emend(&["graph", "check", file.to_str().unwrap()])
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(1));
+    let first = place.ask(&["--history", history, "--", ASKED]);
+    assert_eq!(first.status.code(), Some(0), "{}", stderr(&first));
+    assert!(!stderr(&first).contains("condense"), "{}", stderr(&first));
+    assert_eq!(messages().len(), 2);
+    assert_eq!(messages()[0]["content"], ASKED);
+    assert!(messages()[1]["content"].as_str().unwrap().contains("25 days"));
+
+    let second = place.ask(&["--history", history, "--", "And who approves it?"]);
+    let (out, err) = (stdout(&second), stderr(&second));
     assert!(
-        stderr(&output).contains("mine.yaml:") && stderr(&output).contains("none_relevant"),
-        "{}",
-        stderr(&output)
+        err.contains("condense") && err.contains("question: And who approves it? → "),
+        "{err}"
     );
+    assert!(out.contains("asked as: And who approves it?"), "{out}");
+    assert_eq!(messages().len(), 4);
+    assert_eq!(messages()[2]["content"], "And who approves it?");
+
+    let failed = place.ask(&["--history", history, "--option", "max_cuont=1", "--", "Why?"]);
+    assert_eq!(failed.status.code(), Some(1));
+    assert_eq!(messages().len(), 4, "an error adds nothing");
+
+    let many: Vec<_> = std::iter::repeat_n(messages(), 13).flatten().collect();
+    fs::write(&file, serde_json::to_string(&many).unwrap()).unwrap();
+    let cut = place.ask(&["--history", history, "--", "And who approves it?"]);
+    assert!(
+        stderr(&cut).contains("the latest 50 of 52 messages are sent"),
+        "{}",
+        stderr(&cut)
+    );
+    assert_eq!(messages().len(), 54);
+
+    fs::write(&file, "[{\"role\": \"user\"}").unwrap();
+    let broken = place.ask(&["--history", history, "--", ASKED]);
+    let err = stderr(&broken);
+    assert_eq!(broken.status.code(), Some(1));
+    assert!(
+        err.contains("chat.json is no conversation") && err.contains("\"role\": \"assistant\""),
+        "{err}"
+    );
+    assert_eq!(fs::read_to_string(&file).unwrap(), "[{\"role\": \"user\"}");
+}
+
+#[test]
+fn a_budget_ends_a_walk_with_what_there_is_and_says_what_ran_out() {
+    let place = Place::new();
+    let ask = |budget: &[&str]| {
+        let output = place.ask(&[&["--graph", "self-rag"], budget, &["--", ASKED]].concat());
+        (output.status.code(), stdout(&output))
+    };
+    let (code, out) = ask(&["--max-steps", "3"]);
+    assert_eq!(code, Some(0), "{out}");
+    assert!(
+        out.contains("25 days") && out.contains("unverified (out of steps)"),
+        "{out}"
+    );
+    let (code, out) = ask(&["--max-model-calls", "1"]);
+    assert_eq!(code, Some(3), "{out}");
+    assert!(
+        out.contains("abstained (out of model calls)") && out.contains("the budget of 1 model calls"),
+        "{out}"
+    );
+    let (code, out) = ask(&["--max-steps", "100", "--max-tokens", "100000", "--max-time", "30s"]);
+    assert_eq!(code, Some(0), "{out}");
+    assert!(out.contains("answered by self-rag"), "{out}");
+
+    let output = place.ask(&["--graph", "self-rag", "--max-tokens", "0", "--json", "--", ASKED]);
+    let result: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(result["exhausted"], "LIMIT_TOKENS");
+    let output = place.ask(&[
+        "--graph",
+        "corrective-rag",
+        "--max-web-searches",
+        "0",
+        "--json",
+        "--",
+        "Which comet?",
+    ]);
+    let result: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(result["exhausted"], "LIMIT_WEB_SEARCHES", "{}", stdout(&output));
 }
 
 #[test]
@@ -256,6 +313,24 @@ fn a_running_cluster_takes_documents_and_questions_and_ends_on_sigterm() {
         "{}{}",
         stdout(&answered),
         stderr(&answered)
+    );
+
+    let file = graphs::own_graph(&place);
+    let arguments = [
+        "ask",
+        "--url",
+        &urls["orchestrator"],
+        "--collection",
+        "handbook",
+        "--graph-file",
+        &file,
+        "--",
+        ASKED,
+    ];
+    let walked = stdout(&place.emend(&arguments).output().unwrap());
+    assert!(
+        walked.contains("25 days") && walked.contains("by mine in 2 steps"),
+        "{walked}"
     );
 
     assert!(terminate(&up));

@@ -1,97 +1,10 @@
-//! A walk for a person: steps as they happen on standard error, the answer on standard output.
+//! The answer with its sources, and how it came about.
 
-use std::{collections::BTreeMap, fmt::Write as _, path::Path, time::Duration};
+use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
-use anstyle::{AnsiColor, Style};
-use emend_proto::v1::{
-    Citation, GradedPassage, Origin, Sentence, Step, Support, WalkEvent, WalkResult, WalkStatus, walk_event::Event,
-};
-use indicatif::ProgressBar;
-use tonic_types::StatusExt as _;
+use emend_proto::v1::{Citation, GradedPassage, Limit, Origin, Sentence, Support, WalkResult, WalkStatus};
 
-use crate::progress;
-
-const GOOD: Style = AnsiColor::Green.on_default();
-const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
-const BAD: Style = AnsiColor::Red.on_default();
-const DIM: Style = Style::new().dimmed();
-const BOLD: Style = Style::new().bold();
-
-/// Shows the steps of a walk as they happen.
-#[derive(Debug)]
-pub struct Steps {
-    current: Option<ProgressBar>,
-}
-
-impl Steps {
-    /// Shows nothing yet.
-    #[must_use]
-    pub fn new() -> Self {
-        Self { current: None }
-    }
-
-    /// Shows one event.
-    pub fn show(&mut self, event: &WalkEvent) {
-        match &event.event {
-            Some(Event::StepStarted(started)) => {
-                self.current = Some(progress::spinner(&format!("{}…", started.node)));
-            }
-            Some(Event::StepFinished(finished)) => {
-                self.clear();
-                if let Some(step) = &finished.step {
-                    anstream::eprintln!("{}", step_line(step));
-                }
-            }
-            Some(Event::Finished(_)) => self.clear(),
-            _ => {}
-        }
-    }
-
-    /// Takes a spinner off the screen.
-    pub fn clear(&mut self) {
-        if let Some(spinner) = self.current.take() {
-            spinner.finish_and_clear();
-        }
-    }
-}
-
-impl Default for Steps {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-fn step_line(step: &Step) -> String {
-    let (mark, style) = if step.error.is_empty() {
-        ("•", GOOD)
-    } else {
-        ("!", DOUBTFUL)
-    };
-    let took = step
-        .duration
-        .and_then(|d| Duration::try_from(d).ok())
-        .unwrap_or_default();
-    let mut line = format!(
-        "{style}{mark}{style:#} {BOLD}{:<18}{BOLD:#} {:<16} {DIM}{:>8}{DIM:#}  {}",
-        step.node,
-        step.outcome,
-        short(took),
-        step.summary
-    );
-    if !step.error.is_empty() {
-        let _ = write!(line, " {style}({}){style:#}", step.error);
-    }
-    line.truncate(line.trim_end().len());
-    line
-}
-
-/// A duration in three digits.
-fn short(duration: Duration) -> String {
-    match duration.as_millis() {
-        ms @ 0..10_000 => format!("{ms} ms"),
-        ms => format!("{:.1} s", ms as f64 / 1000.0),
-    }
-}
+use super::{BAD, BOLD, DIM, DOUBTFUL, GOOD, printable, relative, short};
 
 /// The answer with numbered citations, its sources, and how it came about.
 #[must_use]
@@ -113,10 +26,10 @@ pub fn result(result: &WalkResult) -> String {
 /// The answer's text with `[n]` after each sentence.
 fn answer(result: &WalkResult) -> String {
     if result.sentences.is_empty() || result.status() == WalkStatus::Abstained {
-        return result.answer.clone();
+        return printable(&result.answer);
     }
     let marked = |sentence: &Sentence| {
-        let mut text = sentence.text.trim().to_owned();
+        let mut text = printable(sentence.text.trim());
         for citation in &sentence.citations {
             let _ = write!(text, " {DIM}[{}]{DIM:#}", citation.number);
         }
@@ -167,20 +80,6 @@ fn source_line(document: Option<&GradedPassage>, citation: &Citation) -> String 
     line
 }
 
-/// A path as seen from the current folder, where it lies below it.
-fn relative(source: &str) -> String {
-    std::env::current_dir()
-        .ok()
-        .and_then(|folder| {
-            Path::new(source)
-                .strip_prefix(folder)
-                .ok()
-                .map(|path| path.display().to_string())
-        })
-        .filter(|path| !path.is_empty())
-        .unwrap_or_else(|| source.to_owned())
-}
-
 fn verdict(result: &WalkResult) -> String {
     let (word, style) = match result.status() {
         WalkStatus::Answered => ("answered", GOOD),
@@ -194,8 +93,9 @@ fn verdict(result: &WalkResult) -> String {
         .and_then(|d| Duration::try_from(d).ok())
         .unwrap_or_default();
     let steps = result.steps.len();
+    let out_of = out_of(result.exhausted());
     let mut line = format!(
-        "{style}{word}{style:#} {DIM}by {} in {steps} {} and {}",
+        "{style}{word}{out_of}{style:#} {DIM}by {} in {steps} {} and {}",
         result.graph,
         if steps == 1 { "step" } else { "steps" },
         short(took)
@@ -215,6 +115,13 @@ fn verdict(result: &WalkResult) -> String {
         );
     }
     let _ = write!(line, "{DIM:#}");
+    if !result.standalone_question.is_empty() {
+        let _ = write!(
+            line,
+            "\n{DIM}asked as:{DIM:#} {}",
+            printable(&result.standalone_question)
+        );
+    }
     if !result.reason.is_empty() {
         let _ = write!(line, "\n{style}{}{style:#}", result.reason);
     }
@@ -224,46 +131,23 @@ fn verdict(result: &WalkResult) -> String {
     line
 }
 
-/// Prints why a command failed: what a service said, field by field, or the chain of causes.
-pub fn error(error: &anyhow::Error) {
-    anstream::eprintln!("{BAD}error{BAD:#}: {}", explain(error));
-}
-
-fn explain(error: &anyhow::Error) -> String {
-    let Some(status) = error.downcast_ref::<tonic::Status>() else {
-        return format!("{error:#}");
-    };
-    let mut text = if status.message().is_empty() {
-        status.code().description().to_owned()
-    } else {
-        status.message().to_owned()
-    };
-    let details = status.get_error_details();
-    for violation in details
-        .bad_request()
-        .map(|bad| bad.field_violations.as_slice())
-        .unwrap_or_default()
-    {
-        let line = format!("{}: {}", violation.field, violation.description);
-        if !text.contains(&violation.description) {
-            let _ = write!(text, "\n  {line}");
-        }
+/// What a walk ran out of, after the word for how it ended.
+fn out_of(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Unspecified => "",
+        Limit::Steps => " (out of steps)",
+        Limit::ModelCalls => " (out of model calls)",
+        Limit::Tokens => " (out of tokens)",
+        Limit::WebSearches => " (out of web searches)",
+        Limit::Time => " (out of time)",
     }
-    if let Some(delay) = details.retry_info().and_then(|info| info.retry_delay) {
-        let _ = write!(text, "\n  try again in {}", short(delay));
-    }
-    text
 }
 
 #[cfg(test)]
 mod tests {
     use emend_proto::v1::{Passage, Span};
 
-    use super::*;
-
-    fn plain(text: &str) -> String {
-        anstream::adapter::strip_str(text).to_string()
-    }
+    use super::{super::plain, *};
 
     fn answered() -> WalkResult {
         let citation = Citation {
@@ -324,31 +208,14 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_dependency_stands_in_its_step() {
-        let step = Step {
-            node: "grade_documents".to_owned(),
-            outcome: "unavailable".to_owned(),
-            error: "grader: connection refused".to_owned(),
-            ..Step::default()
-        };
-        let line = plain(&step_line(&step));
-        assert!(
-            line.starts_with("! grade_documents") && line.ends_with("(grader: connection refused)"),
-            "{line}"
-        );
-    }
-
-    #[test]
-    fn a_refused_request_names_every_field() {
-        let details = tonic_types::ErrorDetails::with_bad_request(vec![
-            tonic_types::FieldViolation::new("top_k", "is 0, must be 1–100"),
-            tonic_types::FieldViolation::new("question", "is empty"),
-        ]);
-        let status = tonic::Status::with_error_details(tonic::Code::InvalidArgument, "invalid request", details);
-        let text = explain(&status.into());
-        assert!(
-            text.contains("top_k: is 0, must be 1–100") && text.contains("question: is empty"),
-            "{text}"
-        );
+    fn what_ran_out_and_what_was_asked_stand_with_the_status() {
+        let mut exhausted = answered();
+        exhausted.status = WalkStatus::Unverified.into();
+        exhausted.exhausted = Limit::ModelCalls.into();
+        exhausted.reason = "the budget of 3 model calls was reached".to_owned();
+        exhausted.standalone_question = "How long is paid leave?".to_owned();
+        let text = plain(&result(&exhausted));
+        assert!(text.contains("unverified (out of model calls) by self-rag"), "{text}");
+        assert!(text.contains("asked as: How long is paid leave?\n"), "{text}");
     }
 }

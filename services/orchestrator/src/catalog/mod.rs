@@ -1,5 +1,7 @@
 //! The graphs a service can walk: those built in, and those of a folder, which replace a built-in one of their name.
 
+mod live;
+
 use std::{
     collections::BTreeMap,
     fs, io,
@@ -7,19 +9,33 @@ use std::{
     sync::Arc,
 };
 
+pub use self::live::LiveCatalog;
 use crate::graph::{Graph, InvalidGraph, did_you_mean};
 
 /// The graphs that come with the binary, as (file, text).
-const BUILT_IN: [(&str, &str); 4] = [
-    ("plain-rag.yaml", include_str!("../graphs/plain-rag.yaml")),
-    ("self-rag.yaml", include_str!("../graphs/self-rag.yaml")),
+const BUILT_IN: [(&str, &str); 8] = [
+    ("plain-rag.yaml", include_str!("../../graphs/plain-rag.yaml")),
+    ("self-rag.yaml", include_str!("../../graphs/self-rag.yaml")),
     (
         "self-corrective-rag.yaml",
-        include_str!("../graphs/self-corrective-rag.yaml"),
+        include_str!("../../graphs/self-corrective-rag.yaml"),
     ),
     (
         "corrective-rag-binary.yaml",
-        include_str!("../graphs/corrective-rag-binary.yaml"),
+        include_str!("../../graphs/corrective-rag-binary.yaml"),
+    ),
+    (
+        "self-rag-final-grade.yaml",
+        include_str!("../../graphs/self-rag-final-grade.yaml"),
+    ),
+    (
+        "self-rag-tutorial.yaml",
+        include_str!("../../graphs/self-rag-tutorial.yaml"),
+    ),
+    ("corrective-rag.yaml", include_str!("../../graphs/corrective-rag.yaml")),
+    (
+        "self-reflective-rag.yaml",
+        include_str!("../../graphs/self-reflective-rag.yaml"),
     ),
 ];
 
@@ -147,7 +163,16 @@ mod tests {
         let names: Vec<&str> = catalog.iter().map(|graph| graph.name()).collect();
         assert_eq!(
             names,
-            ["corrective-rag-binary", "plain-rag", "self-corrective-rag", "self-rag"]
+            [
+                "corrective-rag",
+                "corrective-rag-binary",
+                "plain-rag",
+                "self-corrective-rag",
+                "self-rag",
+                "self-rag-final-grade",
+                "self-rag-tutorial",
+                "self-reflective-rag",
+            ]
         );
     }
 
@@ -156,8 +181,9 @@ mod tests {
         let error = Catalog::load(None).unwrap().get("self-rga").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "unknown graph `self-rga`; did you mean `self-rag`?; the graphs are corrective-rag-binary, plain-rag, \
-             self-corrective-rag, self-rag"
+            "unknown graph `self-rga`; did you mean `self-rag`?; the graphs are corrective-rag, \
+             corrective-rag-binary, plain-rag, self-corrective-rag, self-rag, self-rag-final-grade, self-rag-tutorial, \
+             self-reflective-rag"
         );
     }
 
@@ -168,8 +194,8 @@ mod tests {
         fs::write(folder.path().join("mine.yaml"), &yaml).unwrap();
         fs::write(folder.path().join("notes.txt"), "not a graph").unwrap();
         let catalog = Catalog::load(Some(folder.path())).unwrap();
-        assert_eq!(catalog.get("plain-rag").unwrap().options()[0].default, 7.0);
-        assert_eq!(catalog.iter().count(), 4);
+        assert_eq!(catalog.get("plain-rag").unwrap().options()[0].default, Some(7.0));
+        assert_eq!(catalog.iter().count(), 8);
 
         fs::write(folder.path().join("other.yaml"), &yaml).unwrap();
         assert!(matches!(

@@ -1,7 +1,10 @@
 //! `emend ask`: one question, its walk, its answer.
 
+mod history;
+
 use std::{
     collections::HashMap,
+    fs,
     io::{IsTerminal as _, Write as _},
     path::{Path, PathBuf},
     process::ExitCode,
@@ -9,6 +12,7 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 use emend_chassis::{Deadline, TracedChannel, Upstream};
+use emend_orchestrator::graph::Graph;
 use emend_proto::v1::{
     AskStreamRequest, Question, WalkResult, WalkStatus, orchestrator_service_client::OrchestratorServiceClient,
     walk_event::Event,
@@ -16,6 +20,7 @@ use emend_proto::v1::{
 use sha2::{Digest as _, Sha256};
 use tracing::Instrument as _;
 
+use self::history::Conversation;
 use crate::{
     args::{AskOptions, Json},
     cluster::{Cluster, Component, Plan},
@@ -26,6 +31,73 @@ use crate::{
 const ABSTAINED: u8 = 3;
 /// Exit status of a wrong command line, as clap has it.
 const MISUSED: u8 = 2;
+/// Longest graph file in bytes that a question may carry.
+const LONGEST_GRAPH: usize = 256 * 1024;
+
+/// What is asked, read and checked before anything is started.
+struct Asked {
+    question: String,
+    /// The graph of one's own to walk; empty for one of the service.
+    graph_yaml: String,
+    conversation: Option<Conversation>,
+}
+
+impl Asked {
+    fn new(options: &AskOptions, question: String) -> Result<Self> {
+        let graph_yaml = match &options.graph_file {
+            Some(file) => own_graph(file)?,
+            None => String::new(),
+        };
+        let conversation = options.history.as_deref().map(Conversation::read).transpose()?;
+        Ok(Self {
+            question,
+            graph_yaml,
+            conversation,
+        })
+    }
+
+    fn message(&self, options: &AskOptions, collection: String) -> Question {
+        let mut graph_options: HashMap<String, f64> = options.options.iter().cloned().collect();
+        if let Some(top_k) = options.top_k {
+            graph_options.insert("top_k".to_owned(), top_k.into());
+        }
+        if let Some(max_retries) = options.max_retries {
+            graph_options.insert("max_retries".to_owned(), max_retries.into());
+        }
+        let history = self.conversation.as_ref().map(Conversation::sent).unwrap_or_default();
+        if !history.notice.is_empty() {
+            anstream::eprintln!("history: {}", history.notice);
+        }
+        Question {
+            question: self.question.clone(),
+            graph: if self.graph_yaml.is_empty() {
+                options.graph.clone()
+            } else {
+                String::new()
+            },
+            graph_yaml: self.graph_yaml.clone(),
+            collection,
+            options: graph_options,
+            filter: HashMap::new(),
+            history: history.messages,
+            budget: options.budget.message(),
+        }
+    }
+}
+
+/// A graph file that can be walked.
+fn own_graph(file: &Path) -> Result<String> {
+    let name = file.display().to_string();
+    let yaml = fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
+    if yaml.len() > LONGEST_GRAPH {
+        bail!(
+            "{name} has {} bytes; a question carries a graph of at most {LONGEST_GRAPH}",
+            yaml.len()
+        );
+    }
+    Graph::parse(&name, &yaml)?;
+    Ok(yaml)
+}
 
 /// Runs the command.
 ///
@@ -39,21 +111,22 @@ pub async fn run(options: AskOptions) -> Result<ExitCode> {
             return Ok(ExitCode::from(MISUSED));
         }
     };
+    let asked = Asked::new(&options, question)?;
     let span = tracing::info_span!(target: "emend", "emend ask", otel.kind = "internal");
     async {
         match &options.url {
             Some(url) => {
                 let collection = options.collection.clone().unwrap_or_default();
-                ask(Upstream::new(url)?.channel(), &options, question, collection).await
+                ask(Upstream::new(url)?.channel(), &options, &asked, collection).await
             }
-            None => ask_locally(&options, question, &docs).await,
+            None => ask_locally(&options, &asked, &docs).await,
         }
     }
     .instrument(span)
     .await
 }
 
-async fn ask_locally(options: &AskOptions, question: String, docs: &[PathBuf]) -> Result<ExitCode> {
+async fn ask_locally(options: &AskOptions, asked: &Asked, docs: &[PathBuf]) -> Result<ExitCode> {
     let found = match docs {
         [] => None,
         paths => Some(ingest::found(paths)?),
@@ -77,41 +150,28 @@ async fn ask_locally(options: &AskOptions, question: String, docs: &[PathBuf]) -
                 bail!("none of the documents could be stored; each is named above with its reason");
             }
         }
-        ask(local.channel(Component::Orchestrator)?, options, question, collection).await
+        ask(local.channel(Component::Orchestrator)?, options, asked, collection).await
     }
     .await;
     local.stop().await;
     answered
 }
 
-async fn ask(channel: TracedChannel, options: &AskOptions, question: String, collection: String) -> Result<ExitCode> {
-    let mut graph_options: HashMap<String, f64> = options.options.iter().cloned().collect();
-    if let Some(top_k) = options.top_k {
-        graph_options.insert("top_k".to_owned(), top_k.into());
-    }
-    if let Some(max_retries) = options.max_retries {
-        graph_options.insert("max_retries".to_owned(), max_retries.into());
-    }
+async fn ask(channel: TracedChannel, options: &AskOptions, asked: &Asked, collection: String) -> Result<ExitCode> {
     let request = AskStreamRequest {
-        question: Some(Question {
-            question,
-            graph: options.graph.clone(),
-            collection,
-            options: graph_options,
-            filter: HashMap::new(),
-        }),
+        question: Some(asked.message(options, collection)),
     };
-    let request = emend_chassis::request(request, Deadline::after(options.timeout));
+    let request = emend_chassis::request(request, Deadline::after(options.deadline()));
     let mut events = OrchestratorServiceClient::new(channel)
         .ask_stream(request)
         .await?
         .into_inner();
-    let mut steps = render::Steps::new();
+    let mut live = render::Live::new();
     let mut result = None;
     while let Some(event) = events.message().await? {
         let Some(event) = event.event else { continue };
         match options.json {
-            None => steps.show(&event),
+            None => live.show(&event),
             Some(Json::Events) => print_line(&json::value("WalkEvent", &event)?.to_string())?,
             Some(Json::Result) => {}
         }
@@ -120,7 +180,14 @@ async fn ask(channel: TracedChannel, options: &AskOptions, question: String, col
         }
     }
     let result = result.context("the orchestrator ended the stream without a result")?;
-    finish(&result, options.json)
+    drop(live);
+    let code = finish(&result, options.json)?;
+    if let Some(conversation) = &asked.conversation
+        && let Some(answer) = &result.message
+    {
+        conversation.add(&asked.question, &answer.content)?;
+    }
+    Ok(code)
 }
 
 fn finish(result: &WalkResult, format: Option<Json>) -> Result<ExitCode> {

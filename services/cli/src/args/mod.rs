@@ -1,9 +1,17 @@
 //! The command line, which is also its manual.
 
+mod ask;
+mod graph;
+
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum, builder::Styles};
 use emend_models::{chat::ChatOptions, embed::EmbedderOptions};
+
+pub use self::{
+    ask::{AskOptions, BudgetOptions, Json},
+    graph::{GraphCommand, GraphFormat},
+};
 
 /// Colours of `--help`, shown on a terminal only.
 const STYLES: Styles = Styles::styled()
@@ -48,11 +56,18 @@ pub enum Command {
     /// Starts the six services in this process, ingests the files (only what has changed), walks a graph and prints
     /// the answer with its citations. Needs no server and no API key. With --url it asks a running service instead.
     ///
-    /// The answer goes to standard output, everything else to standard error. Exit status: 0 answered, 3 abstained,
-    /// 1 an error, 2 a wrong command line.
+    /// The answer goes to standard output, everything else to standard error: each step as it happens, with the query
+    /// before and after it, the passages and strips (the pieces that a refinement cuts passages into) that were kept
+    /// (+) and dropped (-) with their scores, and why the walk took an edge that has a condition. The answer is shown
+    /// while it is written; a sentence that was graded and stands is marked ✓, one that was taken back ✗.
+    ///
+    /// Exit status: 0 answered, 3 abstained, 1 an error, 2 a wrong command line.
     #[command(after_help = "Examples:\n  \
         emend ask --docs ./handbook \"How many days of leave do I have?\"\n  \
         emend ask --docs notes.md --graph self-rag --json \"Who approved the budget?\" | jq .answer\n  \
+        emend ask --docs ./handbook --graph-file mine.yaml --option max_count=1 \"Who approves leave?\"\n  \
+        emend ask --docs ./handbook --history chat.json \"And who approves it?\"\n  \
+        emend ask --docs ./handbook --max-model-calls 20 --max-time 10s \"Who approves leave?\"\n  \
         emend ask --url http://127.0.0.1:50050 --collection handbook \"Who approves leave?\"\n  \
         emend ask --docs . --llm-url http://127.0.0.1:11434/v1 --llm-model llama3.1 \"What is this?\"")]
     Ask(Box<AskOptions>),
@@ -67,7 +82,7 @@ pub enum Command {
         emend ingest --collection handbook ./handbook\n  \
         emend ingest --url http://127.0.0.1:50051 --collection wiki pages.jsonl")]
     Ingest(Box<IngestOptions>),
-    /// Show and check graphs
+    /// Show and check graphs, and draw walks on them
     #[command(subcommand)]
     Graph(GraphCommand),
     /// Show and fetch the local models
@@ -114,83 +129,6 @@ pub enum Backend {
     Embedded,
     /// The OpenAI-compatible model of --llm-url
     Llm,
-}
-
-/// Options of `emend ask`.
-#[derive(Args, Debug)]
-pub struct AskOptions {
-    /// The question; after `--docs` the last word on the line is the question
-    #[arg(required_unless_present = "docs")]
-    pub question: Option<String>,
-    /// Files or folders to answer from
-    #[arg(short, long, value_name = "PATH", num_args = 1.., conflicts_with = "url")]
-    pub docs: Vec<PathBuf>,
-    /// Ask a running orchestrator, for instance http://127.0.0.1:50050
-    #[arg(long, env = "EMEND_URL", value_name = "URL")]
-    pub url: Option<String>,
-    /// Collection to answer from [default: one for these --docs, else `default`]
-    #[arg(short, long, env = "EMEND_COLLECTION", value_name = "NAME")]
-    pub collection: Option<String>,
-    /// Graph to walk; `emend graph list` shows them
-    #[arg(
-        short,
-        long,
-        env = "EMEND_GRAPH",
-        value_name = "NAME",
-        default_value = "self-corrective-rag"
-    )]
-    pub graph: String,
-    /// Passages to retrieve, 1–100 [default: the graph's]
-    #[arg(short = 'k', long, value_name = "N")]
-    pub top_k: Option<u32>,
-    /// Corrections after the first answer, from 0 [default: the graph's]
-    #[arg(short = 'r', long, value_name = "N")]
-    pub max_retries: Option<u32>,
-    /// Any other option of the graph; `emend graph show NAME` lists them
-    #[arg(short, long = "option", value_name = "NAME=VALUE", value_parser = name_and_value)]
-    pub options: Vec<(String, f64)>,
-    /// Longest time for the walk; what there is by then is the answer
-    #[arg(short, long, env = "EMEND_TIMEOUT", value_name = "DURATION", default_value = "60s", value_parser = humantime::parse_duration)]
-    pub timeout: Duration,
-    /// Print JSON: one object when done, or with `=events` every event as a line
-    #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "result")]
-    pub json: Option<Json>,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields document themselves in --help")]
-    pub local: LocalOptions,
-}
-
-impl AskOptions {
-    /// The question and the paths. `--docs` takes every word up to the next flag, so that `--docs *.md "Why?"` works;
-    /// the question is then the last of them.
-    ///
-    /// # Errors
-    /// No question was given, or the last word is a path.
-    pub fn question_and_docs(&self) -> Result<(String, Vec<PathBuf>), String> {
-        let mut docs = self.docs.clone();
-        if let Some(question) = &self.question {
-            return Ok((question.clone(), docs));
-        }
-        match docs
-            .pop()
-            .map(PathBuf::into_os_string)
-            .map(std::ffi::OsString::into_string)
-        {
-            Some(Ok(last)) if !docs.is_empty() && !std::path::Path::new(&last).exists() => Ok((last, docs)),
-            _ => Err("there is no question: give it as the last word, for instance \
-                      emend ask --docs ./handbook \"Who approves leave?\""
-                .to_owned()),
-        }
-    }
-}
-
-/// What `--json` prints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Json {
-    /// The result as one object
-    Result,
-    /// Every event as a line, the result last
-    Events,
 }
 
 /// Options of `emend up`.
@@ -240,44 +178,6 @@ pub struct IngestOptions {
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields document themselves in --help")]
     pub local: LocalOptions,
-}
-
-/// `emend graph …`.
-#[derive(Debug, Subcommand)]
-pub enum GraphCommand {
-    /// List the graphs and the most a walk of each can cost
-    List {
-        /// Folder of graphs of your own, beside the built-in ones
-        #[arg(long, env = "EMEND_GRAPHS_DIR", value_name = "DIR")]
-        graphs_dir: Option<PathBuf>,
-    },
-    /// Show a graph: options, worst case, and its picture
-    Show {
-        /// Its name
-        name: String,
-        /// What to print
-        #[arg(long, value_name = "FORMAT", default_value = "summary")]
-        format: GraphFormat,
-        /// Folder of graphs of your own, beside the built-in ones
-        #[arg(long, env = "EMEND_GRAPHS_DIR", value_name = "DIR")]
-        graphs_dir: Option<PathBuf>,
-    },
-    /// Check a graph file: what is wrong with it, or its exact worst case
-    Check {
-        /// The file
-        file: PathBuf,
-    },
-}
-
-/// How a graph is shown.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum GraphFormat {
-    /// Options and worst case
-    Summary,
-    /// A Mermaid flowchart
-    Mermaid,
-    /// The file
-    Yaml,
 }
 
 /// `emend models …`.
@@ -358,52 +258,5 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn an_option_needs_a_name_and_a_number() {
-        assert_eq!(name_and_value("max_count=2"), Ok(("max_count".to_owned(), 2.0)));
-        assert!(name_and_value("max_count").is_err_and(|e| e.contains("NAME=VALUE")));
-        assert!(name_and_value("max_count=two").is_err_and(|e| e.contains("not a number")));
-    }
-
-    #[test]
-    fn json_alone_means_the_result_and_leaves_the_question_alone() {
-        let arguments = Arguments::parse_from(["emend", "ask", "--json", "why?"]);
-        let Command::Ask(options) = arguments.command else {
-            panic!("not ask")
-        };
-        assert_eq!(
-            (options.json, options.question.as_deref()),
-            (Some(Json::Result), Some("why?"))
-        );
-    }
-
-    fn asked(line: &[&str]) -> Result<(String, Vec<PathBuf>), String> {
-        let arguments = Arguments::parse_from([&["emend", "ask"], line].concat());
-        let Command::Ask(options) = arguments.command else {
-            panic!("not ask")
-        };
-        options.question_and_docs()
-    }
-
-    #[test]
-    fn the_last_word_after_docs_is_the_question() {
-        let expected = Ok(("why?".to_owned(), vec![PathBuf::from("a.md"), PathBuf::from("b.md")]));
-        assert_eq!(asked(&["--docs", "a.md", "b.md", "why?"]), expected);
-        assert_eq!(asked(&["--docs", "a.md", "b.md", "--", "why?"]), expected);
-        assert_eq!(asked(&["why?", "--docs", "a.md", "b.md"]), expected);
-        assert_eq!(
-            asked(&["--docs", "a.md", "b.md", "--graph", "self-rag", "why?"]),
-            expected
-        );
-        assert_eq!(asked(&["--docs", "a.md", "--docs", "b.md", "--", "why?"]), expected);
-    }
-
-    #[test]
-    fn a_path_is_no_question() {
-        let here = env!("CARGO_MANIFEST_DIR");
-        assert!(asked(&["--docs", "why?"]).is_err_and(|error| error.contains("no question")));
-        assert!(asked(&["--docs", "a.md", here]).is_err_and(|error| error.contains("no question")));
     }
 }

@@ -1,0 +1,275 @@
+//! A conversation kept in a file, so that the next question can lean on the ones before it.
+
+use std::{
+    fs,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result, bail};
+use emend_proto::v1::{ChatMessage, chat_message};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Most messages that a question may carry.
+const MOST_MESSAGES: usize = 50;
+/// Longest message in bytes.
+const LONGEST_MESSAGE: usize = 8 * 1024;
+
+/// What a file of a conversation holds, for whoever writes one.
+const EXPECTED: &str =
+    r#"expected [{"role": "user", "content": "…"}, {"role": "assistant", "content": "…"}], oldest first"#;
+
+/// A conversation and the file it is kept in.
+#[derive(Debug)]
+pub(super) struct Conversation {
+    file: PathBuf,
+    messages: Vec<Message>,
+}
+
+/// One turn. Fields that are not ours stay as they are.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+struct Message {
+    role: Role,
+    content: String,
+    #[serde(flatten)]
+    other: Map<String, Value>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Role {
+    User,
+    Assistant,
+}
+
+/// The part of a conversation that goes with a question.
+#[derive(Debug, Default)]
+pub(super) struct Sent {
+    /// The messages, oldest first.
+    pub(super) messages: Vec<ChatMessage>,
+    /// What was left out, for the user; empty when nothing was.
+    pub(super) notice: String,
+}
+
+impl Conversation {
+    /// Reads a conversation; a file that does not exist begins one.
+    ///
+    /// # Errors
+    /// The file is there and is no conversation, or it could not be written later.
+    pub(super) fn read(file: &Path) -> Result<Self> {
+        let messages = match fs::read_to_string(file) {
+            Ok(text) => messages(&text).with_context(|| format!("{} is no conversation", file.display()))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let folder = folder(file);
+                if !folder.is_dir() {
+                    bail!(
+                        "the conversation {} cannot be begun: there is no folder {}",
+                        file.display(),
+                        folder.display()
+                    );
+                }
+                Vec::new()
+            }
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot read the conversation {}", file.display()));
+            }
+        };
+        Ok(Self {
+            file: file.to_owned(),
+            messages,
+        })
+    }
+
+    /// What goes with the next question: the latest messages, each as long as a message may be.
+    pub(super) fn sent(&self) -> Sent {
+        let said: Vec<&Message> = self
+            .messages
+            .iter()
+            .filter(|message| !message.content.trim().is_empty())
+            .collect();
+        let left_out = said.len().saturating_sub(MOST_MESSAGES);
+        let latest = &said[left_out..];
+        let shortened = latest
+            .iter()
+            .filter(|message| message.content.len() > LONGEST_MESSAGE)
+            .count();
+        let mut notices = Vec::new();
+        if left_out > 0 {
+            notices.push(format!(
+                "the latest {MOST_MESSAGES} of {} messages are sent, the {left_out} before them are not",
+                said.len()
+            ));
+        }
+        if shortened > 0 {
+            notices.push(format!(
+                "{shortened} of them longer than {LONGEST_MESSAGE} bytes, of which the beginning is sent"
+            ));
+        }
+        Sent {
+            messages: latest.iter().map(|message| message.sent()).collect(),
+            notice: notices.join("; "),
+        }
+    }
+
+    /// Adds a question and its answer, and puts the file in the place of the old one, whole or not at all. What was added
+    /// to it since it was read stays.
+    ///
+    /// # Errors
+    /// The file has become none, or cannot be written; it is as it was then.
+    pub(super) fn add(&self, question: &str, answer: &str) -> Result<()> {
+        let mut messages = Self::read(&self.file)?.messages;
+        messages.push(Message::new(Role::User, question));
+        messages.push(Message::new(Role::Assistant, answer));
+        let text = serde_json::to_string_pretty(&messages)?;
+        replace(&self.file, &text).with_context(|| format!("cannot write the conversation {}", self.file.display()))
+    }
+}
+
+impl Message {
+    fn new(role: Role, content: &str) -> Self {
+        Self {
+            role,
+            content: content.to_owned(),
+            other: Map::new(),
+        }
+    }
+
+    fn sent(&self) -> ChatMessage {
+        let end = self.content.floor_char_boundary(LONGEST_MESSAGE);
+        ChatMessage {
+            role: match self.role {
+                Role::User => chat_message::Role::User,
+                Role::Assistant => chat_message::Role::Assistant,
+            }
+            .into(),
+            content: self.content[..end].to_owned(),
+        }
+    }
+}
+
+fn messages(text: &str) -> Result<Vec<Message>> {
+    if text.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    serde_json::from_str(text).with_context(|| EXPECTED)
+}
+
+fn folder(file: &Path) -> &Path {
+    file.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
+}
+
+/// Writes a file beside the old one and renames it into its place; a link stays a link.
+fn replace(file: &Path, text: &str) -> Result<()> {
+    let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let mut new = tempfile::NamedTempFile::new_in(folder(&file))?;
+    new.write_all(text.as_bytes())?;
+    new.write_all(b"\n")?;
+    if let Ok(old) = fs::metadata(&file) {
+        new.as_file().set_permissions(old.permissions())?;
+    }
+    new.as_file().sync_all()?;
+    new.persist(&file)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("chat.json");
+        (folder, file)
+    }
+
+    #[test]
+    fn a_missing_file_begins_a_conversation_and_an_answer_is_added() {
+        let (folder, file) = file();
+        let conversation = Conversation::read(&file).unwrap();
+        assert!(conversation.sent().messages.is_empty());
+        assert!(!file.exists(), "nothing is written before there is an answer");
+        conversation.add("Who?", "Kim.").unwrap();
+        conversation.add("When?", "Now.").unwrap();
+        let sent = Conversation::read(&file).unwrap().sent();
+        let said: Vec<_> = sent
+            .messages
+            .iter()
+            .map(|message| (message.role(), message.content.as_str()))
+            .collect();
+        assert_eq!(
+            said,
+            [
+                (chat_message::Role::User, "Who?"),
+                (chat_message::Role::Assistant, "Kim."),
+                (chat_message::Role::User, "When?"),
+                (chat_message::Role::Assistant, "Now."),
+            ]
+        );
+        assert_eq!(
+            fs::read_dir(folder.path()).unwrap().count(),
+            1,
+            "no file is left beside it"
+        );
+    }
+
+    #[test]
+    fn the_latest_fifty_are_sent_and_none_is_lost() {
+        let (_folder, file) = file();
+        let many: Vec<_> = (0..53)
+            .map(|number| serde_json::json!({"role": "user", "content": number.to_string(), "at": number}))
+            .collect();
+        fs::write(&file, serde_json::to_string(&many).unwrap()).unwrap();
+        let conversation = Conversation::read(&file).unwrap();
+        let sent = conversation.sent();
+        assert_eq!((sent.messages.len(), sent.messages[0].content.as_str()), (50, "3"));
+        assert_eq!(
+            sent.notice,
+            "the latest 50 of 53 messages are sent, the 3 before them are not"
+        );
+        conversation.add("Who?", "Kim.").unwrap();
+        let kept: Vec<Value> = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        assert_eq!((kept.len(), &kept[0]["at"]), (55, &Value::from(0)));
+    }
+
+    #[test]
+    fn what_a_question_cannot_carry_is_cut_and_said() {
+        let (_folder, file) = file();
+        let long = "é".repeat(LONGEST_MESSAGE);
+        let messages = serde_json::json!([{"role": "user", "content": long}, {"role": "assistant", "content": " "}]);
+        fs::write(&file, messages.to_string()).unwrap();
+        let sent = Conversation::read(&file).unwrap().sent();
+        assert_eq!(
+            (sent.messages.len(), sent.messages[0].content.len()),
+            (1, LONGEST_MESSAGE)
+        );
+        assert!(
+            sent.notice.contains("1 of them longer than 8192 bytes"),
+            "{}",
+            sent.notice
+        );
+    }
+
+    #[test]
+    fn what_is_no_conversation_is_named_with_what_is_expected_and_stays() {
+        let (folder, file) = file();
+        for wrong in [
+            "{",
+            "{\"role\": \"user\"}",
+            "[{\"role\": \"system\", \"content\": \"x\"}]",
+            "[{\"role\": \"user\"}]",
+        ] {
+            fs::write(&file, wrong).unwrap();
+            let error = format!("{:#}", Conversation::read(&file).unwrap_err());
+            assert!(
+                error.contains("chat.json is no conversation") && error.contains(r#"[{"role": "user""#),
+                "{error}"
+            );
+            assert_eq!(fs::read_to_string(&file).unwrap(), wrong);
+        }
+        let error = Conversation::read(&folder.path().join("no/chat.json")).unwrap_err();
+        assert!(error.to_string().contains("there is no folder"), "{error}");
+    }
+}

@@ -1,0 +1,455 @@
+//! What happens in a walk, while it happens.
+
+use std::{
+    collections::HashMap,
+    fmt::Write as _,
+    io::{IsTerminal as _, Write as _},
+    time::Duration,
+};
+
+use emend_proto::v1::{EdgeTaken, Sentence, Step, Support, TextDelta, WalkEvent, walk_event::Event};
+use indicatif::ProgressBar;
+
+use super::{
+    BAD, BOLD, DIM, DOUBTFUL, GOOD, excerpt,
+    piece::{Piece, pieces},
+    printable, short,
+};
+use crate::progress;
+
+/// Longest excerpts, in characters.
+const LONGEST_SENTENCE: usize = 160;
+const LONGEST_QUERY: usize = 200;
+
+/// Shows a walk on standard error: text as it is written on a terminal, whole lines elsewhere.
+#[derive(Debug)]
+pub struct Live {
+    terminal: bool,
+    /// The step under way, on a terminal.
+    spinner: Option<ProgressBar>,
+    writing: Writing,
+    /// What was last shown of each passage.
+    passages: HashMap<String, Shown>,
+    /// Why a service did not answer in the step before.
+    error: String,
+}
+
+/// The text of an answer that is being written.
+#[derive(Debug, Default)]
+struct Writing {
+    attempt: u32,
+    /// What has not been shown of its last line.
+    pending: String,
+    /// Whether a line has begun that has not ended.
+    open: bool,
+}
+
+/// What a reader knows of a passage: whether it is kept, and its score in hundredths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shown {
+    kept: bool,
+    score: Option<i64>,
+}
+
+impl Live {
+    /// Shows nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::on(std::io::stderr().is_terminal())
+    }
+
+    fn on(terminal: bool) -> Self {
+        Self {
+            terminal,
+            spinner: None,
+            writing: Writing::default(),
+            passages: HashMap::new(),
+            error: String::new(),
+        }
+    }
+
+    /// Shows one event.
+    pub fn show(&mut self, event: &WalkEvent) {
+        let Some(event) = &event.event else { return };
+        let lines = self.lines(event);
+        if let Event::TextDelta(_) = event {
+            self.clear();
+            if self.terminal {
+                let begins = if self.writing.open { "" } else { "  > " };
+                let text = std::mem::take(&mut self.writing.pending).replace('\n', "\n  > ");
+                self.writing.open = true;
+                anstream::eprint!("{DIM}{begins}{text}{DIM:#}");
+                // A terminal that is gone is no reason to end a walk.
+                let _ = std::io::stderr().flush();
+                return;
+            }
+        }
+        match &self.spinner {
+            Some(spinner) if !matches!(event, Event::StepFinished(_) | Event::Finished(_)) => {
+                spinner.suspend(|| print(&lines));
+            }
+            _ => {
+                self.clear();
+                print(&lines);
+            }
+        }
+        if let Event::StepStarted(started) = event {
+            self.spinner = Some(progress::spinner(&format!("{}…", started.node)));
+        }
+    }
+
+    /// Takes a spinner off the screen.
+    fn clear(&mut self) {
+        if let Some(spinner) = self.spinner.take() {
+            spinner.finish_and_clear();
+        }
+    }
+
+    /// The lines that an event adds.
+    fn lines(&mut self, event: &Event) -> Vec<String> {
+        if let Event::TextDelta(delta) = event {
+            return self.written(delta);
+        }
+        let mut lines = self.end_of_text();
+        match event {
+            Event::StepFinished(finished) => {
+                if let Some(step) = &finished.step {
+                    lines.extend(self.step(step));
+                }
+            }
+            Event::EdgeTaken(edge) => lines.extend(self.edge(edge)),
+            Event::SentenceCommitted(committed) => {
+                lines.extend(committed.sentence.as_ref().map(|sentence| {
+                    let stands = graded(sentence);
+                    format!(
+                        "  {GOOD}✓{GOOD:#} {}{stands}",
+                        excerpt(&sentence.text, LONGEST_SENTENCE)
+                    )
+                }));
+            }
+            Event::SentenceRetracted(retracted) => {
+                lines.extend(retracted.sentence.as_ref().map(|sentence| {
+                    let stands = graded(sentence);
+                    format!("  {BAD}✗{BAD:#} {}{stands}", excerpt(&sentence.text, LONGEST_SENTENCE))
+                }));
+            }
+            Event::StepStarted(_) | Event::TextDelta(_) | Event::Finished(_) => {}
+        }
+        lines
+    }
+
+    /// Takes up text; where nobody looks on, hands out the lines that are whole.
+    fn written(&mut self, delta: &TextDelta) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.writing.attempt != delta.attempt {
+            lines = self.end_of_text();
+            self.writing.attempt = delta.attempt;
+        }
+        self.writing.pending.push_str(&printable(&delta.text));
+        if self.terminal {
+            print(&lines);
+            return Vec::new();
+        }
+        while let Some(end) = self.writing.pending.find('\n') {
+            let rest = self.writing.pending.split_off(end + 1);
+            let line = std::mem::replace(&mut self.writing.pending, rest);
+            lines.extend(quoted(&line));
+        }
+        lines
+    }
+
+    /// Ends the line that text has begun.
+    fn end_of_text(&mut self) -> Vec<String> {
+        let pending = std::mem::take(&mut self.writing.pending);
+        if std::mem::take(&mut self.writing.open) {
+            return vec![String::new()];
+        }
+        quoted(&pending).into_iter().collect()
+    }
+
+    fn step(&mut self, step: &Step) -> Vec<String> {
+        self.error.clone_from(&step.error);
+        let mut lines = vec![step_line(step)];
+        if changed_query(step) {
+            let what = if step.action == "condense" { "question" } else { "query" };
+            lines.push(format!(
+                "    {what}: {DIM}{}{DIM:#} → {}",
+                excerpt(&step.previous_query, LONGEST_QUERY),
+                excerpt(&step.query, LONGEST_QUERY)
+            ));
+        }
+        lines.extend(pieces(step.strips.iter().map(Piece::strip).collect()));
+        let mut changed = Vec::new();
+        for graded in &step.passages {
+            let id = graded
+                .passage
+                .as_ref()
+                .map(|passage| passage.id.as_str())
+                .unwrap_or_default();
+            let shown = Shown {
+                kept: graded.kept,
+                score: graded.score.map(hundredths),
+            };
+            let before = self.passages.insert(id.to_owned(), shown);
+            let cut = step.strips.iter().any(|strip| strip.passage_id == id);
+            if before != Some(shown) && !cut {
+                changed.push(Piece::passage(graded));
+            }
+        }
+        lines.extend(pieces(changed));
+        lines
+    }
+
+    /// Why an edge was taken, unless its outcome says it all.
+    fn edge(&self, edge: &EdgeTaken) -> Option<String> {
+        let mut obvious = format!("`{}` ended in `{}`", edge.from, edge.outcome);
+        if !self.error.is_empty() {
+            let _ = write!(obvious, ": {}", self.error);
+        }
+        let reason = match edge.reason.strip_prefix(&obvious) {
+            Some(rest) if rest.trim().is_empty() => return None,
+            _ if edge.reason.is_empty() => return None,
+            // The outcome and the error stand in the line above.
+            Some(rest) => format!("{}{}", edge.outcome, printable(rest)),
+            None => printable(&edge.reason),
+        };
+        Some(format!("  {DIM}→ {}, because {reason}{DIM:#}", edge.to))
+    }
+}
+
+impl Default for Live {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Live {
+    /// A walk that broke off leaves neither a spinner nor half a line.
+    fn drop(&mut self) {
+        self.clear();
+        if self.writing.open {
+            anstream::eprintln!();
+        }
+    }
+}
+
+fn print(lines: &[String]) {
+    for line in lines {
+        anstream::eprintln!("{line}");
+    }
+}
+
+fn quoted(line: &str) -> Option<String> {
+    let line = line.trim_end();
+    (!line.is_empty()).then(|| format!("{DIM}  > {line}{DIM:#}"))
+}
+
+fn changed_query(step: &Step) -> bool {
+    !step.query.is_empty() && step.query != step.previous_query && !step.previous_query.is_empty()
+}
+
+fn step_line(step: &Step) -> String {
+    let (mark, style) = if step.error.is_empty() {
+        ("•", GOOD)
+    } else {
+        ("!", DOUBTFUL)
+    };
+    let took = step
+        .duration
+        .and_then(|d| Duration::try_from(d).ok())
+        .unwrap_or_default();
+    // A summary that is but the new query stands below, beside the old one.
+    let repeated = changed_query(step) && step.summary.ends_with(&step.query);
+    let summary = if repeated { "" } else { &step.summary };
+    let mut line = format!(
+        "{style}{mark}{style:#} {BOLD}{:<18}{BOLD:#} {:<16} {DIM}{:>8}{DIM:#}  {}",
+        step.node,
+        step.outcome,
+        short(took),
+        printable(summary)
+    );
+    if !step.error.is_empty() {
+        let _ = write!(line, " {style}({}){style:#}", printable(&step.error));
+    }
+    line.truncate(line.trim_end().len());
+    line
+}
+
+/// How far a sentence is supported, where it was graded.
+fn graded(sentence: &Sentence) -> String {
+    let support = match sentence.support() {
+        Support::FullySupported => "supported",
+        Support::PartiallySupported => "partially supported",
+        Support::NotSupported => "not supported",
+        Support::Ungraded => "not graded",
+        Support::Unspecified => return String::new(),
+    };
+    let score = sentence
+        .support_score
+        .map(|score| format!(" {score:.2}"))
+        .unwrap_or_default();
+    format!(" {DIM}({support}{score}){DIM:#}")
+}
+
+fn hundredths(score: f64) -> i64 {
+    #[expect(clippy::cast_possible_truncation, reason = "a score is 0–1")]
+    {
+        (score * 100.0).round() as i64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use emend_proto::v1::{GradedPassage, Passage, SentenceCommitted, SentenceRetracted, StepFinished, Strip};
+
+    use super::{super::plain, *};
+
+    fn finished(step: Step) -> Event {
+        Event::StepFinished(StepFinished { step: Some(step) })
+    }
+
+    fn shown(live: &mut Live, event: &Event) -> Vec<String> {
+        live.lines(event).iter().map(|line| plain(line)).collect()
+    }
+
+    fn passage(id: &str, kept: bool, score: Option<f64>) -> GradedPassage {
+        GradedPassage {
+            passage: Some(Passage {
+                id: id.to_owned(),
+                source: format!("/docs/{id}.md"),
+                text: format!("Text of\n{id}."),
+                ..Passage::default()
+            }),
+            kept,
+            score,
+            ..GradedPassage::default()
+        }
+    }
+
+    #[test]
+    fn a_failed_dependency_stands_in_its_step() {
+        let step = Step {
+            node: "grade_documents".to_owned(),
+            outcome: "unavailable".to_owned(),
+            error: "grader: connection refused".to_owned(),
+            ..Step::default()
+        };
+        let line = plain(&step_line(&step));
+        assert!(
+            line.starts_with("! grade_documents") && line.ends_with("(grader: connection refused)"),
+            "{line}"
+        );
+    }
+
+    #[test]
+    fn a_new_query_stands_beside_the_old_one_and_once() {
+        let step = Step {
+            node: "rewrite".to_owned(),
+            action: "rewrite".to_owned(),
+            outcome: "rewritten".to_owned(),
+            summary: "query: leave days".to_owned(),
+            previous_query: "How long is leave?".to_owned(),
+            query: "leave days".to_owned(),
+            ..Step::default()
+        };
+        let lines = shown(&mut Live::on(false), &finished(step));
+        assert!(lines[0].ends_with("ms"), "{lines:?}");
+        assert_eq!(lines[1], "    query: How long is leave? → leave days");
+    }
+
+    #[test]
+    fn passages_are_shown_when_something_about_them_changes() {
+        let mut live = Live::on(false);
+        let mut step = Step {
+            node: "retrieve".to_owned(),
+            passages: vec![passage("a", true, None), passage("b", true, None)],
+            ..Step::default()
+        };
+        let lines = shown(&mut live, &finished(step.clone()));
+        assert_eq!(
+            lines[1..],
+            ["    +      /docs/a.md Text of a.", "    +      /docs/b.md Text of b."]
+        );
+        step.passages = vec![passage("a", true, None), passage("b", false, Some(0.123))];
+        let lines = shown(&mut live, &finished(step.clone()));
+        assert_eq!(lines[1..], ["    - 0.12 /docs/b.md Text of b."]);
+        assert_eq!(shown(&mut live, &finished(step)).len(), 1);
+    }
+
+    #[test]
+    fn strips_are_shown_with_scores_and_the_many_are_counted() {
+        let strip = |kept: bool, score: f64| Strip {
+            passage_id: "a".to_owned(),
+            text: format!("strip {score}"),
+            kept,
+            score: Some(score),
+            ..Strip::default()
+        };
+        let mut strips: Vec<Strip> = [0.1, 0.4, 0.2, 0.3, 0.15].map(|score| strip(false, score)).into();
+        strips.push(strip(true, 0.9));
+        let step = Step {
+            node: "refine".to_owned(),
+            strips,
+            passages: vec![passage("a", true, Some(0.9)), passage("web", true, None)],
+            ..Step::default()
+        };
+        let lines = shown(&mut Live::on(false), &finished(step));
+        assert_eq!(
+            lines[1..],
+            [
+                "    + 0.90 strip 0.9",
+                "    - 0.40 strip 0.4",
+                "    - 0.30 strip 0.3",
+                "    - 0.20 strip 0.2",
+                "    -      2 more, at most 0.15",
+                "    +      /docs/web.md Text of web."
+            ]
+        );
+    }
+
+    #[test]
+    fn an_edge_is_explained_when_its_outcome_does_not_say_it_all() {
+        let mut live = Live::on(false);
+        let mut edge = EdgeTaken {
+            from: "grade_documents".to_owned(),
+            to: "rewrite".to_owned(),
+            outcome: "none_relevant".to_owned(),
+            reason: "`grade_documents` ended in `none_relevant`".to_owned(),
+            ..EdgeTaken::default()
+        };
+        assert!(shown(&mut live, &Event::EdgeTaken(edge.clone())).is_empty());
+        edge.reason += " while `visits(grade_documents) <= max_count`";
+        assert_eq!(
+            shown(&mut live, &Event::EdgeTaken(edge)),
+            ["  → rewrite, because none_relevant while `visits(grade_documents) <= max_count`"]
+        );
+    }
+
+    #[test]
+    fn text_comes_in_whole_lines_where_nobody_looks_on() {
+        let mut live = Live::on(false);
+        let mut text = |text: &str, attempt: u32| {
+            let text = text.to_owned();
+            shown(&mut live, &Event::TextDelta(TextDelta { text, attempt }))
+        };
+        assert!(text("Leave is ", 1).is_empty());
+        assert_eq!(text("25 days.\nAsk\u{1b}", 1), ["  > Leave is 25 days."]);
+        assert_eq!(text("Leave is 30 days.", 2), ["  > Ask"]);
+        let sentence = Some(Sentence {
+            text: "Leave is 30 days.".to_owned(),
+            support: Support::NotSupported.into(),
+            support_score: Some(0.1),
+            ..Sentence::default()
+        });
+        let retracted = Event::SentenceRetracted(SentenceRetracted {
+            sentence: sentence.clone(),
+            attempt: 2,
+        });
+        assert_eq!(
+            shown(&mut live, &retracted),
+            ["  > Leave is 30 days.", "  ✗ Leave is 30 days. (not supported 0.10)"]
+        );
+        let committed = Event::SentenceCommitted(SentenceCommitted { sentence, attempt: 2 });
+        assert!(shown(&mut live, &committed)[0].starts_with("  ✓ Leave is 30 days."));
+    }
+}

@@ -1,0 +1,82 @@
+//! What a step kept and what it dropped.
+
+use emend_proto::v1::{GradedPassage, Relevance, Strip};
+
+use super::{DIM, GOOD, excerpt, printable, relative};
+
+/// Most pieces shown of those that were kept, and of those that were dropped.
+const MOST_KEPT: usize = 5;
+const MOST_DROPPED: usize = 3;
+/// Longest excerpt of a piece, in characters.
+const LONGEST: usize = 70;
+
+/// A passage or a strip that a step kept or dropped.
+pub(super) struct Piece {
+    kept: bool,
+    score: Option<f64>,
+    /// What stands in the place of the score.
+    without_score: &'static str,
+    text: String,
+}
+
+impl Piece {
+    pub(super) fn strip(strip: &Strip) -> Self {
+        Self {
+            kept: strip.kept,
+            score: strip.score,
+            without_score: "?",
+            text: excerpt(&strip.text, LONGEST),
+        }
+    }
+
+    pub(super) fn passage(graded: &GradedPassage) -> Self {
+        let text = graded.passage.as_ref().map(|passage| {
+            let source = printable(&relative(&passage.source));
+            format!("{DIM}{source}{DIM:#} {}", excerpt(&passage.text, LONGEST))
+        });
+        Self {
+            kept: graded.kept,
+            score: graded.score,
+            without_score: if graded.relevance() == Relevance::Ungraded {
+                "?"
+            } else {
+                ""
+            },
+            text: text.unwrap_or_default(),
+        }
+    }
+
+    fn line(&self) -> String {
+        let score = match self.score {
+            Some(score) => format!("{score:.2}"),
+            None => self.without_score.to_owned(),
+        };
+        if self.kept {
+            format!("    {GOOD}+{GOOD:#} {score:>4} {}", self.text)
+        } else {
+            format!("    {DIM}- {score:>4}{DIM:#} {}", self.text)
+        }
+    }
+}
+
+/// The kept ones in their order, and of the dropped ones those that came closest.
+pub(super) fn pieces(pieces: Vec<Piece>) -> Vec<String> {
+    let (kept, mut dropped): (Vec<Piece>, Vec<Piece>) = pieces.into_iter().partition(|piece| piece.kept);
+    dropped.sort_by(|a, b| b.score.unwrap_or_default().total_cmp(&a.score.unwrap_or_default()));
+    let mut lines: Vec<String> = kept.iter().take(MOST_KEPT).map(Piece::line).collect();
+    if kept.len() > MOST_KEPT {
+        lines.push(format!("    {GOOD}+{GOOD:#}      {} more", kept.len() - MOST_KEPT));
+    }
+    lines.extend(dropped.iter().take(MOST_DROPPED).map(Piece::line));
+    if let Some(next) = dropped.get(MOST_DROPPED) {
+        let most = next
+            .score
+            .map(|score| format!(", at most {score:.2}"))
+            .unwrap_or_default();
+        lines.push(format!(
+            "    {DIM}-      {} more{most}{DIM:#}",
+            dropped.len() - MOST_DROPPED
+        ));
+    }
+    lines
+}

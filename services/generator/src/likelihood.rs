@@ -1,0 +1,67 @@
+//! How likely a model finds its own words.
+
+use std::ops::Range;
+
+use emend_models::chat::TokenLogprobs;
+
+/// The least log-probability that counts: servers write −9999 for a token that is not among the likeliest, and one such
+/// token says little about an answer of a hundred.
+const LEAST: f64 = -20.0;
+
+/// The log-probabilities of an answer's tokens, each with the place in the text at which it stands.
+#[derive(Debug, Default)]
+pub(crate) struct Likelihood(Vec<(usize, f64)>);
+
+impl Likelihood {
+    /// Takes the tokens of the text that starts at `at`.
+    pub(crate) fn take(&mut self, at: usize, tokens: &[TokenLogprobs]) {
+        let known = tokens
+            .iter()
+            .map(|token| token.logprob)
+            .filter(|logprob| !logprob.is_nan());
+        self.0.extend(known.map(|logprob| (at, logprob.clamp(LEAST, 0.0))));
+    }
+
+    /// Forgets what came so far: it was no answer.
+    pub(crate) fn forget(&mut self) {
+        self.0.clear();
+    }
+
+    /// The geometric mean of the probabilities of the tokens in `range`, 0–1; none where no token is known.
+    pub(crate) fn of(&self, range: &Range<usize>) -> Option<f64> {
+        let within = || self.0.iter().filter(|(at, _)| range.contains(at));
+        let count = within().count();
+        let sum: f64 = within().map(|(_, logprob)| logprob).sum();
+        (count > 0).then(|| (sum / count as f64).exp())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(logprobs: &[f64]) -> Vec<TokenLogprobs> {
+        logprobs
+            .iter()
+            .map(|logprob| TokenLogprobs {
+                token: "t".to_owned(),
+                logprob: *logprob,
+                top: Vec::new(),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn it_is_the_geometric_mean_over_the_tokens_within() {
+        let mut likelihood = Likelihood::default();
+        assert_eq!(likelihood.of(&(0..9)), None);
+        likelihood.take(0, &tokens(&[0.5_f64.ln(), f64::NAN]));
+        likelihood.take(4, &tokens(&[0.125_f64.ln()]));
+        likelihood.take(9, &tokens(&[-9999.0]));
+        assert!((likelihood.of(&(0..9)).unwrap() - 0.25).abs() < 1e-9);
+        assert!((likelihood.of(&(1..9)).unwrap() - 0.125).abs() < 1e-9);
+        assert!(likelihood.of(&(0..10)).unwrap() > 1e-5);
+        likelihood.forget();
+        assert_eq!(likelihood.of(&(0..10)), None);
+    }
+}

@@ -1,0 +1,191 @@
+//! Rules over words: whether a question asks for facts, and whether an answer has said a sentence already.
+
+use std::collections::HashSet;
+
+use emend_models::text;
+
+/// The probability that a question which is neither small talk nor a task asks for facts.
+const ASKS: f64 = 0.9;
+/// The probability that one does which is.
+const CHATS: f64 = 0.05;
+
+/// Messages that are small talk when they say nothing else, punctuation and case aside.
+const SMALL_TALK: &[&str] = &[
+    "hello",
+    "hi",
+    "hey",
+    "hi there",
+    "hello there",
+    "good morning",
+    "good afternoon",
+    "good evening",
+    "good night",
+    "how are you",
+    "how are you doing",
+    "thanks",
+    "thanks a lot",
+    "thank you",
+    "thank you very much",
+    "ok",
+    "okay",
+    "bye",
+    "goodbye",
+    "who are you",
+    "what can you do",
+    "안녕",
+    "안녕하세요",
+    "반갑습니다",
+    "고마워",
+    "고마워요",
+    "고맙습니다",
+    "감사합니다",
+    "잘 지내세요",
+    "안녕히 계세요",
+    "너는 누구야",
+    "누구세요",
+    "こんにちは",
+    "こんばんは",
+    "おはよう",
+    "おはようございます",
+    "お元気ですか",
+    "ありがとう",
+    "ありがとうございます",
+    "さようなら",
+    "あなたは誰ですか",
+    "你好",
+    "您好",
+    "早上好",
+    "晚上好",
+    "你好吗",
+    "你好嗎",
+    "谢谢",
+    "謝謝",
+    "谢谢你",
+    "謝謝你",
+    "再见",
+    "再見",
+    "你是谁",
+    "你是誰",
+    "hallo",
+    "danke",
+    "bonjour",
+    "merci",
+    "hola",
+    "gracias",
+];
+
+/// What a message opens with that sets a task on its own words or on nothing: no document helps with it.
+const TASKS: &[&str] = &[
+    "translate ",
+    "rephrase ",
+    "paraphrase ",
+    "proofread ",
+    "write a poem",
+    "write me a poem",
+    "write a song",
+    "write a joke",
+    "tell me a joke",
+    "tell a joke",
+];
+/// The same where the verb stands at the end.
+const TASKS_AT_THE_END: &[&str] = &[
+    "번역해줘",
+    "번역해 줘",
+    "번역해 주세요",
+    "번역해주세요",
+    "시를 써줘",
+    "시를 써 줘",
+    "翻訳して",
+    "翻訳してください",
+    "詩を書いて",
+];
+/// The same in Chinese, where it stands at the beginning.
+const TASKS_IN_CHINESE: &[&str] = &[
+    "翻译",
+    "翻譯",
+    "请翻译",
+    "請翻譯",
+    "写一首诗",
+    "寫一首詩",
+    "讲个笑话",
+    "講個笑話",
+];
+
+/// The probability that a question asks for facts, 0–1: low for a greeting, thanks or a task that needs none, by the lists
+/// above, and high for all else, since a search too many costs less than an answer without evidence.
+pub(super) fn facts(question: &str) -> f64 {
+    let plain: String = question
+        .to_lowercase()
+        .chars()
+        .map(|c| if c.is_alphanumeric() { c } else { ' ' })
+        .collect();
+    let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+    let plain = plain.strip_prefix("please ").unwrap_or(&plain);
+    let task = TASKS.iter().chain(TASKS_IN_CHINESE).any(|task| plain.starts_with(task))
+        || TASKS_AT_THE_END.iter().any(|task| plain.ends_with(task));
+    if task || SMALL_TALK.contains(&plain) {
+        CHATS
+    } else {
+        ASKS
+    }
+}
+
+/// The share of a sentence's content words from which an answer that has them says the sentence.
+const SAID: f64 = 0.6;
+
+/// What an answer has said. An answer in another language than the sentence is taken not to have said it.
+pub(super) struct Said(HashSet<String>);
+
+impl Said {
+    pub(super) fn new(answer: &str) -> Self {
+        Self(text::words(answer).into_iter().collect())
+    }
+
+    pub(super) fn says(&self, sentence: &str) -> bool {
+        let words: HashSet<String> = text::content_words(sentence).into_iter().collect();
+        let found = words.iter().filter(|word| self.0.contains(*word)).count();
+        // A sentence without words has nothing to say.
+        found as f64 >= SAID * words.len() as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_talk_and_tasks_ask_for_no_facts() {
+        for text in [
+            "Hello!",
+            "Thank you very much.",
+            "Please translate \"good night\" into French",
+            "안녕하세요!",
+            "이 문장을 영어로 번역해 주세요.",
+            "ありがとうございます。",
+            "你好！",
+        ] {
+            assert_eq!(facts(text), CHATS, "{text}");
+        }
+        for text in [
+            "How tall is the lighthouse?",
+            "Hello, how tall is the lighthouse?",
+            "Who translated the book?",
+            "등대의 높이는?",
+            "灯台の高さは？",
+            "灯塔有多高？",
+            "lighthouse height",
+        ] {
+            assert_eq!(facts(text), ASKS, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_sentence_is_said_when_most_of_its_words_are() {
+        let said = Said::new("The lighthouse of Corran Point is 31 metres tall.");
+        assert!(said.says("The lighthouse is 31 metres tall and red."));
+        assert!(!said.says("It was painted red in 1904."));
+        assert!(!Said::new("").says("It was painted red in 1904."));
+        let said = Said::new("등대의 높이는 31미터이다.");
+        assert!(said.says("등대의 높이는 31미터이다.") && !said.says("1904년에 빨갛게 칠했다."));
+    }
+}

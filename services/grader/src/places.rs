@@ -1,0 +1,42 @@
+//! Places in a text as clients count them.
+
+use std::ops::Range;
+
+use emend_proto::v1::Span;
+
+/// Turns byte ranges of a text into code points. Ranges that come in the order of the text are counted once.
+pub(crate) struct Places<'a> {
+    text: &'a str,
+    bytes: usize,
+    code_points: usize,
+}
+
+impl<'a> Places<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            bytes: 0,
+            code_points: 0,
+        }
+    }
+
+    /// The half-open range of code points.
+    pub(crate) fn span(&mut self, range: &Range<usize>) -> Span {
+        Span {
+            start: self.code_point(range.start),
+            end: self.code_point(range.end),
+        }
+    }
+
+    fn code_point(&mut self, byte: usize) -> u32 {
+        if byte < self.bytes {
+            (self.bytes, self.code_points) = (0, 0);
+        }
+        self.code_points += self
+            .text
+            .get(self.bytes..byte)
+            .map_or(0, |skipped| skipped.chars().count());
+        self.bytes = byte;
+        u32::try_from(self.code_points).unwrap_or(u32::MAX)
+    }
+}

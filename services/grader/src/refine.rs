@@ -1,0 +1,164 @@
+//! Decompose-then-recompose: passages into strips, the best of which are kept in the order of the text.
+
+use std::ops::Range;
+
+use emend_chassis::{Scope, semconv};
+use emend_proto::v1::{RefineKnowledgeRequest, RefineKnowledgeResponse, Strip};
+use tokio::task::spawn_blocking;
+use tracing::{Instrument, Span, info_span};
+
+use crate::backend::{Backend, Grade, Strips};
+use crate::error::GradeError;
+use crate::places::Places;
+use crate::strips::Cut;
+
+/// Most strips of one request, of all passages together.
+const MOST: usize = 2000;
+/// Strips that are kept where a request names no number: Corrective RAG's.
+const KEPT: u32 = 5;
+
+pub(crate) async fn refine(
+    backend: &dyn Backend,
+    request: RefineKnowledgeRequest,
+    scope: &Scope,
+) -> Result<RefineKnowledgeResponse, GradeError> {
+    let threshold = request.threshold.unwrap_or(backend.thresholds().strip);
+    let most = usize::try_from(request.max_strips.unwrap_or(KEPT)).unwrap_or(usize::MAX);
+    let (request, cuts) = cut(request).await?;
+    let span = info_span!(
+        "grade strips",
+        { semconv::GEN_AI_EVALUATION_NAME } = "relevance",
+        { semconv::GEN_AI_EVALUATION_SCORE_VALUE } = tracing::field::Empty,
+        emend.passages = request.passages.len(),
+        emend.strips = cuts.iter().map(Vec::len).sum::<usize>(),
+        emend.kept = tracing::field::Empty,
+        emend.ungraded = tracing::field::Empty,
+    );
+    let groups: Vec<Strips<'_>> = request
+        .passages
+        .iter()
+        .zip(&cuts)
+        .filter(|(_, ranges)| !ranges.is_empty())
+        .map(|(passage, ranges)| Strips {
+            title: &passage.title,
+            texts: ranges.iter().map(|range| &passage.text[range.clone()]).collect(),
+        })
+        .collect();
+    let graded = backend
+        .strips(&request.question, &groups, scope)
+        .instrument(span.clone())
+        .await;
+    if !graded.grades.is_empty() && graded.grades.iter().all(Grade::is_out_of_time) {
+        return Err(GradeError::OutOfTime);
+    }
+    let kept = kept(&graded.grades, threshold, most);
+    record(&span, &graded.grades, &kept);
+    let places = request.passages.iter().zip(&cuts).flat_map(|(passage, ranges)| {
+        let mut places = Places::new(&passage.text);
+        ranges.iter().map(move |range| Strip {
+            passage_id: passage.id.clone(),
+            text: passage.text[range.clone()].to_owned(),
+            span: Some(places.span(range)),
+            ..Strip::default()
+        })
+    });
+    let strips = places.zip(graded.grades).zip(kept).map(|((strip, grade), kept)| {
+        let (score, error) = match grade {
+            Grade::Graded(score) => (Some(score), String::new()),
+            Grade::Ungraded(reason) => (None, reason.to_string()),
+        };
+        Strip {
+            score,
+            kept,
+            error,
+            ..strip
+        }
+    });
+    Ok(RefineKnowledgeResponse {
+        strips: strips.collect(),
+        usage: Some(graded.usage),
+    })
+}
+
+/// The strips of each passage as byte ranges. Megabytes of text are cut where they block nobody.
+async fn cut(request: RefineKnowledgeRequest) -> Result<(RefineKnowledgeRequest, Vec<Vec<Range<usize>>>), GradeError> {
+    let work = move || {
+        let cut = Cut::of(request.unit(), request.size);
+        let mut left = MOST;
+        let mut cuts = Vec::with_capacity(request.passages.len());
+        for passage in &request.passages {
+            let ranges = cut.ranges(&passage.text);
+            left = left
+                .checked_sub(ranges.len())
+                .ok_or(GradeError::TooManyStrips { most: MOST })?;
+            cuts.push(ranges);
+        }
+        Ok((request, cuts))
+    };
+    spawn_blocking(work).await.map_err(|_| GradeError::Cutting)?
+}
+
+/// Which strips are kept: the best from the threshold on, and in the places that are left the first of those without a
+/// grade, since they are not known to be bad. Of equal scores the earlier one is better.
+fn kept(grades: &[Grade<f64>], threshold: f64, most: usize) -> Vec<bool> {
+    let mut best: Vec<(usize, f64)> = grades
+        .iter()
+        .enumerate()
+        .filter_map(|(place, grade)| Some((place, *grade.graded()?)))
+        .filter(|(_, score)| *score >= threshold)
+        .collect();
+    best.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    let ungraded = grades
+        .iter()
+        .enumerate()
+        .filter(|(_, grade)| grade.graded().is_none())
+        .map(|(place, _)| place);
+    let mut kept = vec![false; grades.len()];
+    for place in best.into_iter().map(|(place, _)| place).chain(ungraded).take(most) {
+        kept[place] = true;
+    }
+    kept
+}
+
+fn record(span: &Span, grades: &[Grade<f64>], kept: &[bool]) {
+    if let Some(best) = grades.iter().filter_map(Grade::graded).copied().reduce(f64::max) {
+        span.record(semconv::GEN_AI_EVALUATION_SCORE_VALUE, best);
+    }
+    span.record("emend.kept", kept.iter().filter(|kept| **kept).count());
+    span.record(
+        "emend.ungraded",
+        grades.iter().filter(|grade| grade.graded().is_none()).count(),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::Ungraded;
+
+    /// The places that are kept; NaN stands for a strip without a grade.
+    fn places(scores: &[f64], threshold: f64, most: usize) -> Vec<usize> {
+        let grade = |score: &f64| match score {
+            score if score.is_nan() => Grade::Ungraded(Ungraded::OutOfTime),
+            score => Grade::Graded(*score),
+        };
+        let grades: Vec<_> = scores.iter().map(grade).collect();
+        let kept = kept(&grades, threshold, most);
+        (0..scores.len()).filter(|place| kept[*place]).collect()
+    }
+
+    #[test]
+    fn the_best_are_kept_from_the_threshold_on() {
+        assert_eq!(places(&[0.1, 0.9, 0.5, 0.3, 0.7], 0.3, 3), [1, 2, 4]);
+        assert_eq!(places(&[0.1, 0.9, 0.3, 0.29], 0.3, 5), [1, 2]);
+        assert_eq!(places(&[0.5, 0.5, 0.5], 0.0, 2), [0, 1]);
+        assert_eq!(places(&[0.1], 0.3, 5), [0_usize; 0]);
+    }
+
+    #[test]
+    fn what_has_no_grade_is_kept_after_what_has_one() {
+        assert_eq!(places(&[f64::NAN, 0.9, 0.1, f64::NAN], 0.3, 2), [0, 1]);
+        assert_eq!(places(&[f64::NAN, 0.9, 0.8], 0.3, 2), [1, 2]);
+        assert_eq!(places(&[f64::NAN, f64::NAN], 0.3, 5), [0, 1]);
+    }
+}

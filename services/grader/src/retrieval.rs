@@ -1,0 +1,92 @@
+//! Whether the next piece of an answer needs evidence.
+
+use emend_chassis::{Scope, semconv};
+use emend_proto::v1::{DecideRetrievalRequest, DecideRetrievalResponse, RetrievalDecision};
+use tracing::{Instrument, info_span};
+
+use crate::backend::{Backend, Grade, Retrieval};
+use crate::error::GradeError;
+
+/// The probability of YES above which evidence is retrieved, where a request names none: that of Self-RAG.
+const THRESHOLD: f64 = 0.2;
+
+pub(crate) async fn decide(
+    backend: &dyn Backend,
+    mut request: DecideRetrievalRequest,
+    scope: &Scope,
+) -> Result<DecideRetrievalResponse, GradeError> {
+    // A passage without text is no evidence that could be continued with.
+    request.passages.retain(|passage| !passage.text.trim().is_empty());
+    let threshold = request.threshold.unwrap_or(THRESHOLD);
+    let span = info_span!(
+        "decide retrieval",
+        { semconv::GEN_AI_EVALUATION_NAME } = "retrieval",
+        { semconv::GEN_AI_EVALUATION_SCORE_VALUE } = tracing::field::Empty,
+        { semconv::GEN_AI_EVALUATION_SCORE_LABEL } = tracing::field::Empty,
+        emend.passages = request.passages.len(),
+    );
+    let graded = backend
+        .retrieval(&request.question, &request.answer_so_far, &request.passages, scope)
+        .instrument(span.clone())
+        .await;
+    let mut response = DecideRetrievalResponse {
+        usage: Some(graded.usage),
+        ..DecideRetrievalResponse::default()
+    };
+    let decision = match graded.grades {
+        grade if grade.is_out_of_time() => return Err(GradeError::OutOfTime),
+        Grade::Graded(retrieval) => {
+            span.record(semconv::GEN_AI_EVALUATION_SCORE_VALUE, retrieval.yes);
+            response.probability = Some(retrieval.yes);
+            decision(retrieval, threshold, !request.passages.is_empty())
+        }
+        Grade::Ungraded(reason) => {
+            response.error = reason.to_string();
+            RetrievalDecision::Ungraded
+        }
+    };
+    response.set_decision(decision);
+    let label = match decision {
+        RetrievalDecision::Yes => "yes",
+        RetrievalDecision::No => "no",
+        RetrievalDecision::Continue => "continue",
+        RetrievalDecision::Ungraded | RetrievalDecision::Unspecified => "ungraded",
+    };
+    span.record(semconv::GEN_AI_EVALUATION_SCORE_LABEL, label);
+    Ok(response)
+}
+
+/// YES above the threshold, else the likelier of the other two. Where both are as likely, because yes alone was, the
+/// evidence that is there is the nearer to it.
+fn decision(retrieval: Retrieval, threshold: f64, has_evidence: bool) -> RetrievalDecision {
+    let no = 1.0 - retrieval.yes - retrieval.more;
+    if retrieval.yes > threshold {
+        RetrievalDecision::Yes
+    } else if has_evidence && retrieval.more >= no {
+        RetrievalDecision::Continue
+    } else {
+        RetrievalDecision::No
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_probability_at_the_threshold_is_not_above_it() {
+        let of = |yes, more| decision(Retrieval { yes, more }, THRESHOLD, true);
+        assert_eq!(of(0.2, 0.1), RetrievalDecision::No);
+        assert_eq!(of(0.2, 0.5), RetrievalDecision::Continue);
+        assert_eq!(of(0.2000001, 0.5), RetrievalDecision::Yes);
+    }
+
+    #[test]
+    fn without_evidence_there_is_nothing_to_continue_with() {
+        let of = |yes, more, threshold| decision(Retrieval { yes, more }, threshold, false);
+        assert_eq!(of(0.0, 1.0, 0.2), RetrievalDecision::No);
+        assert_eq!(of(1.0, 0.0, 1.0), RetrievalDecision::No);
+        let yes = Retrieval { yes: 1.0, more: 0.0 };
+        assert_eq!(decision(yes, 1.0, true), RetrievalDecision::Continue);
+    }
+}

@@ -1,0 +1,58 @@
+//! Makes a follow-up stand on its own, before the walk begins.
+
+use emend_proto::v1::{RewritePurpose, RewriteRequest};
+
+use super::{Desk, Report};
+use crate::walk::deadline::Share;
+
+/// The name of the step, which belongs to no graph.
+pub(in crate::walk) const CONDENSE: &str = "condense";
+
+/// How condensing can end; no edge depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::walk) enum Condensed {
+    /// The question stands on its own now.
+    Rewritten,
+    /// It did before.
+    Unchanged,
+    /// The rewriter did not answer; the question is taken as it was asked.
+    Unavailable,
+}
+
+impl Condensed {
+    pub(in crate::walk) fn name(self) -> &'static str {
+        match self {
+            Condensed::Rewritten => "rewritten",
+            Condensed::Unchanged => "unchanged",
+            Condensed::Unavailable => "unavailable",
+        }
+    }
+}
+
+/// Longest question that a rewriter may make of another, in bytes: as long as one that is asked.
+const LONGEST_QUESTION: usize = 8 * 1024;
+
+pub(in crate::walk) async fn run(desk: &mut Desk<'_>) -> (Condensed, Report) {
+    let question = desk.state.question();
+    let request = RewriteRequest {
+        question: question.text().to_owned(),
+        purpose: RewritePurpose::Condense.into(),
+        history: question.history().to_vec(),
+        ..RewriteRequest::default()
+    };
+    let response = match desk.services.rewrite(request, desk.hop(Share::Half)).await {
+        Ok(response) => response,
+        Err(failure) => return (Condensed::Unavailable, Report::failed(&failure)),
+    };
+    let text = response.query.trim().to_owned();
+    let asked = desk.state.question().text();
+    if text.is_empty() || text == asked || text.len() > LONGEST_QUESTION {
+        let report = Report::of("the question stands on its own").costing(response.usage);
+        return (Condensed::Unchanged, report);
+    }
+    let report = Report::of(format!("question: {text}"))
+        .costing(response.usage)
+        .with_query(asked.to_owned(), text.clone());
+    desk.state.stand_alone(text);
+    (Condensed::Rewritten, report)
+}

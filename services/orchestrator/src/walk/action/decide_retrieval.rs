@@ -1,0 +1,53 @@
+//! Decides whether the next piece of the answer needs evidence that is not there.
+
+use emend_proto::v1::{DecideRetrievalRequest, RetrievalDecision};
+
+use super::{Desk, Ended, Report};
+use crate::{graph::DecideRetrievalOutcome, walk::deadline::Share};
+
+pub(super) async fn run(desk: &mut Desk<'_>, threshold: Option<f64>) -> Ended<DecideRetrievalOutcome> {
+    match threshold {
+        Some(threshold) if threshold < 0.0 => {
+            let report = Report::of("evidence is always retrieved");
+            return Ok((DecideRetrievalOutcome::Retrieve, report));
+        }
+        Some(threshold) if threshold >= 1.0 => {
+            let report = Report::of("evidence is never retrieved");
+            return Ok((DecideRetrievalOutcome::NoRetrieval, report));
+        }
+        _ => {}
+    }
+    let request = DecideRetrievalRequest {
+        question: desk.state.question().text().to_owned(),
+        answer_so_far: desk
+            .state
+            .beam
+            .first()
+            .map(|best| best.answer.clone())
+            .unwrap_or_default(),
+        passages: desk.state.held.iter().map(|held| held.passage.clone()).collect(),
+        threshold,
+    };
+    let response = match desk.services.decide_retrieval(request, desk.hop(Share::Half)).await {
+        Ok(response) => response,
+        Err(failure) => return Ok((DecideRetrievalOutcome::Unavailable, Report::failed(&failure))),
+    };
+    let outcome = match response.decision() {
+        RetrievalDecision::Yes => DecideRetrievalOutcome::Retrieve,
+        RetrievalDecision::No => DecideRetrievalOutcome::NoRetrieval,
+        // Evidence that is not there cannot go on serving.
+        RetrievalDecision::Continue if desk.state.held.is_empty() => DecideRetrievalOutcome::Retrieve,
+        RetrievalDecision::Continue => DecideRetrievalOutcome::Continue,
+        RetrievalDecision::Ungraded | RetrievalDecision::Unspecified => DecideRetrievalOutcome::Unavailable,
+    };
+    let probability = response
+        .probability
+        .map_or_else(|| "unknown".to_owned(), |probability| format!("{probability:.2}"));
+    let mut report = Report::of(format!("evidence is needed with probability {probability}")).costing(response.usage);
+    if !response.error.is_empty() {
+        report.error = format!("grader: {}", response.error);
+    } else if outcome == DecideRetrievalOutcome::Unavailable {
+        "grader: no decision came".clone_into(&mut report.error);
+    }
+    Ok((outcome, report))
+}

@@ -1,0 +1,71 @@
+//! Grades the passages held together, as Corrective RAG does; when none could help, drops them all.
+
+use emend_proto::v1::{Evaluation, GradeDocumentsRequest, Relevance};
+
+use super::{Desk, Ended, Report, grade_documents::take_over};
+use crate::{graph::EvaluateDocumentsOutcome, walk::deadline::Share};
+
+pub(super) async fn run(
+    desk: &mut Desk<'_>,
+    upper: Option<f64>,
+    lower: Option<f64>,
+) -> Ended<EvaluateDocumentsOutcome> {
+    if desk.state.held.is_empty() {
+        let report = Report::of("no passage to evaluate");
+        return Ok((EvaluateDocumentsOutcome::Incorrect, report));
+    }
+    let request = GradeDocumentsRequest {
+        question: desk.state.question().text().to_owned(),
+        passages: desk.state.held.iter().map(|held| held.passage.clone()).collect(),
+        upper_threshold: upper,
+        lower_threshold: lower,
+        ..GradeDocumentsRequest::default()
+    };
+    let mut report = Report::default();
+    let evaluation = match desk.services.grade_documents(request, desk.hop(Share::Half)).await {
+        Ok(response) => {
+            report = report.costing(response.usage);
+            let evaluation = response.evaluation();
+            report.error = take_over(&mut desk.state, response.grades);
+            evaluation
+        }
+        Err(failure) => {
+            report.error = failure.to_string();
+            Evaluation::Unspecified
+        }
+    };
+    let graded = desk
+        .state
+        .held
+        .iter()
+        .any(|held| matches!(held.relevance, Relevance::Relevant | Relevance::Irrelevant));
+    let outcome = match evaluation {
+        _ if !graded => EvaluateDocumentsOutcome::Unavailable,
+        Evaluation::Correct => EvaluateDocumentsOutcome::Correct,
+        Evaluation::Ambiguous => EvaluateDocumentsOutcome::Ambiguous,
+        Evaluation::Incorrect => EvaluateDocumentsOutcome::Incorrect,
+        Evaluation::Unspecified => EvaluateDocumentsOutcome::Unavailable,
+    };
+    if outcome == EvaluateDocumentsOutcome::Unavailable && report.error.is_empty() {
+        "grader: no evaluation came".clone_into(&mut report.error);
+    }
+    let kept = outcome != EvaluateDocumentsOutcome::Incorrect;
+    report = report.showing(desk.state.held.iter().map(|held| held.graded(kept)).collect());
+    report.summary = format!(
+        "{} passages, best score {}",
+        desk.state.held.len(),
+        best_score(desk).map_or_else(|| "none".to_owned(), |score| format!("{score:.2}"))
+    );
+    if !kept {
+        desk.state.held.clear();
+    }
+    Ok((outcome, report))
+}
+
+fn best_score(desk: &Desk<'_>) -> Option<f64> {
+    desk.state
+        .held
+        .iter()
+        .filter_map(|held| held.score)
+        .max_by(f64::total_cmp)
+}

@@ -1,0 +1,409 @@
+//! Writes the next segment of the answer from each passage by itself, for each hypothesis of the beam, grades all
+//! candidates, and lets the best hypotheses go on: Self-RAG's beam search by reflection.
+
+use emend_chassis::Deadline;
+use emend_proto::v1::{
+    GenerateFinished, GenerateRequest, GradeDocumentsRequest, GradeDocumentsResponse, GradeGroundednessRequest,
+    GradeUsefulnessRequest, GradedPassage, Passage, Relevance, Usage, generate_response::Event,
+};
+use futures::{StreamExt as _, stream};
+
+use super::{
+    Desk, Ended, Report,
+    generate::{broken, refusal, retract_for},
+    grade_documents::take_over,
+    grades::{passes, tell, verdict},
+};
+use crate::{
+    graph::{GenerateSegmentOutcome, MinimumSupport, Options, Weights, Writing},
+    walk::{
+        beam::{Hypothesis, Segment},
+        deadline::Share,
+        error::WalkError,
+        services::{Failure, Services},
+        state::{Held, add_usage},
+    },
+};
+
+/// Candidates that are written and graded at the same time.
+const MOST_AT_ONCE: usize = 16;
+
+/// The weights in force.
+#[derive(Clone, Copy)]
+struct Weighing {
+    relevance: f64,
+    support: f64,
+    usefulness: f64,
+}
+
+pub(super) async fn run(
+    desk: &mut Desk<'_>,
+    writing: Writing,
+    beam_width: u32,
+    weights: Weights,
+    options: &Options,
+) -> Ended<GenerateSegmentOutcome> {
+    let passages: Vec<Passage> = desk.state.held.iter().map(|held| held.passage.clone()).collect();
+    if passages.is_empty() {
+        let report = Report::of("no passage to answer from");
+        return Ok((GenerateSegmentOutcome::NoDocuments, report));
+    }
+    desk.state.generations += 1;
+    let beam = match desk.state.beam.as_slice() {
+        [] => vec![Hypothesis::default()],
+        beam => beam.to_vec(),
+    };
+    let requests: Vec<(usize, usize, GenerateRequest)> = beam
+        .iter()
+        .enumerate()
+        .filter(|(_, hypothesis)| !hypothesis.complete)
+        .flat_map(|(of, hypothesis)| {
+            passages
+                .iter()
+                .enumerate()
+                .map(move |(from, passage)| (of, from, hypothesis, passage))
+        })
+        .map(|(of, from, hypothesis, passage)| (of, from, request(desk, writing, options, hypothesis, passage)))
+        .collect();
+    let asked = requests.len();
+
+    let services = desk.services;
+    let question = desk.state.question().text().to_owned();
+    let deadline = desk.hop(Share::ThreeQuarters);
+    let graded = grade_passages(desk, deadline);
+    let candidates = stream::iter(requests)
+        .map(|(of, from, request)| {
+            let question = question.as_str();
+            async move { (of, from, candidate(services, question, request, deadline).await) }
+        })
+        .buffered(MOST_AT_ONCE)
+        .collect::<Vec<_>>();
+    let (graded, candidates) = tokio::join!(graded, candidates);
+
+    let mut report = Report::default();
+    match graded {
+        None => {}
+        Some(Ok(response)) => {
+            report = report.costing(response.usage);
+            report.error = take_over(&mut desk.state, response.grades);
+        }
+        Some(Err(failure)) => report.error = failure.to_string(),
+    }
+    let weighing = Weighing {
+        relevance: weights.relevance.ratio(options).unwrap_or_default(),
+        support: weights.support.ratio(options).unwrap_or_default(),
+        usefulness: weights.usefulness.ratio(options).unwrap_or_default(),
+    };
+    let sifted = sift(&beam, &desk.state.held, candidates, weighing, &mut report);
+    report.summary = format!(
+        "{} of {asked} candidates by {} hypotheses",
+        sifted.grown.len(),
+        beam.len()
+    );
+    report = report.showing(desk.state.documents());
+    if sifted.grown.is_empty() {
+        let outcome = if let Some(failure) = sifted
+            .failure
+            .filter(|_| !sifted.complete && sifted.abstained.is_none())
+        {
+            report.error = failure.to_string();
+            GenerateSegmentOutcome::Unavailable
+        } else if let Some(words) = sifted.abstained.filter(|_| !beam.iter().any(Hypothesis::has_begun)) {
+            desk.state.abstained = Some(words);
+            GenerateSegmentOutcome::Abstained
+        } else {
+            GenerateSegmentOutcome::Complete
+        };
+        return Ok((outcome, report));
+    }
+    let mut next: Vec<Hypothesis> = beam.into_iter().filter(|hypothesis| hypothesis.complete).collect();
+    next.extend(sifted.grown);
+    next.sort_by(|a, b| b.score().total_cmp(&a.score()));
+    let mut seen = std::collections::HashSet::new();
+    next.retain(|hypothesis| seen.insert(hypothesis.answer.clone()));
+    next.truncate(beam_width.max(1) as usize);
+    desk.state.abstained = None;
+    let searched = desk.state.query.clone();
+    if let Some(last) = next.first().and_then(|best| best.sentences.last()) {
+        // The next segment goes on from here, and so does the search for its evidence.
+        let query = format!("{} {}", desk.state.question().text(), last.text);
+        desk.state.query.clone_from(&query);
+        report = report.with_query(searched, query);
+    }
+    let outcome = if next.iter().all(|hypothesis| hypothesis.complete) {
+        GenerateSegmentOutcome::Complete
+    } else {
+        GenerateSegmentOutcome::Extended
+    };
+    desk.state.beam = next;
+    show_best(desk).await?;
+    Ok((outcome, report))
+}
+
+fn request(
+    desk: &Desk<'_>,
+    writing: Writing,
+    options: &Options,
+    hypothesis: &Hypothesis,
+    passage: &Passage,
+) -> GenerateRequest {
+    GenerateRequest {
+        question: desk.state.question().text().to_owned(),
+        passages: vec![passage.clone()],
+        attempt: 1,
+        temperature: writing.temperature.and_then(|temperature| temperature.ratio(options)),
+        max_tokens: writing.max_tokens.map(|most| most.count(options)),
+        max_sentences: writing.max_sentences.map(|most| most.count(options)),
+        answer_so_far: hypothesis.answer.clone(),
+        history: desk.state.question().history().to_vec(),
+        ..GenerateRequest::default()
+    }
+}
+
+/// Grades the passages that have no grade yet, while the candidates are written.
+async fn grade_passages(desk: &Desk<'_>, deadline: Deadline) -> Option<Result<GradeDocumentsResponse, Failure>> {
+    let passages: Vec<Passage> = desk
+        .state
+        .held
+        .iter()
+        .filter(|held| held.relevance == Relevance::Unspecified)
+        .map(|held| held.passage.clone())
+        .collect();
+    if passages.is_empty() {
+        return None;
+    }
+    let request = GradeDocumentsRequest {
+        question: desk.state.question().text().to_owned(),
+        passages,
+        ..GradeDocumentsRequest::default()
+    };
+    Some(desk.services.grade_documents(request, deadline).await)
+}
+
+/// What came of one candidate.
+enum Candidate {
+    /// A segment, which has no relevance in its score yet.
+    Written(Box<Reflected>),
+    /// Nothing to add.
+    Complete(Usage),
+    /// This passage does not answer the question, in the generator's words.
+    Abstained(String, Usage),
+    Failed(Failure),
+}
+
+/// A segment with the grades of its text.
+struct Reflected {
+    finished: GenerateFinished,
+    supported: Option<bool>,
+    groundedness: Option<f64>,
+    support: f64,
+    useful: Option<bool>,
+    usefulness: Option<f64>,
+    utility: f64,
+    usage: Usage,
+    error: String,
+}
+
+async fn candidate(services: &dyn Services, question: &str, request: GenerateRequest, deadline: Deadline) -> Candidate {
+    let passages = request.passages.clone();
+    let so_far = request.answer_so_far.clone();
+    let finished = match written(services, request, deadline).await {
+        Ok(finished) => finished,
+        Err(failure) => return Candidate::Failed(failure),
+    };
+    let usage = finished.usage.unwrap_or_default();
+    if finished.abstained {
+        return Candidate::Abstained(finished.answer, usage);
+    }
+    if finished.answer.trim().is_empty() {
+        return if so_far.is_empty() {
+            Candidate::Failed(broken("the answer is empty"))
+        } else {
+            Candidate::Complete(usage)
+        };
+    }
+    let groundedness = GradeGroundednessRequest {
+        question: question.to_owned(),
+        passages,
+        answer: finished.answer.clone(),
+        sentences: finished.sentences.clone(),
+    };
+    let usefulness = GradeUsefulnessRequest {
+        question: question.to_owned(),
+        answer: crate::walk::beam::joined(&so_far, &finished.answer),
+    };
+    let (groundedness, usefulness) = tokio::join!(
+        services.grade_groundedness(groundedness, deadline),
+        services.grade_usefulness(usefulness, deadline)
+    );
+    let mut reflected = Reflected {
+        finished,
+        supported: None,
+        groundedness: None,
+        support: 0.0,
+        useful: None,
+        usefulness: None,
+        utility: 0.0,
+        usage,
+        error: String::new(),
+    };
+    match groundedness {
+        Ok(response) => {
+            add_usage(&mut reflected.usage, response.usage);
+            reflected.supported = passes(response.support(), MinimumSupport::Partially);
+            reflected.groundedness = response.score;
+            reflected.support = match response.fully_supported {
+                Some(fully) => fully + 0.5 * response.partially_supported.unwrap_or_default(),
+                None => response.score.unwrap_or_default(),
+            };
+            if response.sentences.len() == reflected.finished.sentences.len() {
+                for (sentence, graded) in reflected.finished.sentences.iter_mut().zip(response.sentences) {
+                    sentence.support = graded.support;
+                    sentence.support_score = graded.support_score;
+                }
+            }
+        }
+        Err(failure) => reflected.error = failure.to_string(),
+    }
+    match usefulness {
+        Ok(response) => {
+            add_usage(&mut reflected.usage, response.usage);
+            reflected.useful = response.useful;
+            reflected.usefulness = response.score;
+            let utility = response.expected_utility.or(response.utility.map(f64::from));
+            // Utilities 1 to 5 count −1 to 1.
+            reflected.utility = utility.map_or(0.0, |utility| (utility - 3.0) / 2.0);
+        }
+        Err(failure) => reflected.error = failure.to_string(),
+    }
+    Candidate::Written(Box::new(reflected))
+}
+
+/// Lets the generator write; its deltas are not told, as most candidates come to nothing.
+async fn written(
+    services: &dyn Services,
+    request: GenerateRequest,
+    deadline: Deadline,
+) -> Result<GenerateFinished, Failure> {
+    let continues = !request.answer_so_far.is_empty();
+    let mut stream = services.generate(request, deadline);
+    loop {
+        match stream.next().await {
+            Some(Ok(Event::TextDelta(_))) => {}
+            Some(Ok(Event::Finished(finished))) => {
+                let nothing_to_add = continues && finished.answer.trim().is_empty();
+                return match refusal(&finished) {
+                    Some(failure) if !nothing_to_add => Err(failure),
+                    _ => Ok(finished),
+                };
+            }
+            Some(Err(failure)) => return Err(failure),
+            None => return Err(broken("the stream ended before the answer did")),
+        }
+    }
+}
+
+/// What the candidates come to.
+#[derive(Default)]
+struct Sifted {
+    grown: Vec<Hypothesis>,
+    complete: bool,
+    abstained: Option<String>,
+    failure: Option<Failure>,
+}
+
+fn sift(
+    beam: &[Hypothesis],
+    held: &[Held],
+    candidates: Vec<(usize, usize, Candidate)>,
+    weighing: Weighing,
+    report: &mut Report,
+) -> Sifted {
+    let mut sifted = Sifted::default();
+    for (of, from, candidate) in candidates {
+        match candidate {
+            Candidate::Failed(failure) => {
+                if report.error.is_empty() {
+                    report.error = failure.to_string();
+                }
+                sifted.failure.get_or_insert(failure);
+            }
+            Candidate::Complete(usage) => {
+                add_usage(&mut report.usage, Some(usage));
+                sifted.complete = true;
+            }
+            Candidate::Abstained(words, usage) => {
+                add_usage(&mut report.usage, Some(usage));
+                sifted.abstained.get_or_insert(words);
+            }
+            Candidate::Written(reflected) => {
+                add_usage(&mut report.usage, Some(reflected.usage));
+                if report.error.is_empty() {
+                    report.error.clone_from(&reflected.error);
+                }
+                sifted
+                    .grown
+                    .push(beam[of].grown(segment(*reflected, held[from].graded(true), weighing)));
+            }
+        }
+    }
+    sifted
+}
+
+/// The segment with its score; a grade that could not be had counts nothing for it and nothing against it.
+fn segment(reflected: Reflected, passage: GradedPassage, weighing: Weighing) -> Segment {
+    let score = reflected.finished.likelihood.unwrap_or_default()
+        + weighing.relevance * passage.score.unwrap_or_default()
+        + weighing.support * reflected.support
+        + weighing.usefulness * reflected.utility;
+    Segment {
+        answer: reflected.finished.answer,
+        sentences: reflected.finished.sentences,
+        passage,
+        score,
+        supported: reflected.supported,
+        groundedness: reflected.groundedness,
+        useful: reflected.useful,
+        usefulness: reflected.usefulness,
+    }
+}
+
+/// Makes the best hypothesis the latest answer, and tells whoever reads along what is new of it.
+async fn show_best(desk: &mut Desk<'_>) -> Result<(), WalkError> {
+    let Some(best) = desk.state.beam.first().cloned() else {
+        return Ok(());
+    };
+    let verdict = best.verdict(verdict);
+    let continued = desk
+        .state
+        .attempts
+        .last()
+        .filter(|last| best.answer.starts_with(&last.answer) && verdict >= last.verdict)
+        .map(|last| {
+            (
+                last.number,
+                last.answer.len(),
+                last.sentences.len(),
+                last.retracted.clone(),
+            )
+        });
+    let (number, text, sentences) = match continued {
+        Some((number, text, sentences, retracted)) => {
+            desk.state.attempts.pop();
+            let mut attempt = best.attempt(number, verdict);
+            attempt.retracted = retracted;
+            desk.state.attempts.push(attempt);
+            (number, text, sentences)
+        }
+        None => {
+            retract_for(desk, None).await?;
+            let number = desk.state.generations;
+            desk.state.attempts.push(best.attempt(number, verdict));
+            (number, 0, 0)
+        }
+    };
+    if best.answer.len() > text {
+        desk.events.text_delta(best.answer[text..].to_owned(), number).await?;
+    }
+    tell(desk, sentences).await
+}

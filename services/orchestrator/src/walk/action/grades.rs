@@ -1,0 +1,232 @@
+//! Grading an answer: against the evidence, against the question, or both at the same time (R9).
+
+use std::fmt;
+
+use emend_proto::v1::{
+    GradeGroundednessRequest, GradeGroundednessResponse, GradeUsefulnessRequest, GradeUsefulnessResponse, Sentence,
+    Support,
+};
+
+use super::{Desk, Report};
+use crate::{
+    graph::MinimumSupport,
+    walk::{
+        deadline::Share,
+        error::WalkError,
+        services::Failure,
+        state::{Attempt, Verdict, add_usage},
+    },
+};
+
+/// Which grades of the latest answer are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Groundedness(MinimumSupport),
+    Usefulness,
+    Both(MinimumSupport),
+}
+
+/// What was said about an answer.
+#[derive(Default)]
+pub(super) struct Grades {
+    /// Whether it is supported well enough; unset when ungraded or not asked for.
+    pub(super) supported: Option<bool>,
+    /// Whether it is useful; unset when ungraded or not asked for.
+    pub(super) useful: Option<bool>,
+    support: Option<Support>,
+    asked_usefulness: bool,
+}
+
+/// Grades the latest answer and remembers the grades with it. There is no answer to grade, or no evidence to grade it
+/// against (R7), where no grades come with the report.
+pub(super) async fn grade(desk: &mut Desk<'_>, wanted: Wanted) -> Result<(Option<Grades>, Report), WalkError> {
+    let question = desk.state.question().text().to_owned();
+    let Some(attempt) = desk.state.attempts.last() else {
+        return Ok((None, Report::of("no answer to grade")));
+    };
+    if attempt.evidence.is_empty() {
+        let grades = Grades {
+            supported: Some(false),
+            ..Grades::default()
+        };
+        let report = Report::of("nothing supports an answer without documents");
+        return Ok((Some(grades), report));
+    }
+    let (groundedness, usefulness) = ask(desk, question, attempt, wanted).await;
+    let mut report = Report::default();
+    let mut errors = Vec::new();
+    let mut grades = Grades {
+        asked_usefulness: usefulness.is_some(),
+        ..Grades::default()
+    };
+    match groundedness {
+        None => {}
+        Some(Ok(response)) => {
+            add_usage(&mut report.usage, response.usage);
+            grades.support = Some(response.support());
+            grades.supported = supported(response.support(), wanted);
+            if let Some(attempt) = desk.state.attempts.last_mut() {
+                attempt.groundedness = response.score;
+            }
+            take_over(desk, &response.sentences).await?;
+        }
+        Some(Err(failure)) => {
+            grades.support = Some(Support::Ungraded);
+            errors.push(failure.to_string());
+        }
+    }
+    match usefulness {
+        None => {}
+        Some(Ok(response)) => {
+            add_usage(&mut report.usage, response.usage);
+            grades.useful = response.useful;
+            if let Some(attempt) = desk.state.attempts.last_mut() {
+                attempt.usefulness = response.score;
+            }
+            if !response.error.is_empty() {
+                errors.push(format!("grader: {}", response.error));
+            }
+        }
+        Some(Err(failure)) => errors.push(failure.to_string()),
+    }
+    if let Some(attempt) = desk.state.attempts.last_mut() {
+        if wanted != Wanted::Usefulness {
+            attempt.supported = grades.supported;
+        }
+        attempt.verdict = verdict(attempt.supported, grades.useful);
+    }
+    report.summary = grades.to_string();
+    report.error = errors.join("; ");
+    Ok((Some(grades), report))
+}
+
+/// Says that a grade is missing, where nothing else says why.
+pub(super) fn without_grade(mut report: Report) -> Report {
+    if report.error.is_empty() {
+        "grader: a grade that the verdict needs did not come".clone_into(&mut report.error);
+    }
+    report
+}
+
+type Asked<T> = Option<Result<T, Failure>>;
+
+async fn ask(
+    desk: &Desk<'_>,
+    question: String,
+    attempt: &Attempt,
+    wanted: Wanted,
+) -> (Asked<GradeGroundednessResponse>, Asked<GradeUsefulnessResponse>) {
+    let deadline = desk.hop(Share::NineTenths);
+    let groundedness = GradeGroundednessRequest {
+        question: question.clone(),
+        passages: attempt
+            .evidence
+            .iter()
+            .filter_map(|graded| graded.passage.clone())
+            .collect(),
+        answer: attempt.answer.clone(),
+        sentences: attempt.sentences.clone(),
+    };
+    let usefulness = GradeUsefulnessRequest {
+        question,
+        answer: attempt.answer.clone(),
+    };
+    let groundedness = async {
+        match wanted {
+            Wanted::Usefulness => None,
+            _ => Some(desk.services.grade_groundedness(groundedness, deadline).await),
+        }
+    };
+    let usefulness = async {
+        match wanted {
+            Wanted::Groundedness(_) => None,
+            _ => Some(desk.services.grade_usefulness(usefulness, deadline).await),
+        }
+    };
+    tokio::join!(groundedness, usefulness)
+}
+
+/// Takes the sentences' grades over and tells whoever reads along which of them stand.
+async fn take_over(desk: &mut Desk<'_>, graded: &[Sentence]) -> Result<(), WalkError> {
+    let Some(attempt) = desk.state.attempts.last_mut() else {
+        return Ok(());
+    };
+    if attempt.sentences.len() == graded.len() {
+        // Only the grades: the citations are the generator's.
+        for (sentence, graded) in attempt.sentences.iter_mut().zip(graded) {
+            sentence.support = graded.support;
+            sentence.support_score = graded.support_score;
+        }
+    } else if attempt.sentences.is_empty() {
+        attempt.sentences = graded.to_vec();
+    }
+    tell(desk, 0).await?;
+    desk.state.remember_unsupported(graded);
+    Ok(())
+}
+
+/// Tells which sentences of the latest answer stand and which do not, from a place on.
+pub(super) async fn tell(desk: &mut Desk<'_>, from: usize) -> Result<(), WalkError> {
+    let Some(attempt) = desk.state.attempts.last_mut() else {
+        return Ok(());
+    };
+    for (place, sentence) in attempt.sentences.iter().enumerate().skip(from) {
+        match sentence.support() {
+            Support::FullySupported | Support::PartiallySupported => {
+                desk.events.committed(sentence.clone(), attempt.number).await?;
+            }
+            Support::NotSupported => {
+                attempt.retracted.insert(place);
+                desk.events.retracted(sentence.clone(), attempt.number).await?;
+            }
+            Support::Ungraded | Support::Unspecified => {}
+        }
+    }
+    Ok(())
+}
+
+fn supported(support: Support, wanted: Wanted) -> Option<bool> {
+    let minimum = match wanted {
+        Wanted::Groundedness(minimum) | Wanted::Both(minimum) => minimum,
+        Wanted::Usefulness => return None,
+    };
+    passes(support, minimum)
+}
+
+/// Whether support is enough; unset when there is no grade.
+pub(super) fn passes(support: Support, minimum: MinimumSupport) -> Option<bool> {
+    match support {
+        Support::FullySupported => Some(true),
+        Support::PartiallySupported => Some(minimum == MinimumSupport::Partially),
+        Support::NotSupported => Some(false),
+        Support::Ungraded | Support::Unspecified => None,
+    }
+}
+
+/// What the grades come to.
+pub(super) fn verdict(supported: Option<bool>, useful: Option<bool>) -> Verdict {
+    match (supported, useful) {
+        (Some(false), _) => Verdict::NotSupported,
+        (_, Some(false)) => Verdict::NotUseful,
+        (Some(true), Some(true)) => Verdict::Passed,
+        (None, _) | (_, None) => Verdict::Ungraded,
+    }
+}
+
+impl fmt::Display for Grades {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let support = self.support.map(|support| match support {
+            Support::FullySupported => "fully supported",
+            Support::PartiallySupported => "partially supported",
+            Support::NotSupported => "not supported",
+            Support::Ungraded | Support::Unspecified => "support ungraded",
+        });
+        let useful = self.asked_usefulness.then_some(match self.useful {
+            Some(true) => "useful",
+            Some(false) => "not useful",
+            None => "usefulness ungraded",
+        });
+        let both: Vec<&str> = support.into_iter().chain(useful).collect();
+        f.write_str(&both.join(", "))
+    }
+}

@@ -1,0 +1,128 @@
+//! Cuts passages into strips and keeps the best: Corrective RAG's decompose-then-recompose.
+
+use std::collections::HashMap;
+
+use emend_proto::v1::{self, Passage, RefineKnowledgeRequest, RefineKnowledgeResponse, Relevance, Span, Strip};
+
+use super::{Desk, Ended, Report};
+use crate::{
+    graph::{Options, RefineOutcome, Refining, StripUnit},
+    walk::{
+        deadline::Share,
+        state::{Held, State},
+    },
+};
+
+pub(super) async fn run(desk: &mut Desk<'_>, refining: Refining, options: &Options) -> Ended<RefineOutcome> {
+    let Some(request) = request(&desk.state, refining, options) else {
+        let report = Report::of("everything held is refined");
+        return Ok((after(&desk.state), report));
+    };
+    let response = desk.services.refine_knowledge(request, desk.hop(Share::Half)).await;
+    let report = match response {
+        Ok(response) => take_over(&mut desk.state, response),
+        Err(failure) => return Ok((RefineOutcome::Unavailable, Report::failed(&failure))),
+    };
+    Ok((after(&desk.state), report))
+}
+
+fn after(state: &State) -> RefineOutcome {
+    if state.held.is_empty() {
+        RefineOutcome::NothingKept
+    } else {
+        RefineOutcome::Refined
+    }
+}
+
+/// Asks for the passages that were not refined yet; `None` when there is none.
+pub(super) fn request(state: &State, refining: Refining, options: &Options) -> Option<RefineKnowledgeRequest> {
+    let passages: Vec<Passage> = state
+        .held
+        .iter()
+        .filter(|held| !held.refined)
+        .map(|held| held.passage.clone())
+        .collect();
+    (!passages.is_empty()).then(|| RefineKnowledgeRequest {
+        question: state.question().text().to_owned(),
+        passages,
+        unit: match refining.unit {
+            StripUnit::Sentences => v1::StripUnit::Sentences,
+            StripUnit::Words => v1::StripUnit::Words,
+            StripUnit::Passage => v1::StripUnit::Passage,
+        }
+        .into(),
+        size: refining.size.map(|size| size.count(options)),
+        max_strips: refining.max_strips.map(|most| most.count(options)),
+        threshold: refining.threshold.and_then(|threshold| threshold.ratio(options)),
+    })
+}
+
+/// Puts each passage together again from the strips that are kept; one without any is dropped.
+pub(super) fn take_over(state: &mut State, response: RefineKnowledgeResponse) -> Report {
+    let mut strips: HashMap<&str, Vec<&Strip>> = HashMap::new();
+    for strip in &response.strips {
+        strips.entry(&strip.passage_id).or_default().push(strip);
+    }
+    let before = state.held.len();
+    let mut shown = Vec::with_capacity(before);
+    state.held.retain_mut(|held| {
+        if held.refined {
+            shown.push(held.graded(true));
+            return true;
+        }
+        let all = strips
+            .get(held.passage.id.as_str())
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        let kept = recompose(held, all);
+        shown.push(held.graded(kept));
+        kept
+    });
+    let kept = response.strips.iter().filter(|strip| strip.kept).count();
+    let ungraded = response.strips.iter().filter(|strip| strip.score.is_none()).count();
+    let mut summary = format!("kept {kept} of {} strips", response.strips.len());
+    if ungraded > 0 {
+        summary.push_str(&format!(", {ungraded} without a grade"));
+    }
+    let error = response
+        .strips
+        .iter()
+        .find(|strip| !strip.error.is_empty())
+        .map(|strip| format!("grader: {}", strip.error))
+        .unwrap_or_default();
+    let mut report = Report::of(summary).costing(response.usage).showing(shown);
+    report.error = error;
+    report.strips = response.strips;
+    report
+}
+
+/// The passage made of its kept strips, with the grade of the best of them. Returns whether any is kept.
+fn recompose(held: &mut Held, strips: &[&Strip]) -> bool {
+    let kept: Vec<&&Strip> = strips.iter().filter(|strip| strip.kept).collect();
+    held.refined = true;
+    let best = strips.iter().filter_map(|strip| strip.score).max_by(f64::total_cmp);
+    held.score = best.or(held.score);
+    let (Some(first), Some(last)) = (kept.first(), kept.last()) else {
+        if !strips.is_empty() {
+            held.relevance = Relevance::Irrelevant;
+        }
+        return false;
+    };
+    held.relevance = if best.is_some() {
+        Relevance::Relevant
+    } else {
+        Relevance::Ungraded
+    };
+    held.passage.text = kept
+        .iter()
+        .map(|strip| strip.text.trim())
+        .collect::<Vec<_>>()
+        .join("\n");
+    if let (Some(place), Some(first), Some(last)) = (&held.passage.span, &first.span, &last.span) {
+        held.passage.span = Some(Span {
+            start: place.start.saturating_add(first.start),
+            end: place.start.saturating_add(last.end).min(place.end),
+        });
+    }
+    true
+}

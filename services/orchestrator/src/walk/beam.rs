@@ -1,0 +1,229 @@
+//! The beam: answers that are written segment by segment, several at a time.
+
+use std::collections::HashSet;
+
+use emend_proto::v1::{Citation, GradedPassage, Sentence, Span};
+
+use super::state::{Attempt, Verdict};
+
+/// An answer in the making.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Hypothesis {
+    pub(super) answer: String,
+    pub(super) sentences: Vec<Sentence>,
+    /// The passages its segments were written from, each once.
+    pub(super) evidence: Vec<GradedPassage>,
+    /// The scores of its segments.
+    scores: Vec<f64>,
+    /// Whether every segment is supported well enough; unset when one is ungraded and none fails.
+    supported: Option<bool>,
+    /// Whether the whole answer was found useful when it was graded last.
+    useful: Option<bool>,
+    groundedness: Option<f64>,
+    usefulness: Option<f64>,
+    /// Nothing is left to add.
+    pub(super) complete: bool,
+}
+
+/// A segment and what was said about it.
+#[derive(Clone, Debug)]
+pub(super) struct Segment {
+    pub(super) answer: String,
+    pub(super) sentences: Vec<Sentence>,
+    /// What it was written from.
+    pub(super) passage: GradedPassage,
+    pub(super) score: f64,
+    pub(super) supported: Option<bool>,
+    pub(super) groundedness: Option<f64>,
+    pub(super) useful: Option<bool>,
+    pub(super) usefulness: Option<f64>,
+}
+
+impl Hypothesis {
+    /// The hypothesis with one more segment.
+    pub(super) fn grown(&self, segment: Segment) -> Hypothesis {
+        let mut grown = self.clone();
+        let number = grown.cite(&segment.passage);
+        grown.answer = joined(&self.answer, &segment.answer);
+        let length = |text: &str| u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
+        let offset = length(&grown.answer).saturating_sub(length(segment.answer.trim()));
+        for mut sentence in segment.sentences {
+            if let Some(span) = &mut sentence.span {
+                *span = Span {
+                    start: span.start.saturating_add(offset),
+                    end: span.end.saturating_add(offset),
+                };
+            }
+            for citation in &mut sentence.citations {
+                *citation = Citation {
+                    number,
+                    ..citation.clone()
+                };
+            }
+            grown.sentences.push(sentence);
+        }
+        let first = self.scores.is_empty();
+        grown.supported = if first {
+            segment.supported
+        } else {
+            both(self.supported, segment.supported)
+        };
+        grown.groundedness = match (first, self.groundedness, segment.groundedness) {
+            (true, _, score) => score,
+            (false, Some(a), Some(b)) => Some(a.min(b)),
+            (false, ..) => None,
+        };
+        grown.useful = segment.useful;
+        grown.usefulness = segment.usefulness;
+        grown.scores.push(segment.score);
+        grown
+    }
+
+    /// The mean score of its segments, by which hypotheses of any length compare.
+    pub(super) fn score(&self) -> f64 {
+        if self.scores.is_empty() {
+            return f64::NEG_INFINITY;
+        }
+        self.scores.iter().sum::<f64>() / self.scores.len() as f64
+    }
+
+    /// Whether it has segments.
+    pub(super) fn has_begun(&self) -> bool {
+        !self.scores.is_empty()
+    }
+
+    /// The verdict over the whole answer.
+    pub(super) fn verdict(&self, verdict: impl Fn(Option<bool>, Option<bool>) -> Verdict) -> Verdict {
+        verdict(self.supported, self.useful)
+    }
+
+    /// The hypothesis as an answer.
+    pub(super) fn attempt(&self, number: u32, verdict: Verdict) -> Attempt {
+        Attempt {
+            number,
+            answer: self.answer.clone(),
+            sentences: self.sentences.clone(),
+            evidence: self.evidence.clone().into(),
+            verdict,
+            supported: self.supported,
+            groundedness: self.groundedness,
+            usefulness: self.usefulness,
+            retracted: HashSet::new(),
+        }
+    }
+
+    /// The number of a passage among the evidence, from 1; it is added where it is new.
+    fn cite(&mut self, passage: &GradedPassage) -> u32 {
+        let id = |graded: &GradedPassage| graded.passage.as_ref().map(|passage| passage.id.clone());
+        let place = self.evidence.iter().position(|known| id(known) == id(passage));
+        let place = place.unwrap_or_else(|| {
+            self.evidence.push(passage.clone());
+            self.evidence.len() - 1
+        });
+        u32::try_from(place + 1).unwrap_or(u32::MAX)
+    }
+}
+
+/// True when both are, false when one is false, else unknown.
+fn both(a: Option<bool>, b: Option<bool>) -> Option<bool> {
+    match (a, b) {
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        (Some(true), Some(true)) => Some(true),
+        _ => None,
+    }
+}
+
+/// A text continued: with a space, but not after the end of a sentence that is written without one.
+pub(super) fn joined(text: &str, more: &str) -> String {
+    let more = more.trim();
+    let separator = match text.chars().next_back() {
+        None | Some('。' | '！' | '？' | '」' | '』') => "",
+        Some(last) if last.is_whitespace() => "",
+        Some(_) => " ",
+    };
+    format!("{text}{separator}{more}")
+}
+
+#[cfg(test)]
+mod tests {
+    use emend_proto::v1::Passage;
+
+    use super::*;
+
+    fn segment(text: &str, passage: &str, score: f64) -> Segment {
+        let end = u32::try_from(text.chars().count()).unwrap();
+        Segment {
+            answer: text.to_owned(),
+            sentences: vec![Sentence {
+                text: text.to_owned(),
+                span: Some(Span { start: 0, end }),
+                citations: vec![Citation {
+                    number: 1,
+                    passage_id: passage.to_owned(),
+                    span: None,
+                }],
+                ..Sentence::default()
+            }],
+            passage: GradedPassage {
+                passage: Some(Passage {
+                    id: passage.to_owned(),
+                    ..Passage::default()
+                }),
+                ..GradedPassage::default()
+            },
+            score,
+            supported: Some(true),
+            groundedness: Some(0.9),
+            useful: Some(true),
+            usefulness: Some(0.8),
+        }
+    }
+
+    #[test]
+    fn segments_join_with_their_places_and_citations() {
+        let grown = Hypothesis::default()
+            .grown(segment("The tower stands.", "a", 2.0))
+            .grown(segment("It is white.", "b", 1.0))
+            .grown(segment("It is tall.", "a", 0.0));
+        assert_eq!(grown.answer, "The tower stands. It is white. It is tall.");
+        assert_eq!(grown.score(), 1.0);
+        assert_eq!(grown.evidence.len(), 2);
+        let numbers: Vec<u32> = grown.sentences.iter().map(|s| s.citations[0].number).collect();
+        assert_eq!(numbers, [1, 2, 1]);
+        for sentence in &grown.sentences {
+            let span = sentence.span.unwrap();
+            let text: String = grown
+                .answer
+                .chars()
+                .skip(span.start as usize)
+                .take((span.end - span.start) as usize)
+                .collect();
+            assert_eq!(text, sentence.text);
+        }
+    }
+
+    #[test]
+    fn one_unsupported_segment_spoils_the_answer() {
+        let bad = Segment {
+            supported: Some(false),
+            groundedness: Some(0.1),
+            ..segment("It is white.", "b", 1.0)
+        };
+        let good = Hypothesis::default().grown(segment("The tower stands.", "a", 2.0));
+        let spoilt = good.grown(bad);
+        assert_eq!(spoilt.supported, Some(false));
+        assert_eq!(spoilt.groundedness, Some(0.1));
+        let doubtful = good.grown(Segment {
+            supported: None,
+            groundedness: None,
+            ..segment("It is white.", "b", 1.0)
+        });
+        assert_eq!((doubtful.supported, doubtful.groundedness), (None, None));
+    }
+
+    #[test]
+    fn scripts_without_spaces_are_joined_without_one() {
+        assert_eq!(joined("灯台は白い。", "高い。"), "灯台は白い。高い。");
+        assert_eq!(joined("등대는 희다.", "높다."), "등대는 희다. 높다.");
+    }
+}

@@ -1,0 +1,120 @@
+//! What a question may cost, besides what its graph allows.
+
+use std::time::Duration;
+
+use emend_proto::v1::Limit;
+
+use crate::graph::Cost;
+
+/// What a walk may cost; unset means no limit. A step that could go over is not taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Budget {
+    /// Steps.
+    pub steps: Option<u32>,
+    /// Model calls as the worst case counts them: one for each passage graded, whatever the backend.
+    pub model_calls: Option<u32>,
+    /// Tokens read and written. What a step costs is known only after it, so the walk ends after the step that reaches it.
+    pub tokens: Option<u64>,
+    /// Web searches.
+    pub web_searches: Option<u32>,
+    /// Time.
+    pub time: Option<Duration>,
+}
+
+/// What a walk has cost so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Spent {
+    pub(super) steps: u32,
+    pub(super) cost: Cost,
+    pub(super) tokens: u64,
+}
+
+impl Budget {
+    /// What the budget does not leave for a step that costs so much at most; `None` when it leaves enough.
+    pub(super) fn exhausted(&self, spent: Spent, step: Cost) -> Option<(Limit, String)> {
+        if let Some(most) = self.steps
+            && spent.steps >= most
+        {
+            return Some((Limit::Steps, format!("the budget of {most} steps was reached")));
+        }
+        let after = spent.cost.plus(step);
+        let over = |after: u64, step: u64, most: Option<u32>| most.filter(|most| step > 0 && after > u64::from(*most));
+        if let Some(most) = over(after.model_calls, step.model_calls, self.model_calls) {
+            return Some((
+                Limit::ModelCalls,
+                format!(
+                    "the budget of {most} model calls leaves {} and the next step may need {}",
+                    u64::from(most).saturating_sub(spent.cost.model_calls),
+                    step.model_calls
+                ),
+            ));
+        }
+        if let Some(most) = over(after.web_searches, step.web_searches, self.web_searches) {
+            return Some((
+                Limit::WebSearches,
+                format!("the budget of {most} web searches was reached"),
+            ));
+        }
+        // A step that calls no service costs no token.
+        let most = self
+            .tokens
+            .filter(|most| step != Cost::default() && spent.tokens >= *most)?;
+        Some((
+            Limit::Tokens,
+            format!("the budget of {most} tokens was reached with {}", spent.tokens),
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cost(model_calls: u64, web_searches: u64) -> Cost {
+        Cost {
+            model_calls,
+            web_searches,
+        }
+    }
+
+    #[test]
+    fn a_step_that_could_go_over_is_not_taken() {
+        let budget = Budget {
+            model_calls: Some(6),
+            ..Budget::default()
+        };
+        let spent = Spent {
+            cost: cost(4, 0),
+            ..Spent::default()
+        };
+        assert_eq!(budget.exhausted(spent, cost(2, 0)), None);
+        let (limit, reason) = budget.exhausted(spent, cost(3, 0)).unwrap();
+        assert_eq!(limit, Limit::ModelCalls);
+        assert_eq!(
+            reason,
+            "the budget of 6 model calls leaves 2 and the next step may need 3"
+        );
+    }
+
+    #[test]
+    fn what_a_step_does_not_cost_does_not_stop_it() {
+        let budget = Budget {
+            model_calls: Some(0),
+            web_searches: Some(0),
+            tokens: Some(10),
+            ..Budget::default()
+        };
+        let spent = Spent {
+            tokens: 10,
+            ..Spent::default()
+        };
+        assert_eq!(budget.exhausted(spent, Cost::default()), None);
+        assert_eq!(budget.exhausted(spent, cost(0, 1)).unwrap().0, Limit::WebSearches);
+        let asked = Budget {
+            tokens: Some(10),
+            ..Budget::default()
+        };
+        assert_eq!(asked.exhausted(spent, cost(1, 0)).unwrap().0, Limit::Tokens);
+        assert_eq!(asked.exhausted(Spent { tokens: 9, ..spent }, cost(1, 0)), None);
+    }
+}

@@ -1,0 +1,370 @@
+//! Questions that are cut short: "Opening hours?", "Who is the author?", "언제 지어졌나요?", "いつ建てられましたか".
+//!
+//! What they are about stands in the conversation, and no word of theirs points to it. In Korean, Japanese and Chinese
+//! that is how most follow-ups are asked. A long question is never taken for one.
+
+use emend_models::text::{Language, words};
+
+use super::korean;
+use super::terms::{Kind, REQUESTS, Term, terms};
+
+/// A question with as many terms is not cut short.
+const MANY: usize = 4;
+
+/// Words without which an English question has no verb, or only one of its own.
+const VERBS: &[&str] = &[
+    "is", "are", "was", "were", "be", "been", "am", "do", "does", "did", "has", "have", "had", "can", "could", "will",
+    "would", "shall", "should", "may", "might", "must", "isn't", "aren't", "wasn't", "don't", "doesn't", "didn't",
+    "what's", "who's", "where's", "how's", "when's",
+];
+/// Words that may be the subject of an English question, so that what follows is its verb.
+const SUBJECTS: &[&str] = &["who", "what", "which", "whose"];
+
+/// What something has, or is of something. Alone, with "the", it asks whose.
+const ENGLISH: &[&str] = &[
+    "address",
+    "age",
+    "area",
+    "author",
+    "builder",
+    "capital",
+    "cause",
+    "colour",
+    "color",
+    "cost",
+    "date",
+    "depth",
+    "designer",
+    "director",
+    "distance",
+    "duration",
+    "founder",
+    "height",
+    "inventor",
+    "language",
+    "length",
+    "location",
+    "manager",
+    "name",
+    "opening",
+    "hours",
+    "owner",
+    "population",
+    "price",
+    "purpose",
+    "reason",
+    "result",
+    "salary",
+    "size",
+    "speed",
+    "temperature",
+    "title",
+    "weight",
+    "width",
+    "year",
+];
+const KOREAN: &[&str] = &[
+    "높이",
+    "길이",
+    "크기",
+    "무게",
+    "깊이",
+    "넓이",
+    "면적",
+    "인구",
+    "수도",
+    "저자",
+    "작가",
+    "감독",
+    "주인",
+    "소유자",
+    "설계자",
+    "창립자",
+    "가격",
+    "요금",
+    "비용",
+    "이름",
+    "이유",
+    "원인",
+    "목적",
+    "나이",
+    "위치",
+    "주소",
+    "전화번호",
+    "색깔",
+    "언어",
+    "기간",
+    "날짜",
+    "결과",
+    "영업시간",
+    "운영시간",
+];
+const JAPANESE: &[&str] = &[
+    "高さ",
+    "長さ",
+    "大きさ",
+    "重さ",
+    "深さ",
+    "広さ",
+    "面積",
+    "人口",
+    "首都",
+    "著者",
+    "作者",
+    "監督",
+    "持ち主",
+    "所有者",
+    "設計者",
+    "創設者",
+    "値段",
+    "価格",
+    "料金",
+    "費用",
+    "名前",
+    "理由",
+    "原因",
+    "目的",
+    "年齢",
+    "場所",
+    "住所",
+    "電話番号",
+    "色",
+    "言語",
+    "期間",
+    "日付",
+    "結果",
+    "営業時間",
+];
+const CHINESE: &[&str] = &[
+    "高度",
+    "长度",
+    "長度",
+    "大小",
+    "重量",
+    "深度",
+    "面积",
+    "面積",
+    "人口",
+    "首都",
+    "作者",
+    "导演",
+    "導演",
+    "主人",
+    "设计者",
+    "設計者",
+    "创始人",
+    "創始人",
+    "价格",
+    "價格",
+    "费用",
+    "費用",
+    "名字",
+    "名称",
+    "名稱",
+    "理由",
+    "原因",
+    "目的",
+    "年龄",
+    "年齡",
+    "位置",
+    "地址",
+    "电话",
+    "電話",
+    "颜色",
+    "顏色",
+    "语言",
+    "語言",
+    "日期",
+    "结果",
+    "結果",
+    "营业时间",
+    "營業時間",
+];
+
+/// Japanese question words with their particles: what is left of a question without them is what it says.
+const JAPANESE_ASKING: &[&str] = &[
+    "どのように",
+    "どうやって",
+    "どのくらい",
+    "どれくらい",
+    "何年に",
+    "何人が",
+    "誰が",
+    "誰に",
+    "誰の",
+    "誰によって",
+    "誰",
+    "どこで",
+    "どこに",
+    "どこが",
+    "どこから",
+    "どこ",
+    "いつから",
+    "いつ",
+    "なぜ",
+    "どうして",
+    "何が",
+    "何を",
+    "何で",
+    "いくら",
+    "いくつ",
+];
+/// What marks the topic, subject or object of a Japanese question.
+const JAPANESE_MARKS: &[char] = &['は', 'が', 'の', 'を', 'も'];
+/// Chinese question words at the beginning, longest first where one starts with another.
+const CHINESE_ASKING: &[&str] = &[
+    "是什么时候",
+    "是什麼時候",
+    "什么时候",
+    "什麼時候",
+    "何时",
+    "何時",
+    "哪一年",
+    "哪年",
+    "在哪里",
+    "在哪裡",
+    "哪里",
+    "哪裡",
+    "在哪儿",
+    "在哪兒",
+    "为什么",
+    "為什麼",
+    "怎么",
+    "怎麼",
+    "如何",
+    "多少",
+    "多高",
+    "多长",
+    "多長",
+    "多大",
+    "多久",
+    "由谁",
+    "由誰",
+    "被谁",
+    "被誰",
+    "是谁",
+    "是誰",
+    "谁",
+    "誰",
+];
+/// Longest rest of a Chinese question that is a verb and no more.
+const CHINESE_VERB: usize = 3;
+
+/// Whether `question`, in `language`, leaves out what it is about.
+pub(super) fn is_elliptic(question: &str, language: Language) -> bool {
+    let terms = terms(question);
+    if terms.len() >= MANY {
+        return false;
+    }
+    match language {
+        Language::En => english(question, &terms),
+        Language::Ko => korean(question),
+        Language::Ja => japanese(question, &terms),
+        Language::Zh | Language::ZhHant => chinese(question, &terms),
+        Language::Other(_) => false,
+    }
+}
+
+fn english(question: &str, terms: &[Term]) -> bool {
+    let lower = question.to_lowercase().replace('’', "'");
+    let plain: Vec<&str> = lower
+        .split(|c: char| !(c.is_alphanumeric() || c == '\''))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let Some(first) = plain.first() else { return false };
+    if terms.iter().any(|term| term.kind != Kind::Word) {
+        // A name alone asks the same of another.
+        return matches!(terms, [name] if words(&name.text).len() == words(question).len());
+    }
+    let has_verb = plain.iter().any(|word| VERBS.contains(word));
+    let related = |term: &Term| ENGLISH.contains(&term.text.to_lowercase().as_str());
+    if has_verb {
+        return plain.contains(&"the") && !terms.is_empty() && terms.iter().all(related);
+    }
+    let asks_by_itself = SUBJECTS.contains(first) && terms.len() > 1;
+    !asks_by_itself && !REQUESTS.contains(first)
+}
+
+fn korean(question: &str) -> bool {
+    let words: Vec<&str> = question
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
+    let said: Vec<(usize, &str)> = words
+        .iter()
+        .enumerate()
+        .filter_map(|(at, word)| Some((at, korean::content(word)?)))
+        .collect();
+    match said.as_slice() {
+        [] => false,
+        // A verb after a question word, and nobody and nothing that it is about.
+        [(at, _)] if *at > 0 && at + 1 == words.len() => true,
+        [(_, only)] if words.len() == 1 => !only.ends_with('란'),
+        said => said.iter().all(|(_, word)| KOREAN.contains(word)),
+    }
+}
+
+fn japanese(question: &str, terms: &[Term]) -> bool {
+    let related = JAPANESE.iter().any(|noun| {
+        question
+            .strip_prefix(noun)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['は', 'が', 'を', '?', '？', '。']))
+    });
+    let rest = JAPANESE_ASKING
+        .iter()
+        .fold(question.to_owned(), |rest, asking| rest.replace(asking, ""));
+    let asks = rest.len() < question.len();
+    related || (asks && terms.len() <= 1 && !rest.contains(JAPANESE_MARKS) && !rest.contains("って"))
+}
+
+fn chinese(question: &str, terms: &[Term]) -> bool {
+    let related = !terms.is_empty() && terms.iter().all(|term| CHINESE.contains(&term.text.as_str()));
+    let rest = CHINESE_ASKING.iter().find_map(|asking| question.strip_prefix(asking));
+    let rest = rest.map(|rest| rest.trim_end_matches(['?', '？', '。', '吗', '嗎', '呢', '的', '了', ' ']));
+    related || rest.is_some_and(|rest| rest.chars().count() <= CHINESE_VERB)
+}
+
+#[cfg(test)]
+mod tests {
+    use emend_models::text::language;
+
+    use super::*;
+
+    #[test]
+    fn a_question_without_what_it_is_about_is_told_from_a_short_one() {
+        for (question, expected) in [
+            ("Opening hours?", true),
+            ("Who is the author?", true),
+            ("What was the price?", true),
+            ("How high?", true),
+            ("Which year?", true),
+            ("Busan?", true),
+            ("What is photosynthesis?", false),
+            ("Who wrote Dustland?", false),
+            ("Who invented penicillin?", false),
+            ("What causes rain?", false),
+            ("What is the price of tea?", false),
+            ("Explain photosynthesis", false),
+            ("Was ist Photosynthese?", false),
+            ("언제 지어졌나요?", true),
+            ("누가 설계했나요?", true),
+            ("높이가 얼마인가요?", true),
+            ("높이?", true),
+            ("서울은 어디에 있나요?", false),
+            ("광합성이란 무엇인가요?", false),
+            ("한국의 수도는 어디인가요?", false),
+            ("いつ建てられましたか", true),
+            ("誰が設計しましたか？", true),
+            ("高さはどのくらいですか", true),
+            ("光合成とは何ですか", false),
+            ("東京タワーはいつ建てられましたか", false),
+            ("什么时候建成的？", true),
+            ("誰設計的？", true),
+            ("高度是多少？", true),
+            ("上海在哪里？", false),
+            ("谁发明了电话？", false),
+        ] {
+            assert_eq!(is_elliptic(question, language(question)), expected, "{question}");
+        }
+    }
+}
