@@ -1,12 +1,26 @@
 //! The main job over real sockets: documents in, a question, a graded answer out.
 
-use emend_proto::v1::{IngestStatus, ListGraphsRequest, WalkStatus, walk_event::Event};
+use emend_proto::v1::{
+    ChatMessage, IngestStatus, ListGraphsRequest, Question, WalkStatus, chat_message::Role, walk_event::Event,
+};
 use emend_tests::{Fixture, question};
 use std::fs;
 
 const LIGHTHOUSE: &str = "The Torvik lighthouse was built in 1873 by the engineer Ansgar Lund. It stands on a granite \
     skerry north of the harbour. Its lamp burned whale oil until 1911.";
 const BAKERY: &str = "The village bakery sells rye bread on Tuesdays. Its oven is heated with birch wood.";
+
+/// Every graph that comes with the orchestrator, in order of their names.
+const GRAPHS: [&str; 8] = [
+    "corrective-rag",
+    "corrective-rag-binary",
+    "plain-rag",
+    "self-corrective-rag",
+    "self-rag",
+    "self-rag-final-grade",
+    "self-rag-tutorial",
+    "self-reflective-rag",
+];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_question_is_answered_with_the_passage_that_says_so() {
@@ -19,7 +33,7 @@ async fn a_question_is_answered_with_the_passage_that_says_so() {
         "{stored:?}"
     );
 
-    for graph in ["plain-rag", "self-rag", "self-corrective-rag", "corrective-rag-binary"] {
+    for graph in GRAPHS {
         let asked = question("Who built the Torvik lighthouse in 1873?", graph, "village");
         let (events, result) = fixture.ask_stream(asked).await.expect(graph);
         assert!(result.answer.contains("Ansgar Lund"), "{graph}: {result:?}");
@@ -74,7 +88,7 @@ async fn a_question_is_answered_with_the_passage_that_says_so() {
 async fn a_question_that_nothing_answers_ends_in_an_abstention() {
     let fixture = Fixture::start().await;
     fixture.ingest("village", &[("bakery", BAKERY)]).await;
-    for graph in ["self-rag", "self-corrective-rag", "corrective-rag-binary"] {
+    for graph in GRAPHS.into_iter().filter(|graph| *graph != "plain-rag") {
         let asked = question("Which comet passes Jupiter's moons?", graph, "village");
         let result = fixture.ask(asked).await.expect(graph);
         assert_eq!(result.status(), WalkStatus::Abstained, "{graph}: {result:?}");
@@ -90,7 +104,7 @@ async fn what_the_documents_do_not_know_comes_from_the_web_and_is_marked() {
     fs::write(web.path().join("torvik.html"), page).unwrap();
     let fixture = Fixture::start_with(emend_cli::cluster::Plan::default(), Some(web.path())).await;
     fixture.ingest("village", &[("bakery", BAKERY)]).await;
-    for graph in ["self-corrective-rag", "corrective-rag-binary"] {
+    for graph in ["corrective-rag", "corrective-rag-binary", "self-corrective-rag"] {
         let asked = question("Who built the Torvik lighthouse in 1873?", graph, "village");
         let result = fixture.ask(asked).await.expect(graph);
         assert!(
@@ -141,12 +155,39 @@ async fn the_graphs_are_listed_with_their_worst_case() {
         .into_inner()
         .graphs;
     let names: Vec<_> = graphs.iter().map(|graph| graph.name.as_str()).collect();
-    assert_eq!(
-        names,
-        ["corrective-rag-binary", "plain-rag", "self-corrective-rag", "self-rag"]
-    );
+    assert_eq!(names, GRAPHS);
     let self_rag = graphs.iter().find(|graph| graph.name == "self-rag").unwrap();
     let worst = self_rag.worst_case.as_ref().unwrap();
     assert_eq!((worst.steps, worst.model_calls), (28, 46));
+    fixture.cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_follow_up_is_answered_from_the_conversation_before_it() {
+    let fixture = Fixture::start().await;
+    fixture
+        .ingest("village", &[("lighthouse", LIGHTHOUSE), ("bakery", BAKERY)])
+        .await;
+    let turn = |role: Role, content: &str| ChatMessage {
+        role: role.into(),
+        content: content.to_owned(),
+    };
+    let asked = Question {
+        history: vec![
+            turn(Role::User, "Where does the Torvik lighthouse stand?"),
+            turn(Role::Assistant, "It stands on a granite skerry north of the harbour."),
+        ],
+        ..question("And who built it?", "self-rag", "village")
+    };
+    let result = fixture.ask(asked).await.unwrap();
+    assert_eq!(result.steps[0].node, "condense");
+    assert!(
+        result.standalone_question.contains("Torvik"),
+        "{}",
+        result.standalone_question
+    );
+    assert!(result.answer.contains("Ansgar Lund"), "{result:?}");
+    let message = result.message.expect("the next turn");
+    assert_eq!((message.role(), message.content), (Role::Assistant, result.answer));
     fixture.cluster.stop().await;
 }

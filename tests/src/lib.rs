@@ -3,7 +3,7 @@
 pub mod otlp;
 pub mod scripted;
 
-use std::{collections::HashMap, path::Path};
+use std::path::Path;
 
 use clap::Parser as _;
 use emend_chassis::{Deadline, TracedChannel};

@@ -93,10 +93,7 @@ fn draw(graph: &Graph, path: Option<&Path>) -> String {
         End::Limit { before, text } => {
             line(&mut chart, &format!("finish_early([\"{text}\"])"));
             let before = box_id(graph, *before);
-            line(
-                &mut chart,
-                &format!("{before} -. \"ends before it\" .-> finish_early"),
-            );
+            line(&mut chart, &format!("{before} -. \"ends before it\" .-> finish_early"));
             taken.push(arrows.len() + 1);
             visited.push("finish_early".to_owned());
         }

@@ -99,7 +99,7 @@ fn adversarial_walk(graph: &Graph, rng: &mut Rng, most: u64) -> (u64, u64, u64) 
             .map(|(outcome, route)| (outcome, route.choose(&visits, &options).1))
             .collect();
         let back = |(_, target): &&(Outcome, Target)| matches!(target, Target::Node(to) if *to <= node);
-        let picked = ways.iter().filter(back).next_back().filter(|_| stubborn);
+        let picked = ways.iter().rfind(back).filter(|_| stubborn);
         let (outcome, target) = *picked.unwrap_or(&ways[rng.usize(..ways.len())]);
         if outcome.name() != "no_documents" {
             calls += cost.model_calls;

@@ -35,7 +35,10 @@ impl Budget {
         if let Some(most) = self.steps
             && spent.steps >= most
         {
-            return Some((Limit::Steps, format!("the budget of {most} steps was reached")));
+            return Some((
+                Limit::Steps,
+                format!("the budget of {} was reached", counted(u64::from(most), "step")),
+            ));
         }
         let after = spent.cost.plus(step);
         let over = |after: u64, step: u64, most: Option<u32>| most.filter(|most| step > 0 && after > u64::from(*most));
@@ -43,7 +46,8 @@ impl Budget {
             return Some((
                 Limit::ModelCalls,
                 format!(
-                    "the budget of {most} model calls leaves {} and the next step may need {}",
+                    "the budget of {} leaves {} and the next step may need {}",
+                    counted(u64::from(most), "model call"),
                     u64::from(most).saturating_sub(spent.cost.model_calls),
                     step.model_calls
                 ),
@@ -52,7 +56,7 @@ impl Budget {
         if let Some(most) = over(after.web_searches, step.web_searches, self.web_searches) {
             return Some((
                 Limit::WebSearches,
-                format!("the budget of {most} web searches was reached"),
+                format!("the budget of {} was reached", counted(u64::from(most), "web search")),
             ));
         }
         // A step that calls no service costs no token.
@@ -61,9 +65,23 @@ impl Budget {
             .filter(|most| step != Cost::default() && spent.tokens >= *most)?;
         Some((
             Limit::Tokens,
-            format!("the budget of {most} tokens was reached with {}", spent.tokens),
+            format!(
+                "the budget of {} was reached with {}",
+                counted(most, "token"),
+                spent.tokens
+            ),
         ))
     }
+}
+
+/// `1 step`, `2 steps`, `2 web searches`.
+fn counted(number: u64, what: &str) -> String {
+    let plural = match (number, what.ends_with("ch")) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
+    format!("{number} {what}{plural}")
 }
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 
 use emend_chassis::Deadline;
 use emend_proto::v1::{
-    GenerateFinished, GenerateRequest, GradeDocumentsRequest, GradeDocumentsResponse, GradeGroundednessRequest,
-    GradeUsefulnessRequest, GradedPassage, Passage, Relevance, Usage, generate_response::Event,
+    FinishReason, GenerateFinished, GenerateRequest, GradeDocumentsRequest, GradeDocumentsResponse,
+    GradeGroundednessRequest, GradeUsefulnessRequest, GradedPassage, Passage, Relevance, Usage,
+    generate_response::Event,
 };
 use futures::{StreamExt as _, stream};
 
@@ -291,7 +292,8 @@ async fn written(
         match stream.next().await {
             Some(Ok(Event::TextDelta(_))) => {}
             Some(Ok(Event::Finished(finished))) => {
-                let nothing_to_add = continues && finished.answer.trim().is_empty();
+                let withheld = finished.finish_reason() == FinishReason::ContentFilter;
+                let nothing_to_add = continues && finished.answer.trim().is_empty() && !withheld;
                 return match refusal(&finished) {
                     Some(failure) if !nothing_to_add => Err(failure),
                     _ => Ok(finished),

@@ -8,9 +8,11 @@ use super::{
 };
 
 type Walk = Result<Ended, Ended>;
+/// A graph as a program.
+type Model = fn(&mut World, Limits) -> Walk;
 
 /// Every graph with its model.
-pub(super) const MODELS: [(&str, fn(&mut World, Limits) -> Walk); 8] = [
+pub(super) const MODELS: [(&str, Model); 8] = [
     ("plain-rag", plain_rag),
     ("self-rag", self_rag),
     ("self-rag-final-grade", self_rag_final_grade),
