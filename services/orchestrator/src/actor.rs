@@ -1,11 +1,21 @@
 //! One actor a walk, and the one that starts them.
 
-use std::{num::NonZero, panic::AssertUnwindSafe, sync::Arc, thread};
+use std::{
+    cell::OnceCell,
+    num::NonZero,
+    panic::AssertUnwindSafe,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
 
 use actix::{
-    Actor, ActorContext as _, ActorFutureExt as _, Arbiter, AsyncContext as _, Context, Handler, WrapFuture as _,
+    Actor, ActorContext as _, ActorFutureExt as _, Arbiter, ArbiterHandle, AsyncContext as _, Context, Handler,
+    WrapFuture as _,
 };
-use emend_chassis::{Alive, Job, Scope};
+use emend_chassis::{Alive, Job, Scope, UpstreamError};
 use emend_proto::v1::WalkResult;
 use futures::{FutureExt as _, future::BoxFuture};
 
@@ -15,21 +25,59 @@ use crate::{
 };
 
 /// Most threads that walks are spread over. A walk waits for other services most of the time.
-const MOST_ARBITERS: usize = 4;
+const MOST_THREADS: usize = 4;
 
-/// Starts a [`WalkActor`] for each question, on one of a few threads in turn.
+/// Starts a [`WalkActor`] for each question, on the thread of a few that has the fewest walks; its own comes first, as no
+/// other has to wake up for it.
 #[derive(Debug)]
 pub struct WalksActor {
     services: WalkServices,
     metrics: WalkMetrics,
-    arbiters: Vec<Arbiter>,
-    next: usize,
+    threads: Vec<WalkThread>,
     _alive: Alive,
 }
 
-/// The five services, shared by all walks.
+/// A thread that walks.
+#[derive(Debug)]
+struct WalkThread {
+    arbiter: ArbiterHandle,
+    walks: Arc<AtomicUsize>,
+    /// Whether it was made for walks and ends with them.
+    own: bool,
+}
+
+impl WalkThread {
+    fn new(arbiter: ArbiterHandle, own: bool) -> WalkThread {
+        WalkThread {
+            arbiter,
+            walks: Arc::default(),
+            own,
+        }
+    }
+}
+
+/// Makes clients of the five services. Each thread that walks makes its own, so that a walk and the connections it waits
+/// for never wake each other across threads.
 #[derive(Clone)]
-pub struct WalkServices(pub Arc<dyn Services>);
+pub struct WalkServices(pub Arc<dyn Fn() -> Result<Arc<dyn Services>, UpstreamError> + Send + Sync>);
+
+thread_local! {
+    /// The clients of this thread. It walks for one orchestrator only: actor systems are not shared.
+    static SERVICES: OnceCell<Arc<dyn Services>> = const { OnceCell::new() };
+}
+
+impl WalkServices {
+    /// The clients of this thread.
+    fn here(&self) -> Result<Arc<dyn Services>, UpstreamError> {
+        SERVICES.with(|services| match services.get() {
+            Some(services) => Ok(Arc::clone(services)),
+            None => {
+                let made = (self.0)()?;
+                Ok(Arc::clone(services.get_or_init(|| made)))
+            }
+        })
+    }
+}
 
 impl std::fmt::Debug for WalkServices {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -40,21 +88,36 @@ impl std::fmt::Debug for WalkServices {
 impl WalksActor {
     /// Call it on a thread that runs actors, as the chassis does.
     pub fn new(services: WalkServices, metrics: WalkMetrics, alive: Alive) -> WalksActor {
-        let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        let others = thread::available_parallelism()
+            .map_or(1, NonZero::get)
+            .min(MOST_THREADS)
+            - 1;
+        let threads = (0..others).map(|_| WalkThread::new(Arbiter::new().handle(), true));
         WalksActor {
             services,
             metrics,
-            arbiters: (0..threads.min(MOST_ARBITERS)).map(|_| Arbiter::new()).collect(),
-            next: 0,
+            threads: [WalkThread::new(Arbiter::current(), false)]
+                .into_iter()
+                .chain(threads)
+                .collect(),
             _alive: alive,
         }
     }
 
     /// Starts an actor for one walk.
     fn start(&mut self, walk: BoxFuture<'static, ()>) {
-        self.next = (self.next + 1) % self.arbiters.len();
-        let arbiter = self.arbiters[self.next].handle();
-        WalkActor::start_in_arbiter(&arbiter, move |_| WalkActor { walk: Some(walk) });
+        let least = self
+            .threads
+            .iter()
+            .min_by_key(|thread| thread.walks.load(Ordering::Relaxed));
+        let Some(thread) = least else {
+            return;
+        };
+        let counted = Counted::new(&thread.walks);
+        WalkActor::start_in_arbiter(&thread.arbiter, move |_| WalkActor {
+            walk: Some(walk),
+            _counted: counted,
+        });
     }
 
     /// What runs the walk of one job.
@@ -72,8 +135,8 @@ impl Actor for WalksActor {
 
 impl Drop for WalksActor {
     fn drop(&mut self) {
-        for arbiter in &self.arbiters {
-            arbiter.stop();
+        for thread in self.threads.iter().filter(|thread| thread.own) {
+            thread.arbiter.stop();
         }
     }
 }
@@ -112,7 +175,11 @@ impl Guide {
     /// Walks. A panic ends this walk, with an error of its own, and nothing else.
     async fn walk(self, course: Course, events: Events, scope: Scope) -> Result<WalkResult, WalkError> {
         let Guide { services, metrics } = self;
-        let walking = walk(course, services.0.as_ref(), scope.deadline, &events, &metrics);
+        let services = services.here().map_err(|error| {
+            tracing::error!(%error, "there are no clients to walk with");
+            WalkError::Panicked
+        })?;
+        let walking = walk(course, services.as_ref(), scope.deadline, &events, &metrics);
         AssertUnwindSafe(walking).catch_unwind().await.unwrap_or_else(|_| {
             tracing::error!("a walk panicked");
             Err(WalkError::Panicked)
@@ -123,6 +190,23 @@ impl Guide {
 /// One question's walk: it owns the walk's state and drives it, and stops when the walk ends or its caller is gone.
 struct WalkActor {
     walk: Option<BoxFuture<'static, ()>>,
+    _counted: Counted,
+}
+
+/// A walk among those of its thread, for as long as it lasts.
+struct Counted(Arc<AtomicUsize>);
+
+impl Counted {
+    fn new(walks: &Arc<AtomicUsize>) -> Counted {
+        walks.fetch_add(1, Ordering::Relaxed);
+        Counted(Arc::clone(walks))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Actor for WalkActor {

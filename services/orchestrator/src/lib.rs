@@ -49,8 +49,10 @@ pub async fn serve(options: Options, listener: TcpListener, shutdown: Cancellati
         .current()
         .get(&options.default_graph)
         .map_err(|unknown| ServeError::start(StartError::DefaultGraph(unknown)))?;
-    let services = GrpcServices::new(&options.services).map_err(|error| ServeError::start(StartError::from(error)))?;
-    let services = WalkServices(Arc::new(services));
+    // Wrong addresses are found now; the threads that walk make clients of their own.
+    GrpcServices::new(&options.services).map_err(|error| ServeError::start(StartError::from(error)))?;
+    let urls = options.services.clone();
+    let services = WalkServices(Arc::new(move || Ok(Arc::new(GrpcServices::new(&urls)?))));
 
     let system = ActorSystem::start("emend-walks").map_err(|error| ServeError::start(StartError::from(error)))?;
     let server = Server::new("emend-orchestrator", &options.service);

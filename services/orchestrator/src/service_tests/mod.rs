@@ -30,7 +30,7 @@ use self::five::{five, listen};
 use crate::{
     Options,
     walk::{
-        Dependency, Failure,
+        Dependency, Failure, Services,
         scripted::{Scripted, down},
     },
 };
@@ -336,10 +336,11 @@ async fn a_walk_that_panics_fails_alone() {
     use emend_chassis::{ActorOptions, ActorSystem, Front, HealthFlag};
     use v1::orchestrator_service_server::OrchestratorService as _;
 
-    let services = WalkServices(Arc::new(Scripted::default().retrieve(|request| {
+    let services: Arc<dyn Services> = Arc::new(Scripted::default().retrieve(|request| {
         assert!(!request.query.contains("panic"), "as the test wants it");
         down(Dependency::Retriever)
-    })));
+    }));
+    let services = WalkServices(Arc::new(move || Ok(Arc::clone(&services))));
     let system = ActorSystem::start("walks-test").unwrap();
     let walks = Front::start(
         &system,

@@ -269,7 +269,7 @@ impl Walking<'_> {
             duration: self.began.elapsed().try_into().ok(),
             ..result
         };
-        self.desk.events.finished(result.clone()).await?;
+        self.desk.events.finished(&result).await?;
         Ok(result)
     }
 }

@@ -33,13 +33,14 @@ impl Events {
         }
     }
 
-    async fn send(&self, event: Event) -> Result<(), WalkError> {
+    /// Tells what `event` makes, if anybody reads along; nothing is made for nobody.
+    async fn send(&self, event: impl FnOnce() -> Event) -> Result<(), WalkError> {
         let Some(reader) = &self.reader else {
             return Ok(());
         };
         let event = WalkEvent {
             elapsed: self.began.elapsed().try_into().ok(),
-            event: Some(event),
+            event: Some(event()),
         };
         reader
             .send(AskStreamResponse { event: Some(event) })
@@ -48,47 +49,55 @@ impl Events {
     }
 
     pub(super) async fn step_started(&self, step: u32, node: &str, action: &str) -> Result<(), WalkError> {
-        self.send(Event::StepStarted(StepStarted {
-            step,
-            node: node.to_owned(),
-            action: action.to_owned(),
-        }))
+        self.send(|| {
+            Event::StepStarted(StepStarted {
+                step,
+                node: node.to_owned(),
+                action: action.to_owned(),
+            })
+        })
         .await
     }
 
     pub(super) async fn step_finished(&self, step: &Step) -> Result<(), WalkError> {
-        self.send(Event::StepFinished(StepFinished {
-            step: Some(step.clone()),
-        }))
+        self.send(|| {
+            Event::StepFinished(StepFinished {
+                step: Some(step.clone()),
+            })
+        })
         .await
     }
 
     pub(super) async fn edge_taken(&self, edge: EdgeTaken) -> Result<(), WalkError> {
-        self.send(Event::EdgeTaken(edge)).await
+        self.send(|| Event::EdgeTaken(edge)).await
     }
 
     pub(super) async fn text_delta(&self, text: String, attempt: u32) -> Result<(), WalkError> {
-        self.send(Event::TextDelta(TextDelta { text, attempt })).await
+        self.send(|| Event::TextDelta(TextDelta { text, attempt })).await
     }
 
-    pub(super) async fn committed(&self, sentence: Sentence, attempt: u32) -> Result<(), WalkError> {
-        self.send(Event::SentenceCommitted(SentenceCommitted {
-            sentence: Some(sentence),
-            attempt,
-        }))
+    pub(super) async fn committed(&self, sentence: &Sentence, attempt: u32) -> Result<(), WalkError> {
+        self.send(|| {
+            Event::SentenceCommitted(SentenceCommitted {
+                sentence: Some(sentence.clone()),
+                attempt,
+            })
+        })
         .await
     }
 
-    pub(super) async fn retracted(&self, sentence: Sentence, attempt: u32) -> Result<(), WalkError> {
-        self.send(Event::SentenceRetracted(SentenceRetracted {
-            sentence: Some(sentence),
-            attempt,
-        }))
+    pub(super) async fn retracted(&self, sentence: &Sentence, attempt: u32) -> Result<(), WalkError> {
+        self.send(|| {
+            Event::SentenceRetracted(SentenceRetracted {
+                sentence: Some(sentence.clone()),
+                attempt,
+            })
+        })
         .await
     }
 
     /// The last event.
-    pub async fn finished(&self, result: WalkResult) -> Result<(), WalkError> {
-        self.send(Event::Finished(result)).await
+    pub async fn finished(&self, result: &WalkResult) -> Result<(), WalkError> {
+        self.send(|| Event::Finished(result.clone())).await
     }
 }

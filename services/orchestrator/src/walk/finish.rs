@@ -89,7 +89,15 @@ pub(super) fn result(state: State, end: End) -> Result<WalkResult, WalkError> {
                 answer: own_words.unwrap_or_else(|| abstention(state.question().text()).to_owned()),
                 documents: state.documents(),
                 usage,
-                reason: end.reason,
+                reason: if state.abstained.is_some() && state.evidence.answered {
+                    // What came after it, a web search that is not configured for instance, is only why it stayed so.
+                    format!(
+                        "the evidence that was found does not answer the question; {}",
+                        end.reason
+                    )
+                } else {
+                    end.reason
+                },
                 ..WalkResult::default()
             }
         }

@@ -108,7 +108,11 @@ pub(super) async fn write(
                 desk.events.text_delta(delta, number).await?;
             }
             Some(Ok(Event::Finished(finished))) => match refusal(&finished) {
-                None => return Ok(Ok((finished, number))),
+                None => {
+                    // To its end: a stream that is dropped before it counts against its connection.
+                    while stream.next().await.is_some() {}
+                    return Ok(Ok((finished, number)));
+                }
                 Some(failure) => break failure,
             },
             Some(Err(failure)) => break failure,
@@ -121,7 +125,7 @@ pub(super) async fn write(
             text,
             ..Sentence::default()
         };
-        desk.events.retracted(written, number).await?;
+        desk.events.retracted(&written, number).await?;
     }
     Ok(Err(failure))
 }
@@ -180,7 +184,7 @@ pub(in crate::walk) async fn retract_for(desk: &mut Desk<'_>, shown: Option<u32>
         }
         for (place, sentence) in attempt.sentences.iter().enumerate() {
             if attempt.retracted.insert(place) {
-                desk.events.retracted(sentence.clone(), attempt.number).await?;
+                desk.events.retracted(sentence, attempt.number).await?;
             }
         }
     }
@@ -189,7 +193,7 @@ pub(in crate::walk) async fn retract_for(desk: &mut Desk<'_>, shown: Option<u32>
 
 async fn retract(desk: &Desk<'_>, number: u32, sentences: &[Sentence]) -> Result<(), WalkError> {
     for sentence in sentences {
-        desk.events.retracted(sentence.clone(), number).await?;
+        desk.events.retracted(sentence, number).await?;
     }
     Ok(())
 }

@@ -292,6 +292,8 @@ async fn written(
         match stream.next().await {
             Some(Ok(Event::TextDelta(_))) => {}
             Some(Ok(Event::Finished(finished))) => {
+                // To its end: a stream that is dropped before it counts against its connection.
+                while stream.next().await.is_some() {}
                 let withheld = finished.finish_reason() == FinishReason::ContentFilter;
                 let nothing_to_add = continues && finished.answer.trim().is_empty() && !withheld;
                 return match refusal(&finished) {

@@ -173,11 +173,11 @@ pub(super) async fn tell(desk: &mut Desk<'_>, from: usize) -> Result<(), WalkErr
     for (place, sentence) in attempt.sentences.iter().enumerate().skip(from) {
         match sentence.support() {
             Support::FullySupported | Support::PartiallySupported => {
-                desk.events.committed(sentence.clone(), attempt.number).await?;
+                desk.events.committed(sentence, attempt.number).await?;
             }
             Support::NotSupported => {
                 attempt.retracted.insert(place);
-                desk.events.retracted(sentence.clone(), attempt.number).await?;
+                desk.events.retracted(sentence, attempt.number).await?;
             }
             Support::Ungraded | Support::Unspecified => {}
         }
