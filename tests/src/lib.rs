@@ -1,5 +1,6 @@
 //! What the end-to-end tests share: the six services in this process, a collector of traces, scripted services.
 
+pub mod model;
 pub mod otlp;
 pub mod scripted;
 
@@ -36,9 +37,17 @@ impl Fixture {
 
     /// As `plan` says, with a folder of pages for the web.
     pub async fn start_with(plan: Plan, web: Option<&Path>) -> Self {
+        Self::with_options(plan, |data| LocalOptions {
+            web_folder: web.map(Path::to_owned),
+            ..local_options(Path::new(data))
+        })
+        .await
+    }
+
+    /// As `plan` and the options for its data folder say.
+    pub async fn with_options(plan: Plan, options: impl FnOnce(&str) -> LocalOptions) -> Self {
         let data = tempfile::tempdir().expect("a temporary folder");
-        let mut local = local_options(data.path());
-        local.web_folder = web.map(Path::to_owned);
+        let local = options(data.path().to_str().expect("a UTF-8 path"));
         let cluster = Cluster::start(&local, plan).await.expect("the services start");
         Self { cluster, _data: data }
     }

@@ -1,0 +1,94 @@
+//! Every graph with a language model in the grader, the generator and the rewriter: a stand-in behind real HTTP.
+
+use clap::Parser as _;
+use emend_cli::{
+    args::{Arguments, Command},
+    cluster::Plan,
+};
+use emend_proto::v1::WalkStatus;
+use emend_tests::{Fixture, model::Model, question};
+
+const LIGHTHOUSE: &str = "The Torvik lighthouse was built in 1873 by the engineer Ansgar Lund. It stands on a granite \
+    skerry north of the harbour.";
+const BAKERY: &str = "The village bakery sells rye bread on Tuesdays.";
+
+async fn fixture(model: &Model) -> Fixture {
+    Fixture::with_options(Plan::default(), |data| {
+        let url = model.url();
+        let arguments = [
+            "emend",
+            "up",
+            "--embedder",
+            "hashed",
+            "--data-dir",
+            data,
+            "--llm-url",
+            &url,
+            "--llm-model",
+            "stand-in",
+        ];
+        match Arguments::parse_from(arguments).command {
+            Command::Up(options) => options.local,
+            _ => unreachable!("parsed `up`"),
+        }
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_graph_walks_with_a_language_model() {
+    let model = Model::start().await;
+    let fixture = fixture(&model).await;
+    fixture
+        .ingest("village", &[("lighthouse", LIGHTHOUSE), ("bakery", BAKERY)])
+        .await;
+    for (graph, wanted) in [
+        ("corrective-rag", ["GradeDocuments", "RefineKnowledge"]),
+        ("corrective-rag-binary", ["GradeDocuments", "GradeUsefulness"]),
+        ("self-corrective-rag", ["GradeGroundedness", "GradeUsefulness"]),
+        ("self-rag", ["GradeDocuments", "GradeGroundedness"]),
+        ("self-rag-final-grade", ["GradeGroundedness", "GradeUsefulness"]),
+        ("self-rag-tutorial", ["GradeDocuments", "GradeUsefulness"]),
+        ("self-reflective-rag", ["DecideRetrieval", "GradeUsefulness"]),
+    ] {
+        let before = model.asked().len();
+        let result = fixture
+            .ask(question("Who built the Torvik lighthouse in 1873?", graph, "village"))
+            .await
+            .expect(graph);
+        assert_eq!(result.status(), WalkStatus::Answered, "{graph}: {result:?}");
+        assert!(result.answer.contains("Ansgar Lund"), "{graph}: {}", result.answer);
+        let asked = model.asked().split_off(before);
+        for wanted in wanted {
+            assert!(
+                asked.iter().any(|asked| asked == wanted),
+                "{graph}: no {wanted} in {asked:?}"
+            );
+        }
+        assert!(asked.iter().any(|asked| asked == "answer"), "{graph}: {asked:?}");
+        let usage = result.usage.expect("what it cost");
+        assert_eq!(usage.model_calls as usize, asked.len(), "{graph}: {asked:?}");
+        assert!(usage.input_tokens > 0, "{graph}");
+    }
+    fixture.cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_budget_of_tokens_ends_a_walk_with_a_language_model() {
+    let model = Model::start().await;
+    let fixture = fixture(&model).await;
+    fixture.ingest("village", &[("lighthouse", LIGHTHOUSE)]).await;
+    let asked = emend_proto::v1::Question {
+        budget: Some(emend_proto::v1::Budget {
+            // One grade of a passage costs fifteen.
+            tokens: Some(15),
+            ..emend_proto::v1::Budget::default()
+        }),
+        ..question("Who built the Torvik lighthouse in 1873?", "self-rag", "village")
+    };
+    let result = fixture.ask(asked).await.unwrap();
+    assert_eq!(result.exhausted(), emend_proto::v1::Limit::Tokens);
+    assert_eq!(result.status(), WalkStatus::Abstained);
+    assert!(!model.asked().iter().any(|asked| asked == "answer"));
+    fixture.cluster.stop().await;
+}
