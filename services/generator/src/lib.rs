@@ -22,7 +22,7 @@ mod validate;
 
 use std::sync::Arc;
 
-use emend_chassis::{ActorOptions, ActorSystem, Front, ServeError, Server, ServiceOptions};
+use emend_chassis::{ServeError, Server, ServiceOptions};
 use emend_proto::FILE_DESCRIPTOR_SET;
 use emend_proto::v1::generator_service_server::GeneratorServiceServer;
 use tokio::net::TcpListener;
@@ -60,21 +60,17 @@ pub async fn serve_backend(
     listener: TcpListener,
     shutdown: CancellationToken,
 ) -> Result<(), ServeError> {
-    let system = ActorSystem::start("emend-generator").map_err(ServeError::start)?;
-    let server = Server::new("emend-generator", options).descriptors(FILE_DESCRIPTOR_SET);
-    let health = server.health().flag(SERVICE_NAME);
-    let front = Front::start(
-        &system,
-        ActorOptions::new("generator", options.max_in_flight),
-        health,
-        move |alive| GeneratorActor::new(Arc::clone(&backend), alive),
-    )
-    .map_err(ServeError::start)?;
-    let service = Service::new(front, options.default_timeout);
-    let served = server
-        .add(GeneratorServiceServer::new(service).max_decoding_message_size(MAX_REQUEST_BYTES))
-        .serve(listener, shutdown)
-        .await;
-    system.stop().await;
-    served
+    let default_timeout = options.default_timeout;
+    Server::new("emend-generator", options)
+        .descriptors(FILE_DESCRIPTOR_SET)
+        .serve_actor(
+            move |alive| GeneratorActor::new(Arc::clone(&backend), alive),
+            |front| {
+                GeneratorServiceServer::new(Service::new(front, default_timeout))
+                    .max_decoding_message_size(MAX_REQUEST_BYTES)
+            },
+            listener,
+            shutdown,
+        )
+        .await
 }

@@ -22,7 +22,4 @@ pub enum StartError {
     /// An address of a service is none.
     #[error(transparent)]
     Upstream(#[from] emend_chassis::UpstreamError),
-    /// No thread for the actors.
-    #[error(transparent)]
-    Actors(#[from] emend_chassis::ActorSystemError),
 }

@@ -19,7 +19,7 @@ pub mod walk;
 
 use std::sync::Arc;
 
-use emend_chassis::{ActorOptions, ActorSystem, Front, ServeError, Server};
+use emend_chassis::{ServeError, Server};
 use emend_proto::v1::orchestrator_service_server::OrchestratorServiceServer;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -54,25 +54,21 @@ pub async fn serve(options: Options, listener: TcpListener, shutdown: Cancellati
     let urls = options.services.clone();
     let services = WalkServices(Arc::new(move || Ok(Arc::new(GrpcServices::new(&urls)?))));
 
-    let system = ActorSystem::start("emend-walks").map_err(|error| ServeError::start(StartError::from(error)))?;
-    let server = Server::new("emend-orchestrator", &options.service);
     let metrics = WalkMetrics::default();
-    let walks = Front::start(
-        &system,
-        ActorOptions::new("orchestrator", options.service.max_in_flight),
-        server.health().flag(SERVICE),
-        move |alive| WalksActor::new(services.clone(), metrics.clone(), alive),
-    )
-    .map_err(|error| ServeError::start(StartError::from(error)))?;
-
+    let default_timeout = options.service.default_timeout;
     let watching = tokio::spawn(catalog.clone().watch(shutdown.child_token()));
-    let orchestrator = Orchestrator::new(catalog, &options.default_graph, options.service.default_timeout, walks);
-    let served = server
+    let served = Server::new("emend-orchestrator", &options.service)
         .descriptors(emend_proto::FILE_DESCRIPTOR_SET)
-        .add(OrchestratorServiceServer::new(orchestrator))
-        .serve(listener, shutdown)
+        .serve_actor(
+            move |alive| WalksActor::new(services.clone(), metrics.clone(), alive),
+            |walks| {
+                let orchestrator = Orchestrator::new(catalog, &options.default_graph, default_timeout, walks);
+                OrchestratorServiceServer::new(orchestrator)
+            },
+            listener,
+            shutdown,
+        )
         .await;
     watching.abort();
-    system.stop().await;
     served
 }

@@ -14,7 +14,7 @@ mod validate;
 
 use std::sync::Arc;
 
-use emend_chassis::{ActorOptions, ActorSystem, Front, ServeError, Server, ServiceOptions};
+use emend_chassis::{ServeError, Server, ServiceOptions};
 use emend_proto::FILE_DESCRIPTOR_SET;
 use emend_proto::v1::web_search_service_server::WebSearchServiceServer;
 use tokio::net::TcpListener;
@@ -53,23 +53,19 @@ pub async fn serve_provider(
     listener: TcpListener,
     shutdown: CancellationToken,
 ) -> Result<(), ServeError> {
-    let system = ActorSystem::start("emend-web-search").map_err(ServeError::start)?;
-    let server = Server::new("emend-web-search", options).descriptors(FILE_DESCRIPTOR_SET);
-    let health = server.health().flag(SERVICE_NAME);
-    let front = Front::start(
-        &system,
-        ActorOptions::new("web-search", options.max_in_flight),
-        health,
-        move |alive| WebSearchActor::new(Arc::clone(&provider), alive),
-    )
-    .map_err(ServeError::start)?;
-    let service = Service::new(front, options.default_timeout);
-    let served = server
-        .add(WebSearchServiceServer::new(service).max_decoding_message_size(MAX_REQUEST_BYTES))
-        .serve(listener, shutdown)
-        .await;
-    system.stop().await;
-    served
+    let default_timeout = options.default_timeout;
+    Server::new("emend-web-search", options)
+        .descriptors(FILE_DESCRIPTOR_SET)
+        .serve_actor(
+            move |alive| WebSearchActor::new(Arc::clone(&provider), alive),
+            |front| {
+                WebSearchServiceServer::new(Service::new(front, default_timeout))
+                    .max_decoding_message_size(MAX_REQUEST_BYTES)
+            },
+            listener,
+            shutdown,
+        )
+        .await
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! A gRPC server with everything that each of Emend's services has around its own.
 
+mod actor;
 mod health;
 mod trace;
 
