@@ -123,6 +123,10 @@ pub enum Pair<'a> {
     },
 }
 
+/// The least probability of a sentence that says all that the question does, however far apart an embedder finds them: of
+/// those in SQuAD 2.0, whose unanswerable questions are made to look answerable, three in four hold the answer.
+const SAYS_IT_ALL: f64 = 0.5;
+
 impl Evaluator {
     /// An evaluator with coefficients at hand.
     pub fn new(embedder: Arc<dyn Embedder>, coefficients: Coefficients) -> Self {
@@ -206,7 +210,14 @@ impl Evaluator {
                         .map(|(features, range)| SentenceScore {
                             passage,
                             range: range.clone(),
-                            probability: coefficients.probability(Task::Answer, pair.group, features),
+                            probability: {
+                                let probability = coefficients.probability(Task::Answer, pair.group, features);
+                                if features::says_it_all(&asked, features) {
+                                    probability.max(SAYS_IT_ALL)
+                                } else {
+                                    probability
+                                }
+                            },
                         }),
                 );
             }

@@ -245,7 +245,7 @@ fn a_budget_ends_a_walk_with_what_there_is_and_says_what_ran_out() {
     let (code, out) = ask(&["--max-model-calls", "1"]);
     assert_eq!(code, Some(3), "{out}");
     assert!(
-        out.contains("abstained (out of model calls)") && out.contains("the budget of 1 model calls"),
+        out.contains("abstained (out of model calls)") && out.contains("the budget of 1 model call leaves 0"),
         "{out}"
     );
     let (code, out) = ask(&["--max-steps", "100", "--max-tokens", "100000", "--max-time", "30s"]);

@@ -11,7 +11,7 @@ mod relevance;
 mod usefulness;
 mod view;
 
-pub(super) use answer::{NAMES as ANSWER, answer_sentences};
+pub(super) use answer::{NAMES as ANSWER, answer_sentences, says_it_all};
 pub(super) use groundedness::{NAMES as GROUNDEDNESS, groundedness, is_fragment, is_quoted};
 pub(super) use question::Question;
 pub(super) use relevance::{NAMES as RELEVANCE, relevance};

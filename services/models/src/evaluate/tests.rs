@@ -46,6 +46,23 @@ async fn the_sentence_with_the_answer_comes_first() {
 }
 
 #[tokio::test]
+async fn a_sentence_that_says_all_of_the_question_is_likely_to_answer_it() {
+    // A role is no name, so that nothing but the words speaks for it.
+    let leave = ["Every employee has 25 days of leave. The team lead approves leave within three days."];
+    let scores = evaluator().best_sentences("Who approves leave?", &leave).await.unwrap();
+    assert_eq!(
+        &leave[0][scores[0].range.clone()],
+        "The team lead approves leave within three days."
+    );
+    assert!(scores[0].probability >= 0.5, "{scores:?}");
+    // The order of the words counts, and one word is too few to tell.
+    for question in ["Who leaves approvals?", "Who leads?"] {
+        let scores = evaluator().best_sentences(question, &leave).await.unwrap();
+        assert!(scores[0].probability < 0.5, "{question}: {scores:?}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_quoted_is_supported_and_what_is_not_said_is_not() {
     let evaluator = evaluator();
     let quoted = evaluator

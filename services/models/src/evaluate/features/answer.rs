@@ -37,6 +37,26 @@ pub(in crate::evaluate) const NAMES: &[&str] = &[
     "asks_why_expected",
 ];
 
+/// Whether a sentence says all content words of the question, at least two and in their order, and something besides, as
+/// "The team lead approves leave within three days." does to "Who approves leave?".
+pub(in crate::evaluate) fn says_it_all(question: &Question, features: &Features) -> bool {
+    let is = |name: &str, holds: fn(f64) -> bool| features.get(name).is_some_and(holds);
+    question.view.content.len() >= 2
+        && is("overlap", |share| share > 0.999)
+        && is("subsequence", |share| share > 0.999)
+        && is("novelty", |share| share >= 0.5)
+        && [
+            "is_question",
+            "is_heading",
+            "opposite",
+            "names_missing",
+            "numbers_missing",
+            "negation",
+        ]
+        .iter()
+        .all(|name| is(name, |value| value == 0.0))
+}
+
 /// The features of a question and each sentence of a passage, in order.
 pub(in crate::evaluate) fn answer_sentences(
     question: &Question,
