@@ -2,9 +2,10 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+mod common;
+
 use std::{
     collections::BTreeMap,
-    io::{BufRead as _, BufReader},
     path::Path,
     process::{Child, Command, Stdio},
 };
@@ -37,18 +38,7 @@ fn start(folder: &Path) -> (Child, String) {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-    let serving = lines.by_ref().find(|line| line.contains("serving")).expect("it serves");
-    let address = serving
-        .split("address=")
-        .nth(1)
-        .unwrap()
-        .split_whitespace()
-        .next()
-        .unwrap();
-    let url = format!("http://{address}");
-    // The pipe must not fill up.
-    std::thread::spawn(move || lines.for_each(drop));
+    let url = common::serving(&mut child);
     (child, url)
 }
 

@@ -3,8 +3,9 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+mod common;
+
 use std::{
-    io::{BufRead as _, BufReader},
     path::Path,
     process::{Child, Command, Stdio},
 };
@@ -44,17 +45,7 @@ fn start(folder: &Path, limited: bool) -> (Child, RetrieverServiceClient<TracedC
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-    let serving = lines.by_ref().find(|line| line.contains("serving")).expect("it serves");
-    let address = serving
-        .split("address=")
-        .nth(1)
-        .unwrap()
-        .split_whitespace()
-        .next()
-        .unwrap();
-    let upstream = Upstream::new(&format!("http://{address}")).unwrap();
-    std::thread::spawn(move || lines.for_each(drop));
+    let upstream = Upstream::new(&common::serving(&mut child)).unwrap();
     let client = RetrieverServiceClient::new(upstream.channel());
     (child, client.max_encoding_message_size(64 << 20))
 }
