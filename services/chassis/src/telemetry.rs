@@ -19,7 +19,7 @@ use tracing_subscriber::filter::{FilterExt, LevelFilter, Targets, filter_fn};
 use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{EnvFilter, Layer, Registry};
+use tracing_subscriber::{Layer, Registry};
 
 use crate::config::{LogFormat, ServiceOptions};
 use crate::semconv;
@@ -164,10 +164,13 @@ impl Telemetry {
     /// # Errors
     /// [`TelemetryError`].
     pub fn start(options: TelemetryOptions) -> Result<Self, TelemetryError> {
-        let filter = EnvFilter::try_new(&options.log).map_err(|source| TelemetryError::Filter {
-            filter: options.log.clone(),
-            source,
-        })?;
+        let filter = options
+            .log
+            .parse::<Targets>()
+            .map_err(|source| TelemetryError::Filter {
+                filter: options.log.clone(),
+                source,
+            })?;
         let resource = resource(&options);
         global::set_text_map_propagator(TraceContextPropagator::new());
 
@@ -284,7 +287,7 @@ pub fn trace_id(span: &Span) -> Option<String> {
     context.is_valid().then(|| context.trace_id().to_string())
 }
 
-fn log_layer(format: LogFormat, filter: EnvFilter) -> Box<dyn Layer<Registry> + Send + Sync> {
+fn log_layer(format: LogFormat, filter: Targets) -> Box<dyn Layer<Registry> + Send + Sync> {
     let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     match format {
         LogFormat::Json => layer.json().flatten_event(true).with_filter(filter).boxed(),

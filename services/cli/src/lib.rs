@@ -5,6 +5,7 @@
 
 pub mod args;
 pub mod ask;
+pub mod calibrate;
 pub mod cluster;
 pub mod documents;
 pub mod eval;
@@ -12,6 +13,8 @@ pub mod graph;
 pub mod ingest;
 pub mod json;
 pub mod models;
+pub mod pairs;
+mod plot;
 pub mod progress;
 pub mod render;
 pub mod up;

@@ -27,6 +27,8 @@ async fn main() -> ExitCode {
         Command::Graph(options) => emend_cli::graph::run(options),
         Command::Models(options) => emend_cli::models::run(options).await,
         Command::Eval(EvalCommand::Qa(options)) => emend_cli::eval::qa(*options).await,
+        Command::Eval(EvalCommand::Grades(options)) => emend_cli::eval::grades(*options).await,
+        Command::Calibrate(options) => emend_cli::calibrate::run(*options).await,
     };
     telemetry.shutdown().await;
     match outcome {

@@ -36,6 +36,16 @@ pub fn questions(what: &str, total: u64) -> ProgressBar {
         .with_message(what.to_owned())
 }
 
+/// A bar that counts labelled pairs.
+#[must_use]
+pub fn pairs(what: &str, total: u64) -> ProgressBar {
+    ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr())
+        .with_style(style(
+            "{msg} {bar:30.cyan} {human_pos}/{human_len} pairs, {per_sec}, {eta} left",
+        ))
+        .with_message(what.to_owned())
+}
+
 /// Shows the fetching and loading of a model; gone from the screen when [`ModelProgress::finish`] is called.
 #[derive(Debug)]
 pub struct ModelProgress {

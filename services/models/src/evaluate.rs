@@ -2,11 +2,16 @@
 //!
 //! Logistic regressions over features of the words and of an embedder's cosines, fitted on labelled pairs. It knows no
 //! logic and no arithmetic: it sees that a date is missing, not that a date is wrong by a year.
-//! `examples/features.rs` shows what it sees, and how its coefficients are made.
+//! A [`Calibrator`] fits them.
 
+mod calibrate;
 mod coefficients;
 mod error;
 mod features;
+mod fit;
+mod live;
+pub mod metrics;
+mod pieces;
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -14,16 +19,17 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use crate::embed::{Embedder, Embedding, Input, cosine};
+use crate::embed::Embedder;
 use crate::text;
 pub use crate::verdict::Support;
+pub use calibrate::{Calibrated, Calibration, Calibrator};
 use coefficients::Task;
 pub use coefficients::{Coefficients, Thresholds};
 pub use error::EvaluateError;
-use features::{Cosines, Features, Group, Question, View};
+use features::{Features, Group, Question, View};
+use live::Live;
+use pieces::Pieces;
 
-/// Sentences of one passage that are embedded; those beyond have fewer words of the question and no cosine of their own.
-const MAX_SENTENCES: usize = 48;
 /// What is said in the very words of the evidence is supported, whatever a model makes of it.
 const QUOTED: f64 = 0.99;
 
@@ -39,7 +45,7 @@ pub struct EvaluatorOptions {
 #[derive(Clone)]
 pub struct Evaluator {
     embedder: Arc<dyn Embedder>,
-    coefficients: Arc<Coefficients>,
+    coefficients: Arc<Live>,
 }
 
 /// How far evidence supports a sentence.
@@ -132,36 +138,36 @@ impl Evaluator {
     pub fn new(embedder: Arc<dyn Embedder>, coefficients: Coefficients) -> Self {
         Self {
             embedder,
-            coefficients: Arc::new(coefficients),
+            coefficients: Live::fixed(coefficients),
         }
     }
 
     /// An evaluator with the options' file, or the built-in one for the embedder. An embedder without one is judged by
-    /// words alone.
+    /// words alone. A file is read again when it changes.
     ///
     /// # Errors
     /// [`EvaluateError::Read`] or [`EvaluateError::Coefficients`] when the file cannot be used.
     pub fn load(embedder: Arc<dyn Embedder>, options: &EvaluatorOptions) -> Result<Self, EvaluateError> {
         let coefficients = match &options.evaluator_coefficients {
-            Some(path) => Coefficients::read(path)?,
-            None => Coefficients::builtin(embedder.id())?,
+            Some(path) => Live::read(path)?,
+            None => Live::fixed(Coefficients::builtin(embedder.id())?),
         };
         tracing::debug!(
             embedder = embedder.id(),
-            coefficients = coefficients.name(),
+            coefficients = coefficients.current().name(),
             "evaluator ready"
         );
-        Ok(Self::new(embedder, coefficients))
+        Ok(Self { embedder, coefficients })
     }
 
-    /// Where its coefficients come from: an embedder's id, `lexical`, or a path.
-    pub fn name(&self) -> &str {
-        self.coefficients.name()
+    /// The coefficients in force: those of a file may be others a second later.
+    pub fn coefficients(&self) -> Arc<Coefficients> {
+        self.coefficients.current()
     }
 
     /// Where probabilities become decisions.
-    pub fn thresholds(&self) -> &Thresholds {
-        self.coefficients.thresholds()
+    pub fn thresholds(&self) -> Thresholds {
+        *self.coefficients().thresholds()
     }
 
     /// For each passage, in order, the probability that it is relevant to the question, 0–1. An empty passage has 0.
@@ -170,7 +176,7 @@ impl Evaluator {
     /// [`EvaluateError::Embed`] when the texts could not be embedded.
     pub async fn relevance(&self, question: &str, passages: &[&str]) -> Result<Vec<f64>, EvaluateError> {
         let (asked, pairs) = self.pairs(Task::Relevance, Question::new(question), passages).await?;
-        let coefficients = Arc::clone(&self.coefficients);
+        let coefficients = self.coefficients();
         compute(move || {
             pairs
                 .iter()
@@ -194,7 +200,7 @@ impl Evaluator {
     /// [`EvaluateError::Embed`] when the texts could not be embedded.
     pub async fn best_sentences(&self, question: &str, passages: &[&str]) -> Result<Vec<SentenceScore>, EvaluateError> {
         let (asked, pairs) = self.pairs(Task::Answer, Question::new(question), passages).await?;
-        let coefficients = Arc::clone(&self.coefficients);
+        let coefficients = self.coefficients();
         compute(move || {
             let mut scores: Vec<SentenceScore> = Vec::new();
             for (passage, pair) in pairs
@@ -241,7 +247,7 @@ impl Evaluator {
         let (claim, question) = (Question::new(sentence), asked(question));
         let task = groundedness_task(claim.view(), question.as_ref());
         let (claim, pairs) = self.pairs(task, claim, evidence).await?;
-        let coefficients = Arc::clone(&self.coefficients);
+        let coefficients = self.coefficients();
         compute(move || {
             let claim = claim.view();
             let judge = |pair: &Pieces| {
@@ -297,7 +303,7 @@ impl Evaluator {
 
     async fn usefulness_explained(&self, question: &str, answer: &str) -> Result<Explanation, EvaluateError> {
         let (asked, pairs) = self.pairs(Task::Usefulness, Question::new(question), &[answer]).await?;
-        let coefficients = Arc::clone(&self.coefficients);
+        let coefficients = self.coefficients();
         let explain = move || {
             let pair = pairs.first()?;
             let features = features::usefulness(&asked, &pair.view, pair.cosines.as_ref());
@@ -312,6 +318,15 @@ impl Evaluator {
     /// # Errors
     /// [`EvaluateError::Embed`] when the texts could not be embedded.
     pub async fn explain(&self, pair: Pair<'_>) -> Result<Vec<Explanation>, EvaluateError> {
+        let coefficients = self.coefficients();
+        let found = self.features_of(pair).await?.into_iter();
+        Ok(found
+            .map(|(task, group, features)| explained(&coefficients, task, group, features))
+            .collect())
+    }
+
+    /// All that can be seen of a pair, whether a model asks for it or not.
+    async fn features_of(&self, pair: Pair<'_>) -> Result<Vec<(Task, Group, Features)>, EvaluateError> {
         let (task, first, second, question) = match pair {
             Pair::Relevance { question, passage } => (Task::Relevance, question, passage, None),
             Pair::Answer { question, passage } => (Task::Answer, question, passage, None),
@@ -330,7 +345,6 @@ impl Evaluator {
         };
         let (first, mut pairs) = self.embedded(first, &[second]).await?;
         let Some(pair) = pairs.pop() else { return Ok(Vec::new()) };
-        let coefficients = Arc::clone(&self.coefficients);
         compute(move || {
             let cosines = pair.cosines.as_ref();
             let found = match task {
@@ -346,88 +360,9 @@ impl Evaluator {
                     )]
                 }
             };
-            found
-                .into_iter()
-                .map(|features| explained(&coefficients, task, pair.group, features))
-                .collect()
+            found.into_iter().map(|features| (task, pair.group, features)).collect()
         })
         .await
-    }
-
-    /// The first text against each of the others, embedded where the task's models want cosines.
-    async fn pairs(
-        &self,
-        task: Task,
-        first: Question,
-        others: &[&str],
-    ) -> Result<(Question, Vec<Pieces>), EvaluateError> {
-        let needed = others
-            .iter()
-            .any(|other| self.coefficients.needs_cosines(task, Group::of(first.text(), other)));
-        if needed {
-            return self.embedded(first, others).await;
-        }
-        let pieces = others.iter().map(|other| Pieces::new(first.text(), other)).collect();
-        Ok((first, pieces))
-    }
-
-    async fn embedded(&self, first: Question, others: &[&str]) -> Result<(Question, Vec<Pieces>), EvaluateError> {
-        let mut pieces: Vec<Pieces> = others.iter().map(|other| Pieces::new(first.text(), other)).collect();
-        let mut texts = Vec::new();
-        for piece in &mut pieces {
-            piece.embedded = first.closest(&piece.view, MAX_SENTENCES);
-            texts.push(piece.view.text.clone());
-            if piece.view.sentences.len() > 1 {
-                texts.extend(
-                    piece
-                        .embedded
-                        .iter()
-                        .map(|index| piece.view.sentence(*index).to_owned()),
-                );
-            }
-        }
-        if texts.is_empty() {
-            return Ok((first, pieces));
-        }
-        let query = self.embedder.embed(Input::Query, vec![first.text().to_owned()]).await?;
-        let Some(query) = query.into_iter().next() else {
-            return Ok((first, pieces));
-        };
-        let embeddings = self.embedder.embed(Input::Passage, texts).await?;
-        let mut near = embeddings
-            .iter()
-            .map(|embedding: &Embedding| f64::from(cosine(&query, embedding)));
-        for piece in &mut pieces {
-            let passage = near.next().unwrap_or_default();
-            let mut sentences = vec![passage; piece.view.sentences.len()];
-            if piece.view.sentences.len() > 1 {
-                for index in &piece.embedded {
-                    sentences[*index] = near.next().unwrap_or_default();
-                }
-            }
-            piece.cosines = Some(Cosines { passage, sentences });
-        }
-        Ok((first, pieces))
-    }
-}
-
-/// A text of a pair, taken apart.
-struct Pieces {
-    group: Group,
-    view: View,
-    /// The places of the sentences that are embedded.
-    embedded: Vec<usize>,
-    cosines: Option<Cosines>,
-}
-
-impl Pieces {
-    fn new(first: &str, text: &str) -> Self {
-        Self {
-            group: Group::of(first, text),
-            view: View::new(text),
-            embedded: Vec::new(),
-            cosines: None,
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The command line, which is also its manual.
 
 mod ask;
+mod grades;
 mod graph;
 
 use std::{path::PathBuf, time::Duration};
@@ -10,6 +11,7 @@ use emend_models::{chat::ChatOptions, embed::EmbedderOptions};
 
 pub use self::{
     ask::{AskOptions, BudgetOptions, Json},
+    grades::{CalibrateOptions, EvalGradesOptions},
     graph::{GraphCommand, GraphFormat},
 };
 
@@ -88,9 +90,19 @@ pub enum Command {
     /// Show and fetch the local models
     #[command(subcommand)]
     Models(ModelsCommand),
-    /// Measure graphs on questions whose answers are known
+    /// Measure graphs on questions whose answers are known, and grades on pairs that are labelled
     #[command(subcommand)]
     Eval(EvalCommand),
+    /// Fit the embedded grader to labelled pairs of your own
+    ///
+    /// Writes a file with the coefficients and thresholds of the embedded evaluator for --embedder. A model for which
+    /// there are too few pairs stays as it is. The figures printed are of questions that a model was not fitted to
+    /// (five-fold cross-validation by question). A running service reads the file again when it changes.
+    #[command(after_help = "Examples:\n  \
+        emend calibrate --relevance pairs.jsonl --target-precision 0.9\n  \
+        emend calibrate --relevance a.jsonl b.jsonl --usefulness u.jsonl --out mine.toml --diagram mine.html\n  \
+        EMEND_EVALUATOR_COEFFICIENTS=mine.toml emend ask --docs ./handbook \"Who approves leave?\"")]
+    Calibrate(Box<CalibrateOptions>),
 }
 
 /// Where the local services keep things and which models they use.
@@ -206,6 +218,11 @@ pub enum EvalCommand {
     /// absent) with NAME.corpus_local.jsonl, which is ingested, and optionally NAME.corpus_web.jsonl, which stands in
     /// for the web. A question of kind none or absent is right when the walk abstains.
     Qa(Box<EvalQaOptions>),
+    /// Judge labelled pairs with the embedded evaluator and compare
+    ///
+    /// Prints for each set, language and kind of label: ROC-AUC, best F1, Brier score, expected calibration error, and
+    /// pairs a second of one core once the texts' vectors are at hand.
+    Grades(Box<EvalGradesOptions>),
 }
 
 /// Options of `emend eval qa`.

@@ -1,6 +1,7 @@
 //! `emend eval`: graphs measured on questions whose answers are known.
 
 mod data;
+mod grades;
 mod score;
 
 use std::{
@@ -28,6 +29,8 @@ use crate::{
     cluster::{Cluster, Component, Plan},
     documents, ingest, progress,
 };
+
+pub use grades::grades;
 
 /// Walks under way at once.
 const CONCURRENT: usize = 4;

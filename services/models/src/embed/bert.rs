@@ -81,7 +81,19 @@ impl Bert {
     /// # Errors
     /// When a text is too long or has an id that the model does not know.
     pub(super) fn encode(&self, texts: &[Vec<u32>], stop: &AtomicBool) -> Result<Option<Vec<Vec<f32>>>> {
-        let hidden = self.hidden();
+        let Some(rows) = self.rows(texts, stop)? else {
+            return Ok(None);
+        };
+        let pooled = rows.iter().map(|rows| pool(rows, self.hidden()));
+        Ok(Some(pooled.collect()))
+    }
+
+    /// The last layer's rows for each text of `texts`, one a token id, one after another; `None` when `stop` was set on
+    /// the way.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode).
+    pub(super) fn rows(&self, texts: &[Vec<u32>], stop: &AtomicBool) -> Result<Option<Vec<Vec<f32>>>> {
         let mut x = self.embed_tokens(texts)?;
         for layer in &self.layers {
             if stop.load(Ordering::Relaxed) {
@@ -90,20 +102,14 @@ impl Bert {
             x = self.layer(layer, x, texts)?;
         }
         let values = x.flatten_all()?.to_vec1::<f32>()?;
-        let mut rows = values.chunks_exact(hidden);
-        let mut vectors = Vec::with_capacity(texts.len());
+        let mut rest = values.as_slice();
+        let mut rows = Vec::with_capacity(texts.len());
         for text in texts {
-            let mut vector = vec![0.0_f32; hidden];
-            for row in rows.by_ref().take(text.len()) {
-                for (total, value) in vector.iter_mut().zip(row) {
-                    *total += value;
-                }
-            }
-            // The mean and the sum point the same way.
-            normalize(&mut vector);
-            vectors.push(vector);
+            let (own, others) = rest.split_at((text.len() * self.hidden()).min(rest.len()));
+            rows.push(own.to_vec());
+            rest = others;
         }
-        Ok(Some(vectors))
+        Ok(Some(rows))
     }
 
     fn embed_tokens(&self, texts: &[Vec<u32>]) -> Result<Tensor> {
@@ -175,4 +181,17 @@ impl Bert {
             several => Tensor::cat(several, 0),
         }
     }
+}
+
+/// The mean of rows of `width` values, scaled to a norm of 1.
+pub(super) fn pool(rows: &[f32], width: usize) -> Vec<f32> {
+    let mut vector = vec![0.0_f32; width];
+    for row in rows.chunks_exact(width.max(1)) {
+        for (total, value) in vector.iter_mut().zip(row) {
+            *total += value;
+        }
+    }
+    // The mean and the sum point the same way.
+    normalize(&mut vector);
+    vector
 }

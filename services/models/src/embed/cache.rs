@@ -13,11 +13,27 @@ use tracing::Instrument;
 
 use crate::semconv;
 
-use super::{EmbedError, Embedder, Embedding, Input};
+use super::{EmbedError, Embedder, Embedding, Input, TokenVectors};
 
 /// The first 16 bytes of the SHA-256 of the kind and the text: the text itself is not kept.
 type Key = [u8; 16];
 type InFlight = Mutex<HashMap<Key, watch::Receiver<Option<Embedding>>>>;
+
+/// What was embedded.
+#[derive(Clone)]
+enum Remembered {
+    Text(Embedding),
+    Tokens(Arc<TokenVectors>),
+}
+
+impl Remembered {
+    fn size(&self) -> usize {
+        match self {
+            Self::Text(embedding) => std::mem::size_of_val::<[f32]>(embedding),
+            Self::Tokens(tokens) => tokens.size(),
+        }
+    }
+}
 
 /// What an entry costs beyond its values: key, counters and links of the cache.
 const ENTRY_OVERHEAD: usize = 160;
@@ -28,7 +44,7 @@ const ENTRY_OVERHEAD: usize = 160;
 /// for. When that call is dropped, one of those that waited takes the text over.
 pub struct Cached {
     inner: Arc<dyn Embedder>,
-    remembered: Cache<Key, Embedding>,
+    remembered: Cache<Key, Remembered>,
     in_flight: InFlight,
 }
 
@@ -38,8 +54,8 @@ impl Cached {
     pub fn new(inner: Arc<dyn Embedder>, mebibytes: u32) -> Self {
         let remembered = Cache::builder()
             .max_capacity(u64::from(mebibytes) << 20)
-            .weigher(|_: &Key, embedding: &Embedding| {
-                u32::try_from(std::mem::size_of_val::<[f32]>(embedding) + ENTRY_OVERHEAD).unwrap_or(u32::MAX)
+            .weigher(|_: &Key, remembered: &Remembered| {
+                u32::try_from(remembered.size() + ENTRY_OVERHEAD).unwrap_or(u32::MAX)
             })
             .build();
         Self {
@@ -80,7 +96,7 @@ impl Cached {
             {
                 continue;
             }
-            if let Some(embedding) = self.remembered.get(key) {
+            if let Some(Remembered::Text(embedding)) = self.remembered.get(key) {
                 found.insert(*key, embedding);
             } else if let Some(receiver) = in_flight.get(key) {
                 waits.insert(*key, receiver.clone());
@@ -119,12 +135,32 @@ fn lock(in_flight: &InFlight) -> MutexGuard<'_, HashMap<Key, watch::Receiver<Opt
 }
 
 fn key(kind: Input, text: &str) -> Key {
-    let mut hash = Sha256::new();
-    hash.update([match kind {
+    let mark = match kind {
         Input::Query => b'q',
         Input::Passage => b'p',
-    }]);
-    hash.update(text.as_bytes());
+    };
+    hashed(mark, std::iter::once(text))
+}
+
+/// The key of the tokens of a text in pieces.
+fn tokens_key(kind: Input, pieces: &[String]) -> Key {
+    let mark = match kind {
+        Input::Query => b'Q',
+        Input::Passage => b'P',
+    };
+    hashed(mark, pieces.iter().map(String::as_str))
+}
+
+fn hashed<'a>(mark: u8, texts: impl Iterator<Item = &'a str>) -> Key {
+    let mut hash = Sha256::new();
+    hash.update([mark]);
+    for (place, text) in texts.enumerate() {
+        // No UTF-8 text has this byte, so "ab", "c" is not "a", "bc".
+        if place > 0 {
+            hash.update([0xff]);
+        }
+        hash.update(text.as_bytes());
+    }
     let mut key = Key::default();
     for (to, from) in key.iter_mut().zip(hash.finalize()) {
         *to = from;
@@ -170,7 +206,7 @@ impl Embedder for Cached {
                         });
                     }
                     for ((key, sender), embedding) in claims.senders.iter_mut().zip(embeddings) {
-                        self.remembered.insert(*key, embedding.clone());
+                        self.remembered.insert(*key, Remembered::Text(embedding.clone()));
                         sender.send_replace(Some(embedding.clone()));
                         found.insert(*key, embedding);
                     }
@@ -186,6 +222,41 @@ impl Embedder for Cached {
                 }
             }
             Ok(keys.iter().filter_map(|key| found.get(key).cloned()).collect())
+        }
+        .boxed()
+    }
+
+    fn embed_tokens<'a>(
+        &'a self,
+        kind: Input,
+        texts: Vec<Vec<String>>,
+    ) -> BoxFuture<'a, Result<Option<Vec<Arc<TokenVectors>>>, EmbedError>> {
+        async move {
+            let keys: Vec<Key> = texts.iter().map(|pieces| tokens_key(kind, pieces)).collect();
+            let mut found: HashMap<Key, Arc<TokenVectors>> = HashMap::with_capacity(keys.len());
+            let (mut missing, mut mine) = (Vec::new(), Vec::new());
+            for (key, pieces) in keys.iter().zip(texts) {
+                if found.contains_key(key) || missing.contains(key) {
+                    continue;
+                }
+                if let Some(Remembered::Tokens(tokens)) = self.remembered.get(key) {
+                    found.insert(*key, tokens);
+                } else {
+                    missing.push(*key);
+                    mine.push(pieces);
+                }
+            }
+            if !mine.is_empty() {
+                let span = self.span(mine.len());
+                let Some(embedded) = self.inner.embed_tokens(kind, mine).instrument(span).await? else {
+                    return Ok(None);
+                };
+                for (key, tokens) in missing.into_iter().zip(embedded) {
+                    self.remembered.insert(key, Remembered::Tokens(tokens.clone()));
+                    found.insert(key, tokens);
+                }
+            }
+            Ok(Some(keys.iter().filter_map(|key| found.get(key).cloned()).collect()))
         }
         .boxed()
     }

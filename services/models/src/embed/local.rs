@@ -13,7 +13,9 @@ use futures::future::{BoxFuture, FutureExt};
 use tokio::sync::{Semaphore, oneshot};
 
 use super::{
-    EmbedError, Embedder, EmbedderChoice, EmbedderOptions, Embedding, Input, ModelError, bert::Bert, e5, minilm,
+    EmbedError, Embedder, EmbedderChoice, EmbedderOptions, Embedding, Input, ModelError, Token, TokenVectors,
+    bert::{Bert, pool},
+    e5, minilm,
     tokenize::TextTokenizer,
 };
 use crate::{
@@ -59,6 +61,47 @@ impl Encoder {
         ids.insert(0, self.marks.first);
         ids.push(self.marks.last);
         Ok(ids)
+    }
+
+    /// The ids of a text given in pieces, with prefix and marks, cut at the limit, and for each the piece that it is of;
+    /// none for prefix and marks.
+    fn pieces(&self, kind: Input, pieces: &[String]) -> Result<(Vec<u32>, Vec<Option<usize>>), EmbedError> {
+        let prefix = self
+            .tokenizer
+            .ids((self.prefix)(kind))
+            .map_err(|detail| self.failed(detail))?;
+        let mut ids = vec![self.marks.first];
+        ids.extend(prefix);
+        let mut of = vec![None; ids.len()];
+        let mut bytes = 0;
+        for (place, piece) in pieces.iter().enumerate() {
+            bytes += piece.len();
+            if ids.len() >= self.limit().saturating_sub(1) || bytes > MAX_BYTES {
+                break;
+            }
+            ids.extend(self.tokenizer.ids(piece).map_err(|detail| self.failed(detail))?);
+            of.resize(ids.len(), Some(place));
+        }
+        ids.truncate(self.limit().saturating_sub(1));
+        of.truncate(ids.len());
+        ids.push(self.marks.last);
+        of.push(None);
+        Ok((ids, of))
+    }
+
+    /// The vectors of a text whose ids and their pieces are known and whose rows were encoded.
+    fn token_vectors(&self, ids: &[u32], of: &[Option<usize>], rows: &[f32], pieces: usize) -> TokenVectors {
+        let width = self.bert.hidden();
+        let whole = Embedding::from(pool(rows, width));
+        let (mut tokens, mut own) = (Vec::with_capacity(ids.len()), Vec::with_capacity(rows.len()));
+        for ((id, of), row) in ids.iter().zip(of).zip(rows.chunks_exact(width.max(1))) {
+            if let Some(piece) = *of {
+                let text = self.tokenizer.piece(*id).unwrap_or_default().into();
+                tokens.push(Token { text, piece });
+                own.extend_from_slice(row);
+            }
+        }
+        TokenVectors::new(width, tokens, &own, pieces, whole)
     }
 
     fn failed(&self, detail: impl ToString) -> EmbedError {
@@ -213,6 +256,37 @@ impl Embedder for LocalEmbedder {
                 embeddings.extend(vectors.into_iter().flatten().map(Embedding::from));
             }
             Ok(embeddings)
+        }
+        .boxed()
+    }
+
+    fn embed_tokens<'a>(
+        &'a self,
+        kind: Input,
+        texts: Vec<Vec<String>>,
+    ) -> BoxFuture<'a, Result<Option<Vec<Arc<TokenVectors>>>, EmbedError>> {
+        async move {
+            let stop = Arc::new(AtomicBool::new(false));
+            let _stop_on_drop = StopOnDrop(stop.clone());
+            let mut all = Vec::with_capacity(texts.len());
+            // A text at a time: passages fill the threads by themselves.
+            for text in texts {
+                let stop = stop.clone();
+                let vectors = self
+                    .compute(move |encoder| {
+                        let (ids, of) = encoder.pieces(kind, &text)?;
+                        let rows = encoder
+                            .bert
+                            .rows(std::slice::from_ref(&ids), &stop)
+                            .map_err(|error| encoder.failed(error))?;
+                        let rows = rows.and_then(|rows| rows.into_iter().next());
+                        Ok(rows.map(|rows| encoder.token_vectors(&ids, &of, &rows, text.len())))
+                    })
+                    .await?;
+                // `None` only after this future was dropped, when nothing comes back here.
+                all.extend(vectors.map(Arc::new));
+            }
+            Ok(Some(all))
         }
         .boxed()
     }

@@ -12,6 +12,7 @@ mod load;
 #[cfg(feature = "openai")]
 mod openai;
 mod options;
+mod tokens;
 
 #[cfg(feature = "local")]
 mod bert;
@@ -44,6 +45,7 @@ pub use load::load;
 #[cfg(feature = "openai")]
 pub use openai::OpenAiEmbedder;
 pub use options::EmbedderOptions;
+pub use tokens::{Token, TokenVectors};
 
 /// A vector of [`Embedder::dimensions`] values with an L2 norm of 1, so that a dot product is a cosine.
 ///
@@ -84,6 +86,22 @@ pub trait Embedder: Send + Sync {
     /// # Errors
     /// [`EmbedError`] when any of the texts could not be embedded.
     fn embed<'a>(&'a self, kind: Input, texts: Vec<String>) -> BoxFuture<'a, Result<Vec<Embedding>, EmbedError>>;
+
+    /// Embeds the tokens of `texts`, each given in pieces that follow one another, such as the sentences of a passage: as
+    /// many results, in the same order. `None` from an embedder that does not show its tokens.
+    ///
+    /// Dropping the future stops the work that is left within a fraction of a second.
+    ///
+    /// # Errors
+    /// [`EmbedError`] when any of the texts could not be embedded.
+    fn embed_tokens<'a>(
+        &'a self,
+        kind: Input,
+        texts: Vec<Vec<String>>,
+    ) -> BoxFuture<'a, Result<Option<Vec<Arc<TokenVectors>>>, EmbedError>> {
+        let _ = (kind, texts);
+        Box::pin(std::future::ready(Ok(None)))
+    }
 }
 
 /// The cosine of two embeddings of one model, −1 to 1; 0 where their lengths differ.

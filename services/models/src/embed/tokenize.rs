@@ -44,6 +44,14 @@ impl TextTokenizer {
         }
     }
 
+    /// The piece with an id, as the vocabulary writes it.
+    pub(super) fn piece(&self, id: u32) -> Option<String> {
+        match self {
+            Self::File(tokenizer) => tokenizer.id_to_token(id),
+            Self::Unigram { model, .. } => model.id_to_token(id),
+        }
+    }
+
     /// The ids of the pieces of `text`.
     ///
     /// # Errors

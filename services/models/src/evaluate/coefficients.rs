@@ -1,12 +1,14 @@
 //! Files of coefficients: logistic models by task and group, and the thresholds on their probabilities.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::EvaluateError;
 use super::features::{self, Features, Group};
+use super::fit::CLAMP;
 
 /// The built-in files by embedder; the last one needs none.
 const BUILTIN: [(&str, &str); 3] = [
@@ -24,11 +26,11 @@ pub struct Coefficients {
     /// Where they come from, for messages.
     name: String,
     thresholds: Thresholds,
-    models: BTreeMap<&'static str, BTreeMap<&'static str, Model>>,
+    models: BTreeMap<Task, BTreeMap<Group, Model>>,
 }
 
 /// Where probabilities become decisions; all 0–1.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Thresholds {
     /// A passage is relevant from here on.
@@ -50,7 +52,7 @@ pub struct Thresholds {
 }
 
 /// What is judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Task {
     Relevance,
     Answer,
@@ -79,7 +81,7 @@ impl Task {
         }
     }
 
-    fn features(self) -> &'static [&'static str] {
+    pub(super) fn features(self) -> &'static [&'static str] {
         match self {
             Self::Relevance => features::RELEVANCE,
             Self::Answer => features::ANSWER,
@@ -92,18 +94,18 @@ impl Task {
 /// A logistic regression over standardised features.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Model {
-    bias: f64,
-    features: BTreeMap<String, Term>,
+pub(super) struct Model {
+    pub(super) bias: f64,
+    pub(super) features: BTreeMap<String, Term>,
 }
 
 /// One feature of a model: `weight · (value − mean) / scale`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Term {
-    weight: f64,
-    mean: f64,
-    scale: f64,
+pub(super) struct Term {
+    pub(super) weight: f64,
+    pub(super) mean: f64,
+    pub(super) scale: f64,
 }
 
 impl Model {
@@ -112,7 +114,7 @@ impl Model {
             // Far outside of what was seen, a line is a bad guess.
             let value = features
                 .get(name)
-                .map_or(0.0, |value| ((value - term.mean) / term.scale).clamp(-5.0, 5.0));
+                .map_or(0.0, |value| ((value - term.mean) / term.scale).clamp(-CLAMP, CLAMP));
             sum + term.weight * value
         });
         1.0 / (1.0 + (-logit).exp())
@@ -169,8 +171,8 @@ impl Coefficients {
             };
             let mut found = BTreeMap::new();
             for (group_name, model) in groups {
-                let Some(group) = Group::NAMES.into_iter().find(|group| *group == group_name) else {
-                    let known = Group::NAMES.join(", ");
+                let Some(group) = Group::ALL.into_iter().find(|group| group.name() == group_name) else {
+                    let known = Group::ALL.map(Group::name).join(", ");
                     return Err(invalid(format!(
                         "unknown group {group_name} of {task_name}; known: {known}"
                     )));
@@ -178,12 +180,12 @@ impl Coefficients {
                 check(task, &model).map_err(|reason| invalid(format!("{task_name}.{group_name}: {reason}")))?;
                 found.insert(group, model);
             }
-            models.insert(task.name(), found);
+            models.insert(task, found);
         }
         for task in Task::ALL {
             if !models
-                .get(task.name())
-                .is_some_and(|groups| groups.contains_key(Group::Alphabet.name()))
+                .get(&task)
+                .is_some_and(|groups| groups.contains_key(&Group::Alphabet))
             {
                 return Err(invalid(format!(
                     "{}.{} is missing",
@@ -209,9 +211,50 @@ impl Coefficients {
         &self.thresholds
     }
 
+    pub(super) fn set_thresholds(&mut self, thresholds: Thresholds) {
+        self.thresholds = thresholds;
+    }
+
+    pub(super) fn set(&mut self, task: Task, group: Group, model: Model) {
+        self.models.entry(task).or_default().insert(group, model);
+    }
+
+    /// The file that [`read`](Self::read) reads, with `about` in comments at its head.
+    pub fn to_toml(&self, about: &str) -> String {
+        let mut file = String::new();
+        for line in about.lines() {
+            let line = format!("# {line}");
+            file.push_str(line.trim_end());
+            file.push('\n');
+        }
+        file.push_str("\n[thresholds]\n");
+        for (name, value) in self.thresholds.named() {
+            // Writing to a string never fails.
+            let _ = writeln!(file, "{name} = {value:?}");
+        }
+        for (task, groups) in &self.models {
+            for (group, model) in groups {
+                let (task, group) = (task.name(), group.name());
+                let _ = writeln!(
+                    file,
+                    "\n[{task}.{group}]\nbias = {:.4}\n\n[{task}.{group}.features]",
+                    model.bias
+                );
+                for (name, term) in &model.features {
+                    let Term { weight, mean, scale } = term;
+                    let _ = writeln!(
+                        file,
+                        "{name} = {{ weight = {weight:.4}, mean = {mean:.4}, scale = {scale:.5} }}"
+                    );
+                }
+            }
+        }
+        file
+    }
+
     fn model(&self, task: Task, group: Group) -> Option<&Model> {
-        let groups = self.models.get(task.name())?;
-        groups.get(group.name()).or_else(|| groups.get(Group::Alphabet.name()))
+        let groups = self.models.get(&task)?;
+        groups.get(&group).or_else(|| groups.get(&Group::Alphabet))
     }
 
     /// Whether a model asks for cosines, so that texts have to be embedded.
@@ -238,31 +281,45 @@ fn check(task: Task, model: &Model) -> Result<(), String> {
     Ok(())
 }
 
+impl Thresholds {
+    /// All of them by name.
+    fn named(&self) -> [(&'static str, f64); 8] {
+        let Self {
+            relevant,
+            lower,
+            upper,
+            fully,
+            partially,
+            useful,
+            strip,
+            answers,
+        } = *self;
+        [
+            ("relevant", relevant),
+            ("lower", lower),
+            ("upper", upper),
+            ("fully", fully),
+            ("partially", partially),
+            ("useful", useful),
+            ("strip", strip),
+            ("answers", answers),
+        ]
+    }
+}
+
 fn check_thresholds(thresholds: &Thresholds) -> Result<(), String> {
-    let Thresholds {
-        relevant,
-        lower,
-        upper,
-        fully,
-        partially,
-        useful,
-        strip,
-        answers,
-    } = *thresholds;
-    for (name, value) in [
-        ("relevant", relevant),
-        ("lower", lower),
-        ("upper", upper),
-        ("fully", fully),
-        ("partially", partially),
-        ("useful", useful),
-        ("strip", strip),
-        ("answers", answers),
-    ] {
+    for (name, value) in thresholds.named() {
         if !(0.0..=1.0).contains(&value) {
             return Err(format!("threshold {name} is {value}; it must be from 0 to 1"));
         }
     }
+    let Thresholds {
+        lower,
+        upper,
+        fully,
+        partially,
+        ..
+    } = *thresholds;
     for (low, high, below, above) in [
         ("lower", "upper", lower, upper),
         ("partially", "fully", partially, fully),

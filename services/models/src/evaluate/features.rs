@@ -5,6 +5,7 @@
 
 mod answer;
 mod groundedness;
+mod late;
 mod overlap;
 mod question;
 mod relevance;
@@ -13,6 +14,7 @@ mod view;
 
 pub(super) use answer::{NAMES as ANSWER, answer_sentences, says_it_all};
 pub(super) use groundedness::{NAMES as GROUNDEDNESS, groundedness, is_fragment, is_quoted};
+pub(super) use late::Late;
 pub(super) use question::Question;
 pub(super) use relevance::{NAMES as RELEVANCE, relevance};
 pub(super) use usefulness::{NAMES as USEFULNESS, usefulness};
@@ -38,12 +40,20 @@ impl Features {
     }
 }
 
+impl FromIterator<(&'static str, f64)> for Features {
+    fn from_iter<I: IntoIterator<Item = (&'static str, f64)>>(features: I) -> Self {
+        Self(features.into_iter().collect())
+    }
+}
+
 /// How near a question or a claim is to a passage as a whole and to each of its sentences.
 #[derive(Clone, Debug)]
 pub(super) struct Cosines {
     pub(super) passage: f64,
     /// One a sentence, in order; never empty.
     pub(super) sentences: Vec<f64>,
+    /// The same token by token, where the embedder shows its tokens.
+    pub(super) late: Option<Late>,
 }
 
 impl Cosines {
@@ -66,7 +76,7 @@ impl Cosines {
 }
 
 /// Pairs that are alike enough in their features to share coefficients.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Group {
     /// Both texts are in alphabets.
     Alphabet,
@@ -77,10 +87,14 @@ pub(super) enum Group {
 }
 
 impl Group {
-    pub(super) const NAMES: [&'static str; 3] = ["alphabet", "cjk", "cross"];
+    pub(super) const ALL: [Self; 3] = [Self::Alphabet, Self::Cjk, Self::Cross];
 
     pub(super) fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
+        match self {
+            Self::Alphabet => "alphabet",
+            Self::Cjk => "cjk",
+            Self::Cross => "cross",
+        }
     }
 
     pub(super) fn of(left: &str, right: &str) -> Self {

@@ -166,7 +166,7 @@ async fn a_file_of_coefficients_replaces_the_built_in_one() {
     std::fs::write(&path, source).unwrap();
     let options = Cli::parse_from(["x", "--evaluator-coefficients", path.to_str().unwrap()]).evaluator;
     let evaluator = Evaluator::load(Arc::new(HashedEmbedder), &options).unwrap();
-    assert_eq!(evaluator.name(), path.display().to_string());
+    assert_eq!(evaluator.coefficients().name(), path.display().to_string());
 }
 
 #[tokio::test]
@@ -177,8 +177,8 @@ async fn long_passages_are_embedded_in_part() {
     let passage = format!("{long}The boiler was installed in 2019.");
     let view = View::new(&passage);
     let question = Question::new("When was the boiler installed?");
-    let closest = question.closest(&view, MAX_SENTENCES);
-    assert_eq!(closest.len(), MAX_SENTENCES);
+    let closest = question.closest(&view, pieces::MAX_SENTENCES);
+    assert_eq!(closest.len(), pieces::MAX_SENTENCES);
     assert_eq!(closest.last(), Some(&80));
     let explained = evaluator()
         .explain(Pair::Answer {

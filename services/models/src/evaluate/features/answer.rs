@@ -12,6 +12,10 @@ pub(in crate::evaluate) const NAMES: &[&str] = &[
     "cosine_passage",
     "cosine_behind",
     "cosine_lead",
+    "cosine_late",
+    "cosine_late_low",
+    "cosine_late_behind",
+    "cosine_late_passage",
     "overlap",
     "overlap_plain",
     "overlap_behind",
@@ -98,6 +102,13 @@ pub(in crate::evaluate) fn answer_sentences(
                 features.set("cosine_passage", cosines.passage);
                 features.set("cosine_behind", best - own);
                 features.set("cosine_lead", if place == index { best - second } else { 0.0 });
+                if let Some(late) = &cosines.late {
+                    let own = late.sentences.get(index).copied().unwrap_or(late.passage);
+                    features.set("cosine_late", own.mean);
+                    features.set("cosine_late_low", own.low);
+                    features.set("cosine_late_behind", late.best().mean - own.mean);
+                    features.set("cosine_late_passage", late.passage.mean);
+                }
             }
             // A pronoun's name stands in the sentence before.
             let near = &passage.sets[index.saturating_sub(1)..(index + 2).min(passage.sets.len())];

@@ -12,6 +12,10 @@ pub(in crate::evaluate) const NAMES: &[&str] = &[
     "cosine_passage",
     "cosine_sentence",
     "cosine_gap",
+    "cosine_late",
+    "cosine_late_low",
+    "cosine_late_least",
+    "cosine_late_passage",
     "precision",
     "precision_weighted",
     "sentence_precision",
@@ -55,6 +59,13 @@ pub(in crate::evaluate) fn groundedness(
         features.set("cosine_passage", cosines.passage);
         features.set("cosine_sentence", cosine);
         features.set("cosine_gap", cosine - second);
+        if let Some(late) = &cosines.late {
+            let best = late.best();
+            features.set("cosine_late", best.mean);
+            features.set("cosine_late_low", best.low);
+            features.set("cosine_late_least", best.least);
+            features.set("cosine_late_passage", late.passage.mean);
+        }
     }
     let said = Weighted::new(&claim.content);
     let shares: Vec<f64> = evidence

@@ -17,16 +17,6 @@ pub(in crate::evaluate) enum Kind {
 }
 
 impl Kind {
-    pub(super) const FEATURES: [(&'static str, Self); 7] = [
-        ("asks_who", Self::Who),
-        ("asks_when", Self::When),
-        ("asks_how_many", Self::HowMany),
-        ("asks_where", Self::Where),
-        ("asks_why", Self::Why),
-        ("asks_how", Self::How),
-        ("asks_other", Self::Other),
-    ];
-
     /// Phrases in the order in which they decide: "how many" before "how". English ones are matched as whole words.
     const PHRASES: [(Self, &'static [&'static str]); 6] = [
         (

@@ -1,7 +1,7 @@
 //! Question and passage.
 
-use super::overlap::{negates, opposes, runs, subsequence};
-use super::question::{Kind, Question};
+use super::overlap::{opposes, runs, subsequence};
+use super::question::Question;
 use super::view::View;
 use super::{Cosines, Features};
 
@@ -13,6 +13,11 @@ pub(in crate::evaluate) const NAMES: &[&str] = &[
     "cosine_lift",
     "cosine_overlap",
     "cosine_expected",
+    "cosine_late",
+    "cosine_late_low",
+    "cosine_late_least",
+    "cosine_late_passage",
+    "cosine_late_passage_low",
     "overlap",
     "overlap_weighted",
     "missing_rarest",
@@ -28,21 +33,10 @@ pub(in crate::evaluate) const NAMES: &[&str] = &[
     "names_missing",
     "names_found",
     "names_in_sentence",
-    "negation",
     "opposite",
     "expected_passage",
     "expected_sentence",
     "novelty",
-    "passage_length",
-    "question_length",
-    "sentence_count",
-    "asks_who",
-    "asks_when",
-    "asks_how_many",
-    "asks_where",
-    "asks_why",
-    "asks_how",
-    "asks_other",
 ];
 
 /// The features of a question and a passage.
@@ -71,6 +65,14 @@ pub(in crate::evaluate) fn relevance(question: &Question, passage: &View, cosine
         features.set("cosine_lift", cosine - cosines.passage);
         features.set("cosine_overlap", overlaps.get(place).copied().unwrap_or(0.0));
         features.set("cosine_expected", question.expects(passage.sentence(place)));
+        if let Some(late) = &cosines.late {
+            let best = late.best();
+            features.set("cosine_late", best.mean);
+            features.set("cosine_late_low", best.low);
+            features.set("cosine_late_least", best.least);
+            features.set("cosine_late_passage", late.passage.mean);
+            features.set("cosine_late_passage_low", late.passage.low);
+        }
     }
 
     features.set("overlap", asked.plain_share(|word| passage.all.contains(word)));
@@ -117,23 +119,13 @@ pub(in crate::evaluate) fn relevance(question: &Question, passage: &View, cosine
         share(names.iter().filter(|name| lower.contains(name.as_str())).count()),
     );
 
-    let negation = |denies: bool| f64::from(u8::from(denies));
-    features.set(
-        "negation",
-        negation(negates(&question.view.lower)) - negation(negates(&lower)),
-    );
-    features.set("opposite", negation(opposes(&question.view.all, &passage.sets[best])));
+    let opposite = opposes(&question.view.all, &passage.sets[best]);
+    features.set("opposite", f64::from(u8::from(opposite)));
     features.set("expected_passage", question.expects(&passage.text));
     features.set("expected_sentence", question.expects(sentence));
     let words = &passage.sets[best];
     let new = words.iter().filter(|word| !question.view.all.contains(*word)).count();
     features.set("novelty", new as f64 / words.len().max(1) as f64);
-    features.set("passage_length", (1.0 + passage.text.chars().count() as f64).ln());
-    features.set("question_length", (1.0 + question.view.content.len() as f64).ln());
-    features.set("sentence_count", (passage.sentences.len() as f64).ln());
-    for (name, kind) in Kind::FEATURES {
-        features.set(name, negation(question.kind == kind));
-    }
     features
 }
 

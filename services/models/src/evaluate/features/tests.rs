@@ -1,9 +1,19 @@
 use super::*;
 
 fn cosines() -> Cosines {
+    let near = late::Near {
+        mean: 0.8,
+        low: 0.7,
+        least: 0.6,
+    };
+    let late = Late {
+        passage: near,
+        sentences: vec![near; 2],
+    };
     Cosines {
         passage: 0.8,
         sentences: vec![0.7, 0.9],
+        late: Some(late),
     }
 }
 
@@ -32,7 +42,7 @@ fn without_an_embedder_only_words_are_seen() {
     let question = Question::new("When did the mill close?");
     let passage = View::new("It closed in 1902.");
     let names = named(relevance(&question, &passage, None));
-    assert!(names.iter().all(|name| !name.starts_with("cosine")) && names.len() + 6 == RELEVANCE.len());
+    assert!(names.iter().all(|name| !name.starts_with("cosine")) && names.len() + 11 == RELEVANCE.len());
 }
 
 #[test]
@@ -49,6 +59,7 @@ fn no_text_makes_a_feature_that_is_no_number() {
         let cosines = Cosines {
             passage: 0.0,
             sentences: vec![0.0; view.sentences.len()],
+            late: None,
         };
         let mut all = relevance(&question, &view, Some(&cosines)).into_pairs();
         all.extend(usefulness(&question, &view, Some(&cosines)).into_pairs());

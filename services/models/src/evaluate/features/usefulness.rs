@@ -9,6 +9,8 @@ use super::{Cosines, Features};
 pub(in crate::evaluate) const NAMES: &[&str] = &[
     "cosine_answer",
     "cosine_sentence",
+    "cosine_late",
+    "cosine_late_low",
     "overlap",
     "overlap_weighted",
     "missing_rarest",
@@ -44,6 +46,10 @@ pub(in crate::evaluate) fn usefulness(question: &Question, answer: &View, cosine
     if let Some(cosines) = cosines {
         features.set("cosine_answer", cosines.passage);
         features.set("cosine_sentence", cosines.best().1);
+        if let Some(late) = &cosines.late {
+            features.set("cosine_late", late.passage.mean);
+            features.set("cosine_late_low", late.passage.low);
+        }
     }
     let asked = &question.weighted;
     let (rarest, sum) = asked.missing(|word| answer.all.contains(word));

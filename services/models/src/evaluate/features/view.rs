@@ -55,6 +55,13 @@ impl View {
         self.sentences.get(index).map_or("", |range| &self.text[range.clone()])
     }
 
+    /// The text of each sentence, in order; what stands between them is white space.
+    pub(in crate::evaluate) fn pieces(&self) -> Vec<String> {
+        (0..self.sentences.len())
+            .map(|index| self.sentence(index).to_owned())
+            .collect()
+    }
+
     /// All words in order.
     pub(super) fn sequence(&self) -> Vec<&str> {
         self.words.iter().flatten().map(String::as_str).collect()

@@ -1,0 +1,184 @@
+//! `emend calibrate`: the evaluator's coefficients and thresholds from labelled pairs.
+
+use std::{collections::BTreeMap, fs, process::ExitCode};
+
+use anyhow::{Context as _, Result};
+use emend_models::{
+    embed,
+    evaluate::{Calibrated, Calibration, Calibrator, Evaluator, metrics},
+};
+use serde::Serialize;
+
+use crate::{
+    args::CalibrateOptions,
+    pairs::{self, LabelledPair, Task},
+    plot,
+    progress::{self, ModelProgress},
+};
+
+/// One model, or one data set of it, on questions that it was not fitted to.
+#[derive(Debug, Serialize)]
+struct Row {
+    task: &'static str,
+    group: &'static str,
+    /// The data set; none for the whole model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
+    fitted: bool,
+    pairs: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    roc_auc: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    best_f1: Option<f64>,
+    brier: f64,
+    expected_calibration_error: f64,
+}
+
+/// Fits the models for which there are pairs, and writes all coefficients to a file.
+///
+/// # Errors
+/// A file of pairs cannot be read, a model cannot be had, or the output cannot be written.
+pub async fn run(options: CalibrateOptions) -> Result<ExitCode> {
+    let mut labelled: Vec<(String, LabelledPair)> = Vec::new();
+    for (task, files) in [
+        (Task::Relevance, &options.relevance),
+        (Task::Answer, &options.answer),
+        (Task::Groundedness, &options.groundedness),
+        (Task::Usefulness, &options.usefulness),
+    ] {
+        for path in files {
+            let source = pairs::source(path);
+            labelled.extend(pairs::read(path, task)?.into_iter().map(|pair| (source.clone(), pair)));
+        }
+    }
+    let (shown, report) = ModelProgress::start();
+    let embedder = embed::load(&options.embedder, report).await;
+    shown.finish();
+    let embedder = embedder?;
+    let name = embedder.id().to_owned();
+    let mut calibrator = Calibrator::new(Evaluator::load(embedder, &options.evaluator)?);
+    let bar = progress::pairs("reading", labelled.len() as u64);
+    for (source, pair) in &labelled {
+        calibrator.add(source, pair.pair(), &pair.labels).await?;
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    let calibration = calibrator.finish(options.target_precision);
+    let about = about(&name, &options, &labelled);
+    let file = calibration.coefficients.to_toml(&about);
+    fs::write(&options.out, file).with_context(|| format!("cannot write {}", options.out.display()))?;
+    if let Some(path) = &options.diagram {
+        let curves = calibration.models.iter().map(|model| {
+            let title = format!("{}, {}", model.task, model.group);
+            (title, metrics::reliability(&model.judgements(), 10))
+        });
+        let page = plot::reliability(&curves.collect::<Vec<_>>())?;
+        fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    show(&options, &calibration)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the file says of itself.
+fn about(embedder: &str, options: &CalibrateOptions, labelled: &[(String, LabelledPair)]) -> String {
+    let mut sources: BTreeMap<(Task, &str), usize> = BTreeMap::new();
+    for (source, pair) in labelled {
+        *sources.entry((pair.task, source)).or_default() += 1;
+    }
+    let mut about = format!(
+        "Coefficients of the evaluator with {embedder}, fitted by `emend calibrate --target-precision {}`: logistic\n\
+         regressions over standardised features, L2 with C = 0.3; a row weighs 1/√n of its data set's n rows.\n\
+         Thresholds are chosen on judgements of questions that a model was not fitted to.\n\
+         Fitted on:\n",
+        options.target_precision
+    );
+    for ((task, source), rows) in sources {
+        about.push_str(&format!("- {}: {source}, {rows} pairs\n", task.name()));
+    }
+    for source in &options.data_source {
+        about.push_str(&format!("{source}\n"));
+    }
+    about
+}
+
+fn show(options: &CalibrateOptions, calibration: &Calibration) -> Result<()> {
+    let rows: Vec<Row> = calibration.models.iter().flat_map(rows).collect();
+    let thresholds = calibration.coefficients.thresholds();
+    if options.json {
+        let whole = serde_json::json!({ "file": options.out, "thresholds": thresholds, "models": rows });
+        anstream::println!("{}", serde_json::to_string_pretty(&whole)?);
+        return Ok(());
+    }
+    anstream::println!(
+        "{:<13} {:<9} {:<16} {:>6} {:>7} {:>7} {:>7} {:>7}",
+        "task",
+        "group",
+        "data",
+        "pairs",
+        "AUC",
+        "F1",
+        "Brier",
+        "ECE"
+    );
+    for row in &rows {
+        let data = match (&row.source, row.fitted) {
+            (Some(source), _) => source.as_str(),
+            (None, true) => "all",
+            (None, false) => "all (not fitted)",
+        };
+        let share = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
+        anstream::println!(
+            "{:<13} {:<9} {data:<16} {:>6} {:>7} {:>7} {:>7.3} {:>7.3}",
+            row.task,
+            row.group,
+            row.pairs,
+            share(row.roc_auc),
+            share(row.best_f1),
+            row.brier,
+            row.expected_calibration_error
+        );
+    }
+    if rows.iter().any(|row| !row.fitted) {
+        anstream::println!("not fitted: fewer than 40 pairs, or fewer than 10 of a label; the old model stays");
+    }
+    anstream::println!(
+        "thresholds: relevant {}, lower {}, upper {}, strip {}, answers {}, fully {}, partially {}, useful {}",
+        thresholds.relevant,
+        thresholds.lower,
+        thresholds.upper,
+        thresholds.strip,
+        thresholds.answers,
+        thresholds.fully,
+        thresholds.partially,
+        thresholds.useful
+    );
+    anstream::println!(
+        "written to {}; use it with EMEND_EVALUATOR_COEFFICIENTS",
+        options.out.display()
+    );
+    Ok(())
+}
+
+/// The model as a whole, then by data set where there are several.
+fn rows(model: &Calibrated) -> Vec<Row> {
+    let mut sources: BTreeMap<&str, Vec<metrics::Judged>> = BTreeMap::new();
+    for (source, judged) in &model.judged {
+        sources.entry(source).or_default().push(*judged);
+    }
+    let row = |source: Option<&str>, judged: &[metrics::Judged]| Row {
+        task: model.task,
+        group: model.group,
+        source: source.map(str::to_owned),
+        fitted: model.fitted,
+        pairs: judged.len(),
+        roc_auc: metrics::roc_auc(judged),
+        best_f1: metrics::best_f1(judged).map(|best| best.f1()),
+        brier: metrics::brier(judged),
+        expected_calibration_error: metrics::expected_calibration_error(judged),
+    };
+    let mut rows = vec![row(None, &model.judgements())];
+    if sources.len() > 1 {
+        rows.extend(sources.iter().map(|(source, judged)| row(Some(source), judged)));
+    }
+    rows
+}

@@ -1,0 +1,175 @@
+//! `emend eval grades`: the evaluator's judgements against labelled pairs.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result};
+use emend_models::{
+    embed,
+    evaluate::{
+        Evaluator,
+        metrics::{self, Judged},
+    },
+};
+use serde::Serialize;
+
+use crate::{
+    args::EvalGradesOptions,
+    pairs::{self, LabelledPair},
+    plot,
+    progress::{self, ModelProgress},
+};
+
+/// The judgements of one data set, or of a part of it.
+#[derive(Debug, Serialize)]
+struct Row {
+    task: &'static str,
+    set: String,
+    lang: String,
+    /// `human`; `constructed` where the label follows from how a pair was made; `all` of a set that has both.
+    labels: &'static str,
+    pairs: usize,
+    positive: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    roc_auc: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    best_f1: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    best_threshold: Option<f64>,
+    brier: f64,
+    expected_calibration_error: f64,
+    /// Pairs a second of one core, the texts' vectors at hand.
+    pairs_per_second: f64,
+}
+
+/// What a part of a data set brought.
+#[derive(Default)]
+struct Part {
+    judged: Vec<Judged>,
+    spent: Duration,
+}
+
+/// Judges every pair of a folder and compares with its label.
+///
+/// # Errors
+/// The data cannot be read, or a model cannot be had.
+pub async fn grades(options: EvalGradesOptions) -> Result<ExitCode> {
+    let files = pairs::folder(&options.data)?;
+    let (shown, report) = ModelProgress::start();
+    let embedder = embed::load(&options.embedder, report).await;
+    shown.finish();
+    let evaluator = Evaluator::load(embedder?, &options.evaluator)?;
+    let mut rows = Vec::new();
+    let mut curves = Vec::new();
+    for ((task, set), path) in files {
+        if !options.sets.is_empty() && !options.sets.contains(&set) {
+            continue;
+        }
+        let mut labelled = pairs::read(&path, task)?;
+        labelled.truncate(options.limit.unwrap_or(usize::MAX));
+        let parts = judge(&evaluator, &set, &labelled).await?;
+        let mixed = parts.keys().any(|(_, constructed)| *constructed) && parts.keys().any(|(_, made)| !made);
+        let mut all = Part::default();
+        for ((lang, constructed), part) in parts {
+            let labels = if constructed { "constructed" } else { "human" };
+            let title = format!("{}, {set} {lang}, {labels}", task.name());
+            curves.push((title, metrics::reliability(&part.judged, 10)));
+            rows.push(row(task.name(), &set, lang, labels, &part));
+            all.judged.extend(part.judged);
+            all.spent += part.spent;
+        }
+        // Where only wrong ones were made up, they can be ranked against nothing but the right ones that people judged.
+        if mixed {
+            rows.push(row(task.name(), &set, String::new(), "all", &all));
+        }
+    }
+    if let Some(path) = &options.diagram {
+        fs::write(path, plot::reliability(&curves)?).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    if options.json {
+        anstream::println!("{}", serde_json::to_string_pretty(&rows)?);
+    } else {
+        print(&rows);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Judgements by language and whether a pair was constructed.
+async fn judge(evaluator: &Evaluator, set: &str, labelled: &[LabelledPair]) -> Result<BTreeMap<(String, bool), Part>> {
+    let mut parts: BTreeMap<(String, bool), Part> = BTreeMap::new();
+    let bar = progress::pairs(set, labelled.len() as u64);
+    for pair in labelled {
+        // The first time embeds the texts; what a judgement costs by itself shows the second time.
+        let judgements = evaluator.explain(pair.pair()).await?;
+        let started = Instant::now();
+        evaluator.explain(pair.pair()).await?;
+        let spent = started.elapsed();
+        let lang = pair.lang.clone().unwrap_or_default();
+        let part = parts.entry((lang, pair.constructed)).or_default();
+        part.spent += spent;
+        let judged = judgements.iter().zip(&pair.labels).map(|(judgement, label)| Judged {
+            probability: judgement.probability,
+            label: *label,
+        });
+        part.judged.extend(judged);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok(parts)
+}
+
+fn row(task: &'static str, set: &str, lang: String, labels: &'static str, part: &Part) -> Row {
+    let best = metrics::best_f1(&part.judged);
+    Row {
+        task,
+        set: set.to_owned(),
+        lang,
+        labels,
+        pairs: part.judged.len(),
+        positive: part.judged.iter().filter(|one| one.label).count(),
+        roc_auc: metrics::roc_auc(&part.judged),
+        best_f1: best.map(|best| best.f1()),
+        best_threshold: best.map(|best| best.threshold),
+        brier: metrics::brier(&part.judged),
+        expected_calibration_error: metrics::expected_calibration_error(&part.judged),
+        pairs_per_second: part.judged.len() as f64 / part.spent.as_secs_f64().max(1e-9),
+    }
+}
+
+fn print(rows: &[Row]) {
+    anstream::println!(
+        "{:<13} {:<16} {:<8} {:<12} {:>5} {:>5} {:>6} {:>6} {:>6} {:>6} {:>8}",
+        "task",
+        "set",
+        "lang",
+        "labels",
+        "pairs",
+        "yes",
+        "AUC",
+        "F1",
+        "Brier",
+        "ECE",
+        "pairs/s"
+    );
+    let share = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
+    for row in rows {
+        anstream::println!(
+            "{:<13} {:<16} {:<8} {:<12} {:>5} {:>5} {:>6} {:>6} {:>6.3} {:>6.3} {:>8.0}",
+            row.task,
+            row.set,
+            row.lang,
+            row.labels,
+            row.pairs,
+            row.positive,
+            share(row.roc_auc),
+            share(row.best_f1),
+            row.brier,
+            row.expected_calibration_error,
+            row.pairs_per_second
+        );
+    }
+}

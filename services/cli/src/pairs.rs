@@ -1,0 +1,253 @@
+//! Labelled pairs: JSON Lines of texts that people, or a construction, judged.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::BufRead as _,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result, bail};
+use emend_models::{evaluate::Pair, text};
+use serde::Deserialize;
+
+/// What the pairs of a file are labelled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Task {
+    /// `question` (or `query`), `passage`, `relevant`.
+    Relevance,
+    /// `question`, `passage`, `answers`: a sentence that holds one of them is right.
+    Answer,
+    /// `question` (may be missing), `evidence`, `claim`, `supported`.
+    Groundedness,
+    /// `question`, `answer`, `useful`.
+    Usefulness,
+}
+
+impl Task {
+    /// As users know it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Relevance => "relevance",
+            Self::Answer => "answer",
+            Self::Groundedness => "groundedness",
+            Self::Usefulness => "usefulness",
+        }
+    }
+}
+
+/// The union of all tasks' fields; others are passed over.
+#[derive(Deserialize)]
+struct Line {
+    #[serde(alias = "query")]
+    question: Option<String>,
+    passage: Option<String>,
+    evidence: Option<String>,
+    claim: Option<String>,
+    answer: Option<String>,
+    answers: Option<Vec<String>>,
+    relevant: Option<bool>,
+    supported: Option<bool>,
+    useful: Option<bool>,
+    lang: Option<String>,
+    #[serde(default)]
+    constructed: bool,
+}
+
+/// A labelled pair.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LabelledPair {
+    /// What it is labelled for.
+    pub task: Task,
+    /// What is asked; empty when unknown.
+    pub question: String,
+    /// The passage, claim or answer that is judged.
+    pub judged: String,
+    /// The evidence for a claim; empty for other tasks.
+    pub evidence: String,
+    /// One label, or one a sentence of the passage for [`Task::Answer`].
+    pub labels: Vec<bool>,
+    /// The language, where the file tells it.
+    pub lang: Option<String>,
+    /// Whether the label follows from how the pair was made, and no person judged it.
+    pub constructed: bool,
+}
+
+impl LabelledPair {
+    /// As the evaluator takes it.
+    #[must_use]
+    pub fn pair(&self) -> Pair<'_> {
+        match self.task {
+            Task::Relevance => Pair::Relevance {
+                question: &self.question,
+                passage: &self.judged,
+            },
+            Task::Answer => Pair::Answer {
+                question: &self.question,
+                passage: &self.judged,
+            },
+            Task::Groundedness => Pair::Groundedness {
+                question: &self.question,
+                claim: &self.judged,
+                evidence: &self.evidence,
+            },
+            Task::Usefulness => Pair::Usefulness {
+                question: &self.question,
+                answer: &self.judged,
+            },
+        }
+    }
+}
+
+/// Reads the pairs of a file.
+///
+/// # Errors
+/// The file cannot be read, or a line is no pair of the task; the message names the line and the field.
+pub fn read(path: &Path, task: Task) -> Result<Vec<LabelledPair>> {
+    let file = fs::File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut pairs = Vec::new();
+    for (index, line) in std::io::BufReader::new(file).lines().enumerate() {
+        let place = || format!("{}:{}", path.display(), index + 1);
+        let line = line.with_context(place)?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let line: Line = serde_json::from_str(&line).with_context(place)?;
+        pairs.push(labelled(task, line).with_context(place)?);
+    }
+    if pairs.is_empty() {
+        bail!("{} holds no pairs", path.display());
+    }
+    Ok(pairs)
+}
+
+fn labelled(task: Task, line: Line) -> Result<LabelledPair> {
+    fn field<T>(value: Option<T>, name: &str, task: Task) -> Result<T> {
+        value.with_context(|| format!("a pair for {} needs the field `{name}`", task.name()))
+    }
+    let known = |value| field(value, "question", task);
+    let (question, judged, evidence, labels) = match task {
+        Task::Relevance => {
+            let passage = field(line.passage, "passage", task)?;
+            let label = field(line.relevant, "relevant", task)?;
+            (known(line.question)?, passage, String::new(), vec![label])
+        }
+        Task::Answer => {
+            let passage = field(line.passage, "passage", task)?;
+            let answers = field(line.answers, "answers", task)?;
+            let holds = |sentence: &str| {
+                answers
+                    .iter()
+                    .any(|answer| !answer.is_empty() && sentence.contains(answer))
+            };
+            let sentences = text::sentences(&passage).into_iter();
+            let labels = sentences.map(|range| passage.get(range).is_some_and(holds)).collect();
+            (known(line.question)?, passage, String::new(), labels)
+        }
+        Task::Groundedness => {
+            let claim = field(line.claim, "claim", task)?;
+            let evidence = field(line.evidence, "evidence", task)?;
+            let label = field(line.supported, "supported", task)?;
+            (line.question.unwrap_or_default(), claim, evidence, vec![label])
+        }
+        Task::Usefulness => {
+            let answer = field(line.answer, "answer", task)?;
+            let label = field(line.useful, "useful", task)?;
+            (known(line.question)?, answer, String::new(), vec![label])
+        }
+    };
+    Ok(LabelledPair {
+        task,
+        question,
+        judged,
+        evidence,
+        labels,
+        lang: line.lang,
+        constructed: line.constructed,
+    })
+}
+
+/// The files of labelled pairs of a folder by task and name: `relevance/NAME.jsonl`, `groundedness/…`, `usefulness/…`.
+///
+/// # Errors
+/// None of these folders is there, or one cannot be read.
+pub fn folder(folder: &Path) -> Result<BTreeMap<(Task, String), PathBuf>> {
+    let mut files = BTreeMap::new();
+    for task in [Task::Relevance, Task::Groundedness, Task::Usefulness] {
+        let own = folder.join(task.name());
+        if !own.is_dir() {
+            continue;
+        }
+        for entry in fs::read_dir(&own).with_context(|| format!("cannot read {}", own.display()))? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "jsonl") {
+                files.insert((task, source(&path)), path);
+            }
+        }
+    }
+    if files.is_empty() {
+        bail!(
+            "{} holds no labelled pairs: expected relevance/NAME.jsonl, groundedness/NAME.jsonl or usefulness/NAME.jsonl",
+            folder.display()
+        );
+    }
+    Ok(files)
+}
+
+/// The name of a data set: its file's, without the extension.
+#[must_use]
+pub fn source(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_lines(task: Task, lines: &str) -> Result<Vec<LabelledPair>> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("made.jsonl");
+        fs::write(&path, lines).unwrap();
+        read(&path, task)
+    }
+
+    #[test]
+    fn a_line_becomes_a_pair() {
+        let line = r#"{"query":"q","passage":"p","relevant":true,"constructed":true,"lang":"ko","kind":"x"}"#;
+        let pairs = read_lines(Task::Relevance, line).unwrap();
+        assert_eq!(
+            (pairs[0].labels.as_slice(), pairs[0].constructed),
+            ([true].as_slice(), true)
+        );
+        assert_eq!(pairs[0].lang.as_deref(), Some("ko"));
+        let line = r#"{"question":null,"evidence":"e","claim":"c","supported":false}"#;
+        assert_eq!(read_lines(Task::Groundedness, line).unwrap()[0].evidence, "e");
+        let line = r#"{"question":"When?","passage":"It rains. It opened in 1902.","answers":["1902"]}"#;
+        assert_eq!(read_lines(Task::Answer, line).unwrap()[0].labels, [false, true]);
+    }
+
+    #[test]
+    fn a_wrong_line_is_named_with_what_it_lacks() {
+        let error = read_lines(Task::Usefulness, "\n{\"question\":\"q\",\"answer\":\"a\"}").unwrap_err();
+        let words = format!("{error:#}");
+        assert!(words.contains("made.jsonl:2") && words.contains("`useful`"), "{words}");
+        assert!(read_lines(Task::Relevance, "").is_err());
+    }
+
+    #[test]
+    fn a_folder_is_read_by_task() {
+        let root = tempfile::tempdir().unwrap();
+        assert!(
+            folder(root.path())
+                .unwrap_err()
+                .to_string()
+                .contains("relevance/NAME.jsonl")
+        );
+        fs::create_dir(root.path().join("usefulness")).unwrap();
+        fs::write(root.path().join("usefulness/en.jsonl"), "").unwrap();
+        fs::write(root.path().join("usefulness/SOURCE.md"), "").unwrap();
+        let files = folder(root.path()).unwrap();
+        assert_eq!(files.keys().collect::<Vec<_>>(), [&(Task::Usefulness, "en".to_owned())]);
+    }
+}

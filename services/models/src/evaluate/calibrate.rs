@@ -1,0 +1,246 @@
+//! Coefficients and thresholds from labelled pairs.
+
+use std::collections::BTreeMap;
+
+use super::coefficients::{Coefficients, Model, Task, Term};
+use super::features::{Features, Group};
+use super::fit::{self, Row, Table};
+use super::metrics::{self, Judged};
+use super::{EvaluateError, Evaluator, Pair, Thresholds};
+
+/// Rows that a model needs at least, and of each label a quarter of them; with fewer the present one stays.
+const LEAST_ROWS: usize = 40;
+
+/// Collects labelled pairs and fits the evaluator's models to them.
+pub struct Calibrator {
+    evaluator: Evaluator,
+    tables: BTreeMap<(Task, Group), Table>,
+    /// For each passage whose sentences were labelled: the model's group and the places of its rows.
+    passages: Vec<(Group, std::ops::Range<usize>)>,
+}
+
+/// What came out of a calibration.
+#[derive(Clone, Debug)]
+pub struct Calibration {
+    /// The new coefficients; models and thresholds for which there were too few pairs are the old ones.
+    pub coefficients: Coefficients,
+    /// One for each task and group with pairs.
+    pub models: Vec<Calibrated>,
+}
+
+/// How one model does on questions that it has not seen.
+#[derive(Clone, Debug)]
+pub struct Calibrated {
+    /// `relevance`, `answer`, `groundedness`, `fragment` or `usefulness`.
+    pub task: &'static str,
+    /// `alphabet`, `cjk` or `cross`.
+    pub group: &'static str,
+    /// Whether it was fitted; with too few pairs it was not, and the judgements are those of the present model.
+    pub fitted: bool,
+    /// Each pair's source and cross-validated judgement, in order.
+    pub judged: Vec<(String, Judged)>,
+}
+
+impl Calibrated {
+    /// The judgements alone.
+    pub fn judgements(&self) -> Vec<Judged> {
+        self.judged.iter().map(|(_, judged)| *judged).collect()
+    }
+}
+
+impl Calibrator {
+    /// Starts from what `evaluator` judges with.
+    pub fn new(evaluator: Evaluator) -> Self {
+        Self {
+            evaluator,
+            tables: BTreeMap::new(),
+            passages: Vec::new(),
+        }
+    }
+
+    /// Adds a pair from the data set `source`. `labels` is one label, or one a sentence for [`Pair::Answer`]; what is
+    /// missing counts as no.
+    ///
+    /// # Errors
+    /// [`EvaluateError::Embed`] when the texts could not be embedded.
+    pub async fn add(&mut self, source: &str, pair: Pair<'_>, labels: &[bool]) -> Result<(), EvaluateError> {
+        let key = match pair {
+            Pair::Relevance { question, .. } | Pair::Answer { question, .. } | Pair::Usefulness { question, .. } => {
+                question
+            }
+            // Claims come and go with their evidence; the question may be unknown.
+            Pair::Groundedness { evidence, .. } => evidence,
+        };
+        let is_answer = matches!(pair, Pair::Answer { .. });
+        let explained = self.evaluator.features_of(pair).await?;
+        let Some((_, group, _)) = explained.first() else {
+            return Ok(());
+        };
+        let group = *group;
+        let mut places = None;
+        for (place, (task, group, features)) in explained.iter().enumerate() {
+            let table = self.tables.entry((*task, *group)).or_insert_with(|| Table {
+                names: fitted(*task, *group),
+                rows: Vec::new(),
+            });
+            places.get_or_insert(table.rows.len());
+            table.rows.push(Row {
+                values: values(&table.names, features),
+                label: labels.get(place).copied().unwrap_or_default(),
+                key: key.to_owned(),
+                source: source.to_owned(),
+            });
+        }
+        if let Some(start) = places.filter(|_| is_answer) {
+            self.passages.push((group, start..start + explained.len()));
+        }
+        Ok(())
+    }
+
+    /// Fits every model that has enough pairs, and chooses thresholds on cross-validated judgements: `upper` and `fully`
+    /// so that yes is right with at least `target_precision` (0–1), `lower` so that no is, the others where F1 is highest.
+    pub fn finish(self, target_precision: f64) -> Calibration {
+        let mut coefficients = (*self.evaluator.coefficients()).clone();
+        let mut models = Vec::new();
+        for ((task, group), table) in &self.tables {
+            let right = table.rows.iter().filter(|row| row.label).count();
+            let least = LEAST_ROWS / 4;
+            let enough = table.rows.len() >= LEAST_ROWS && right >= least && table.rows.len() - right >= least;
+            let judged = if enough {
+                coefficients.set(*task, *group, model(table));
+                fit::cross_validated(table)
+            } else {
+                let present = |row: &Row| Judged {
+                    probability: coefficients.probability(*task, *group, &features(&table.names, &row.values)),
+                    label: row.label,
+                };
+                table.rows.iter().map(present).collect()
+            };
+            let sources = table.rows.iter().map(|row| row.source.clone());
+            models.push(Calibrated {
+                task: task.name(),
+                group: group.name(),
+                fitted: enough,
+                judged: sources.zip(judged).collect(),
+            });
+        }
+        let thresholds = self.thresholds(*coefficients.thresholds(), &models, target_precision);
+        coefficients.set_thresholds(thresholds);
+        Calibration { coefficients, models }
+    }
+
+    fn thresholds(&self, mut thresholds: Thresholds, models: &[Calibrated], target: f64) -> Thresholds {
+        let of = |tasks: &[Task]| -> Vec<Judged> {
+            let own = models
+                .iter()
+                .filter(|model| model.fitted && tasks.iter().any(|task| task.name() == model.task));
+            own.flat_map(Calibrated::judgements).collect()
+        };
+        let relevance = of(&[Task::Relevance]);
+        if let Some(best) = metrics::best_f1(&relevance) {
+            let upper = metrics::precise(&relevance, target).map_or(1.0, |decision| decision.threshold);
+            let opposite: Vec<Judged> = relevance
+                .iter()
+                .map(|one| Judged {
+                    probability: 1.0 - one.probability,
+                    label: !one.label,
+                })
+                .collect();
+            let lower = metrics::precise(&opposite, target).map_or(0.0, |decision| 1.0 - decision.threshold);
+            thresholds.lower = round(lower.min(best.threshold));
+            thresholds.relevant = round(best.threshold);
+            thresholds.upper = round(upper.max(best.threshold));
+            thresholds.strip = thresholds.lower;
+        }
+        let groundedness = of(&[Task::Groundedness, Task::Fragment]);
+        if let Some(best) = metrics::best_f1(&groundedness) {
+            let fully = metrics::precise(&groundedness, target).map_or(1.0, |decision| decision.threshold);
+            thresholds.partially = round(best.threshold);
+            thresholds.fully = round(fully.max(best.threshold));
+        }
+        if let Some(best) = metrics::best_f1(&of(&[Task::Usefulness])) {
+            thresholds.useful = round(best.threshold);
+        }
+        if let Some(answers) = self.answers(models) {
+            thresholds.answers = round(answers);
+        }
+        thresholds
+    }
+
+    /// The threshold with most right outcomes over the labelled passages: the best sentence holds the answer and is
+    /// given, or the passage holds none and nothing is.
+    fn answers(&self, models: &[Calibrated]) -> Option<f64> {
+        let mut best_sentences = Vec::new();
+        for (group, rows) in &self.passages {
+            let model = models
+                .iter()
+                .find(|model| model.fitted && model.task == Task::Answer.name() && model.group == group.name())?;
+            let own = model.judged.get(rows.clone())?;
+            let best = own
+                .iter()
+                .map(|(_, judged)| *judged)
+                .max_by(|a, b| a.probability.total_cmp(&b.probability))?;
+            let any = own.iter().any(|(_, judged)| judged.label);
+            best_sentences.push((best, any));
+        }
+        let outcome = |threshold: f64| {
+            let right = best_sentences.iter().filter(|(best, any)| {
+                if best.probability >= threshold {
+                    best.label
+                } else {
+                    !any
+                }
+            });
+            right.count()
+        };
+        (1..20)
+            .map(|step| f64::from(step) * 0.05)
+            .map(|threshold| (outcome(threshold), threshold))
+            .max_by(|(a, left), (b, right)| a.cmp(b).then(right.total_cmp(left)))
+            .filter(|(right, _)| *right > 0)
+            .map(|(_, threshold)| threshold)
+    }
+}
+
+/// The features that a model is fitted to: across languages only meaning, numbers and names can agree.
+fn fitted(task: Task, group: Group) -> Vec<&'static str> {
+    let agree = |name: &str| {
+        ["cosine", "numbers", "names"]
+            .iter()
+            .any(|start| name.starts_with(start))
+    };
+    let names = task.features().iter().copied();
+    names.filter(|name| group != Group::Cross || agree(name)).collect()
+}
+
+/// What is missing says nothing: an embedder that does not show its tokens leaves columns that never vary.
+fn values(names: &[&'static str], features: &Features) -> Vec<f64> {
+    names
+        .iter()
+        .map(|name| features.get(name).unwrap_or_default())
+        .collect()
+}
+
+fn features(names: &[&'static str], values: &[f64]) -> Features {
+    names.iter().copied().zip(values.iter().copied()).collect()
+}
+
+fn model(table: &Table) -> Model {
+    let fit = fit::fit(table);
+    let terms = table.names.iter().zip(&fit.terms).filter_map(|(name, term)| {
+        let (weight, mean, scale) = (*term)?;
+        Some(((*name).to_owned(), Term { weight, mean, scale }))
+    });
+    Model {
+        bias: fit.bias,
+        features: terms.collect(),
+    }
+}
+
+/// Three digits are more than the data can tell.
+fn round(threshold: f64) -> f64 {
+    (threshold.clamp(0.0, 1.0) * 1000.0).round() / 1000.0
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+use super::*;
+use crate::embed::HashedEmbedder;
+use crate::evaluate::EvaluatorOptions;
+use std::sync::Arc;
+
+fn calibrator() -> Calibrator {
+    let options = EvaluatorOptions::default();
+    Calibrator::new(Evaluator::load(Arc::new(HashedEmbedder), &options).unwrap())
+}
+
+const THINGS: [&str; 8] = [
+    "mill", "boiler", "ferry", "garden", "bridge", "tower", "school", "harbour",
+];
+const PLACES: [&str; 8] = [
+    "Keller", "Norden", "Altona", "Bergen", "Lund", "Malta", "Turin", "Cadiz",
+];
+
+/// Questions about things at places, each with a passage that answers it and one about something else.
+async fn add_relevance(calibrator: &mut Calibrator) {
+    for (n, (thing, place)) in THINGS.iter().flat_map(|t| PLACES.map(|p| (*t, p))).enumerate() {
+        let question = format!("When was the {thing} of {place} built?");
+        let right = format!(
+            "The {thing} of {place} was built in 19{:02}. It is open in summer.",
+            n % 90 + 10
+        );
+        let wrong = format!("Roses grow along the wall number {n}. They are cut back in March.");
+        for (passage, label) in [(&right, true), (&wrong, false)] {
+            let pair = Pair::Relevance {
+                question: &question,
+                passage,
+            };
+            calibrator.add("made", pair, &[label]).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn pairs_become_coefficients_that_tell_them_apart_and_survive_a_file() {
+    let mut calibrator = calibrator();
+    add_relevance(&mut calibrator).await;
+    let calibration = calibrator.finish(0.9);
+    let [model] = calibration.models.as_slice() else {
+        panic!("{:?}", calibration.models.len())
+    };
+    assert_eq!((model.task, model.group, model.fitted), ("relevance", "alphabet", true));
+    assert_eq!(model.judged.len(), 128);
+    assert!(metrics::roc_auc(&model.judgements()).unwrap() > 0.99);
+    let thresholds = calibration.coefficients.thresholds();
+    assert!(thresholds.lower <= thresholds.relevant && thresholds.relevant <= thresholds.upper);
+
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(
+        file.path(),
+        calibration.coefficients.to_toml("Made for a test.\nIn two lines."),
+    )
+    .unwrap();
+    let read = Coefficients::read(file.path()).unwrap();
+    assert_eq!(read.thresholds(), thresholds);
+    let scores = |coefficients: Coefficients| async {
+        let evaluator = Evaluator::new(Arc::new(HashedEmbedder), coefficients);
+        let passages = ["The mill of Norden was built in 1932.", "Roses grow along the wall."];
+        evaluator
+            .relevance("When was the mill of Norden built?", &passages)
+            .await
+            .unwrap()
+    };
+    let (before, after) = (scores(calibration.coefficients.clone()).await, scores(read).await);
+    assert!(
+        before.iter().zip(&after).all(|(a, b)| (a - b).abs() < 0.01),
+        "{before:?} {after:?}"
+    );
+    assert!(after[0] > 0.8 && after[1] < 0.2, "{after:?}");
+}
+
+#[tokio::test]
+async fn too_few_pairs_change_nothing() {
+    let mut calibrator = calibrator();
+    let before = Coefficients::builtin("hashed-256").unwrap();
+    for n in 0..30 {
+        let answer = format!("It was built in 19{n}.");
+        let pair = Pair::Usefulness {
+            question: "When was it built?",
+            answer: &answer,
+        };
+        calibrator.add("made", pair, &[n % 2 == 0]).await.unwrap();
+    }
+    let calibration = calibrator.finish(0.9);
+    assert!(
+        calibration
+            .models
+            .iter()
+            .all(|model| !model.fitted && model.judged.len() == 30)
+    );
+    assert_eq!(calibration.coefficients.thresholds(), before.thresholds());
+}
+
+#[tokio::test]
+async fn the_threshold_of_answers_counts_passages_without_one() {
+    let mut calibrator = calibrator();
+    for (n, (thing, place)) in THINGS.iter().flat_map(|t| PLACES.map(|p| (*t, p))).enumerate() {
+        let question = format!("When was the {thing} of {place} built?");
+        let with = format!(
+            "Many came. The {thing} of {place} was built in 19{:02}. It rains.",
+            n % 90 + 10
+        );
+        let without = "Many came. Roses grow along the wall. It rains.";
+        for (passage, labels) in [(with.as_str(), [false, true, false]), (without, [false; 3])] {
+            let pair = Pair::Answer {
+                question: &question,
+                passage,
+            };
+            calibrator.add("made", pair, &labels).await.unwrap();
+        }
+    }
+    let calibration = calibrator.finish(0.9);
+    let evaluator = Evaluator::new(Arc::new(HashedEmbedder), calibration.coefficients.clone());
+    let passages = [
+        "Snow fell. The mill of Lund was built in 1711.",
+        "Snow fell. Roses grow.",
+    ];
+    let scores = evaluator
+        .best_sentences("When was the mill of Lund built?", &passages)
+        .await
+        .unwrap();
+    let threshold = calibration.coefficients.thresholds().answers;
+    assert!(scores[0].passage == 0 && scores[0].range.start > 0, "{scores:?}");
+    assert!(
+        scores[0].probability >= threshold && scores[1].probability < threshold,
+        "{scores:?} {threshold}"
+    );
+}

@@ -1,0 +1,191 @@
+//! Late interaction (Khattab and Zaharia 2020): each token of a question finds the token of a text that is nearest to it.
+
+use crate::embed::{Token, TokenVectors};
+use crate::text::{self, Script};
+
+/// A token of a question that weighs less says too little to be missed.
+const TELLING: f64 = 0.25;
+/// Nearest cosines of a question's telling tokens are ordered, and the one at this share of them is looked at.
+const LOW: f64 = 0.25;
+
+/// How near the tokens of a question or claim come to those of a text. Cosines, −1 to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::evaluate) struct Near {
+    /// The mean over the question's tokens, each weighted by how much its word tells.
+    pub(super) mean: f64,
+    /// The lower quartile of the tokens that tell something.
+    pub(super) low: f64,
+    /// The least of them.
+    pub(super) least: f64,
+}
+
+/// How near the tokens of a question come to those of a passage as a whole, and of each of its sentences.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::evaluate) struct Late {
+    pub(super) passage: Near,
+    /// One a sentence, in order; that of the passage where a sentence has no token.
+    pub(super) sentences: Vec<Near>,
+}
+
+impl Late {
+    /// Compares a question with a passage that was given in `sentences` pieces; `None` where either has no tokens.
+    pub(in crate::evaluate) fn new(question: &TokenVectors, passage: &TokenVectors, sentences: usize) -> Option<Self> {
+        let weights = weights(question.tokens());
+        if weights.is_empty() || passage.tokens().is_empty() {
+            return None;
+        }
+        // For each token of the question the nearest of each sentence; −1 where the sentence has none.
+        let mut nearest = vec![vec![-1.0_f64; weights.len()]; sentences];
+        let mut whole = vec![-1.0_f64; weights.len()];
+        let mut seen = vec![false; sentences];
+        for (at, token) in passage.tokens().iter().enumerate() {
+            let Some(own) = nearest.get_mut(token.piece) else {
+                continue;
+            };
+            seen[token.piece] = true;
+            for (place, (best, over)) in own.iter_mut().zip(&mut whole).enumerate() {
+                let cosine = f64::from(question.cosine(place, passage, at));
+                *best = best.max(cosine);
+                *over = over.max(cosine);
+            }
+        }
+        let passage = Near::new(&whole, &weights);
+        let sentences = nearest
+            .iter()
+            .zip(seen)
+            .map(|(own, seen)| if seen { Near::new(own, &weights) } else { passage });
+        Some(Self {
+            passage,
+            sentences: sentences.collect(),
+        })
+    }
+
+    /// The sentence with the highest mean.
+    pub(super) fn best(&self) -> Near {
+        let best = self.sentences.iter().max_by(|a, b| a.mean.total_cmp(&b.mean));
+        best.copied().unwrap_or(self.passage)
+    }
+}
+
+impl Near {
+    fn new(nearest: &[f64], weights: &[f64]) -> Self {
+        let total: f64 = weights.iter().sum();
+        let mean = nearest
+            .iter()
+            .zip(weights)
+            .map(|(cosine, weight)| cosine * weight)
+            .sum::<f64>()
+            / total.max(1e-9);
+        let mut telling: Vec<f64> = nearest
+            .iter()
+            .zip(weights)
+            .filter(|(_, weight)| **weight >= TELLING)
+            .map(|(cosine, _)| *cosine)
+            .collect();
+        if telling.is_empty() {
+            telling = nearest.to_vec();
+        }
+        telling.sort_by(f64::total_cmp);
+        let place = ((telling.len().saturating_sub(1)) as f64 * LOW).round() as usize;
+        Self {
+            mean,
+            low: telling.get(place).copied().unwrap_or_default(),
+            least: telling.first().copied().unwrap_or_default(),
+        }
+    }
+}
+
+/// How much each token tells: that of its word, shared by the word's tokens.
+fn weights(tokens: &[Token]) -> Vec<f64> {
+    // A vocabulary marks either the tokens that begin a word or those that go on with it.
+    let marked = tokens.iter().any(|token| token.text.starts_with('▁'));
+    let begins = |token: &Token| {
+        if marked {
+            token.text.starts_with('▁')
+        } else {
+            !token.text.starts_with("##")
+        }
+    };
+    let mut weights = Vec::with_capacity(tokens.len());
+    let mut rest = tokens;
+    while let Some((_, others)) = rest.split_first() {
+        let more = others.iter().take_while(|token| !begins(token)).count();
+        let (own, after) = rest.split_at(more + 1);
+        let word: String = own.iter().map(|token| plain(&token.text)).collect();
+        if word.chars().any(Script::is_cjk) {
+            weights.extend(own.iter().map(|token| cjk_weight(plain(&token.text))));
+        } else {
+            let rarity = text::words(&word)
+                .iter()
+                .map(|word| text::rarity(word))
+                .fold(0.1, f64::max);
+            weights.extend(std::iter::repeat_n(rarity / (own.len() as f64).sqrt(), own.len()));
+        }
+        rest = after;
+    }
+    weights
+}
+
+fn plain(token: &str) -> &str {
+    token.trim_start_matches('▁').trim_start_matches("##")
+}
+
+/// Chinese and Japanese have no spaces, so their tokens stand for themselves; hiragana only holds a sentence together.
+fn cjk_weight(token: &str) -> f64 {
+    let tells = token
+        .chars()
+        .any(|c| c.is_alphanumeric() && !matches!(Script::of(c), Script::Hiragana | Script::Other));
+    if tells { 1.0 } else { 0.15 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embed::Embedding;
+
+    /// Each token is a unit vector at its own place.
+    fn vectors(tokens: &[(&str, usize)], places: &[usize]) -> TokenVectors {
+        let own: Vec<Token> = tokens
+            .iter()
+            .map(|(text, piece)| Token {
+                text: (*text).into(),
+                piece: *piece,
+            })
+            .collect();
+        let mut rows = vec![0.0; places.len() * 8];
+        for (row, place) in places.iter().enumerate() {
+            rows[row * 8 + place] = 1.0;
+        }
+        TokenVectors::new(8, own, &rows, 2, Embedding::from([0.0; 8]))
+    }
+
+    #[test]
+    fn each_token_finds_its_nearest() {
+        let question = vectors(&[("▁boiler", 0), ("▁spring", 0)], &[1, 2]);
+        let passage = vectors(&[("▁spring", 0), ("▁hums", 0), ("▁boiler", 1)], &[2, 5, 1]);
+        let late = Late::new(&question, &passage, 2).unwrap();
+        assert!((late.passage.mean - 1.0).abs() < 0.01 && (late.passage.least - 1.0).abs() < 0.01);
+        let first = late.sentences[0];
+        assert!(
+            (0.3..0.7).contains(&first.mean) && first.least.abs() < 0.01,
+            "{first:?}"
+        );
+        // The rarer word weighs more.
+        assert_eq!(late.best(), late.sentences[1]);
+        assert_eq!(Late::new(&question, &vectors(&[], &[]), 1), None);
+    }
+
+    #[test]
+    fn words_weigh_by_what_they_tell() {
+        let token = |text: &str| Token {
+            text: text.into(),
+            piece: 0,
+        };
+        let pieces = weights(&["▁the", "▁photo", "synth", "esis", "▁?"].map(token));
+        assert!(pieces[0] < TELLING && pieces[4] < TELLING, "{pieces:?}");
+        assert!(pieces[1] == pieces[3] && pieces[1] > 0.5, "{pieces:?}");
+        let wordpiece = weights(&["the", "photo", "##synth"].map(token));
+        assert!(wordpiece[0] < TELLING && wordpiece[1] == wordpiece[2], "{wordpiece:?}");
+        assert_eq!(weights(&["▁", "京都", "は"].map(token)), [0.15, 1.0, 0.15]);
+    }
+}

@@ -1,0 +1,193 @@
+//! How good probabilities are against labels: ranking (ROC-AUC), decisions (F1, precision), and calibration (Brier score,
+//! expected calibration error).
+
+/// A judgement and whether it was right to say yes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judged {
+    /// The probability of yes, 0–1.
+    pub probability: f64,
+    /// Whether yes is right.
+    pub label: bool,
+}
+
+/// A threshold and what it does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decision {
+    /// Yes from here on, 0–1.
+    pub threshold: f64,
+    /// The share of right ones among those that are said yes to, 0–1.
+    pub precision: f64,
+    /// The share of the right ones that are said yes to, 0–1.
+    pub recall: f64,
+}
+
+impl Decision {
+    /// The harmonic mean of precision and recall, 0–1.
+    pub fn f1(&self) -> f64 {
+        let sum = self.precision + self.recall;
+        if sum > 0.0 {
+            2.0 * self.precision * self.recall / sum
+        } else {
+            0.0
+        }
+    }
+}
+
+/// Judgements of about the same probability.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bin {
+    /// From this probability on, 0–1.
+    pub from: f64,
+    /// Up to this one, 0–1.
+    pub to: f64,
+    /// How many.
+    pub count: usize,
+    /// The mean probability, 0–1; 0 in an empty bin.
+    pub mean: f64,
+    /// The share for which yes is right, 0–1; 0 in an empty bin.
+    pub right: f64,
+}
+
+/// The probability that a right one is above a wrong one, ties counting half; `None` without both (Hanley and McNeil 1982).
+pub fn roc_auc(judged: &[Judged]) -> Option<f64> {
+    let mut sorted: Vec<&Judged> = judged.iter().collect();
+    sorted.sort_by(|a, b| a.probability.total_cmp(&b.probability));
+    let right = sorted.iter().filter(|one| one.label).count();
+    let wrong = sorted.len() - right;
+    if right == 0 || wrong == 0 {
+        return None;
+    }
+    let (mut below, mut wins) = (0usize, 0.0);
+    for tied in sorted.chunk_by(|a, b| a.probability == b.probability) {
+        let tied_right = tied.iter().filter(|one| one.label).count();
+        let tied_wrong = tied.len() - tied_right;
+        wins += tied_right as f64 * (below as f64 + tied_wrong as f64 / 2.0);
+        below += tied_wrong;
+    }
+    Some(wins / (right as f64 * wrong as f64))
+}
+
+/// Every threshold at which the decisions change, from the highest on.
+fn decisions(judged: &[Judged]) -> Vec<Decision> {
+    let mut sorted: Vec<&Judged> = judged.iter().collect();
+    sorted.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+    let right = sorted.iter().filter(|one| one.label).count().max(1) as f64;
+    let (mut said, mut hit) = (0.0, 0.0);
+    sorted
+        .chunk_by(|a, b| a.probability == b.probability)
+        .map(|tied| {
+            said += tied.len() as f64;
+            hit += tied.iter().filter(|one| one.label).count() as f64;
+            Decision {
+                threshold: tied.first().map_or(0.0, |one| one.probability),
+                precision: hit / said,
+                recall: hit / right,
+            }
+        })
+        .collect()
+}
+
+/// The decision with the highest F1; `None` without a right one.
+pub fn best_f1(judged: &[Judged]) -> Option<Decision> {
+    let best = decisions(judged).into_iter().max_by(|a, b| a.f1().total_cmp(&b.f1()));
+    best.filter(|best| best.f1() > 0.0)
+}
+
+/// The lowest threshold from which on yes is right with at least this precision; `None` where no threshold reaches it.
+pub fn precise(judged: &[Judged], precision: f64) -> Option<Decision> {
+    decisions(judged)
+        .into_iter()
+        .filter(|decision| decision.precision >= precision)
+        .min_by(|a, b| a.threshold.total_cmp(&b.threshold))
+}
+
+/// The mean squared distance of probability and label, 0–1, lower is better (Brier 1950); 0 for none.
+pub fn brier(judged: &[Judged]) -> f64 {
+    let sum: f64 = judged
+        .iter()
+        .map(|one| (one.probability - f64::from(u8::from(one.label))).powi(2))
+        .sum();
+    sum / judged.len().max(1) as f64
+}
+
+/// `count` bins of the same width.
+pub fn reliability(judged: &[Judged], count: usize) -> Vec<Bin> {
+    let width = 1.0 / count.max(1) as f64;
+    (0..count)
+        .map(|place| {
+            let own: Vec<&Judged> = judged
+                .iter()
+                .filter(|one| ((one.probability / width) as usize).min(count - 1) == place)
+                .collect();
+            let share = |sum: f64| if own.is_empty() { 0.0 } else { sum / own.len() as f64 };
+            Bin {
+                from: place as f64 * width,
+                to: (place + 1) as f64 * width,
+                count: own.len(),
+                mean: share(own.iter().map(|one| one.probability).sum()),
+                right: share(own.iter().filter(|one| one.label).count() as f64),
+            }
+        })
+        .collect()
+}
+
+/// The mean distance of probability and share of right ones over ten bins, weighted by their sizes, 0–1 (Naeini et al.
+/// 2015); 0 for none.
+pub fn expected_calibration_error(judged: &[Judged]) -> f64 {
+    let off: f64 = reliability(judged, 10)
+        .iter()
+        .map(|bin| bin.count as f64 * (bin.mean - bin.right).abs())
+        .sum();
+    off / judged.len().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(pairs: &[(f64, bool)]) -> Vec<Judged> {
+        let one = |(probability, label): &(f64, bool)| Judged {
+            probability: *probability,
+            label: *label,
+        };
+        pairs.iter().map(one).collect()
+    }
+
+    #[test]
+    fn the_area_is_the_share_of_pairs_in_order() {
+        let pairs = judged(&[(0.9, true), (0.4, false), (0.4, true), (0.1, false)]);
+        // Of the four pairs three are in order and one is tied.
+        assert_eq!(roc_auc(&pairs), Some(3.5 / 4.0));
+        assert_eq!(roc_auc(&judged(&[(0.9, true)])), None);
+        assert_eq!(roc_auc(&[]), None);
+    }
+
+    #[test]
+    fn the_best_threshold_balances_precision_and_recall() {
+        let pairs = judged(&[(0.9, true), (0.8, true), (0.7, false), (0.6, true), (0.2, false)]);
+        let best = best_f1(&pairs).unwrap();
+        assert_eq!((best.threshold, best.precision, best.recall), (0.6, 0.75, 1.0));
+        assert_eq!(precise(&pairs, 0.9).unwrap().threshold, 0.8);
+        assert_eq!(precise(&pairs, 0.7).unwrap().threshold, 0.6);
+        assert_eq!(precise(&judged(&[(0.5, false)]), 0.9), None);
+        assert_eq!(best_f1(&judged(&[(0.5, false)])), None);
+    }
+
+    #[test]
+    fn a_precise_threshold_may_lie_below_imprecise_ones() {
+        let pairs = judged(&[(0.9, false), (0.8, true), (0.7, true), (0.6, true), (0.5, true)]);
+        assert_eq!(precise(&pairs, 0.8).unwrap().threshold, 0.5);
+    }
+
+    #[test]
+    fn calibration_compares_what_was_said_with_what_came_true() {
+        let sure = judged(&[(1.0, true), (0.0, false)]);
+        assert_eq!((brier(&sure), expected_calibration_error(&sure)), (0.0, 0.0));
+        let half = judged(&[(0.75, true), (0.75, false)]);
+        assert!((expected_calibration_error(&half) - 0.25).abs() < 1e-9);
+        assert!((brier(&half) - (0.0625 + 0.5625) / 2.0).abs() < 1e-9);
+        let bins = reliability(&half, 10);
+        assert_eq!((bins[7].count, bins[7].right, bins[0].count), (2, 0.5, 0));
+        assert_eq!((brier(&[]), expected_calibration_error(&[])), (0.0, 0.0));
+    }
+}
