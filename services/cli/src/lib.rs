@@ -12,6 +12,7 @@ pub mod graph;
 pub mod ingest;
 pub mod json;
 pub mod models;
+mod plot;
 pub mod progress;
 pub mod render;
 pub mod up;
