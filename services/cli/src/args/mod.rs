@@ -208,7 +208,8 @@ pub enum EvalCommand {
     /// answer `answers` and `gold_doc_ids`; `id` and `lang` if you like) with NAME.corpus_local.jsonl, which is ingested,
     /// and optionally NAME.corpus_web.jsonl, which stands in for the web. The outcome of a question of kind local or web
     /// is correct when the answer contains a right one, whatever the case, the width and the spaces; that of none or
-    /// absent when the walk abstains.
+    /// absent when the walk abstains. Corpora are stored in a temporary folder, or in --data-dir, where the next run finds
+    /// them.
     ///
     /// Prints, for all sets, each set and each language, what share of the outcomes was correct by kind, how far that is
     /// from the first graph on the same questions with a 95 % interval, and what a walk costs. A walk that fails is

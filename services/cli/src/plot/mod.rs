@@ -29,13 +29,13 @@ const WIDTH: f64 = 480.0;
 const LEFT: f64 = 44.0;
 
 /// Room at the right end of the horizontal axis.
-const RIGHT: f64 = 12.0;
+const RIGHT: f64 = 20.0;
 
 /// Height of a line of text.
 const LINE: f64 = 18.0;
 
 /// Mean width of a character.
-const CHARACTER: f64 = 6.6;
+const CHARACTER: f64 = 7.2;
 
 /// A plot and its numbers.
 #[derive(Clone, Debug, Serialize)]

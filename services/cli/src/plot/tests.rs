@@ -117,9 +117,9 @@ fn lines(logarithmic: bool) -> Lines {
 #[test]
 fn points_stand_where_the_axes_say() {
     let x = |logarithmic| values(&lines(logarithmic).figure().svg, "circle", "cx");
-    // The plot is 424 wide from 44; what lies beyond the end stands at the end.
-    assert_eq!(x(true), [44.0, 256.0, 468.0]);
-    assert_eq!(x(false), [44.0, 82.5, 468.0]);
+    // The plot is 416 wide from 44; what lies beyond the end stands at the end.
+    assert_eq!(x(true), [44.0, 252.0, 460.0]);
+    assert_eq!(x(false), [44.0, 81.8, 460.0]);
     let y = values(&lines(true).figure().svg, "circle", "cy");
     assert!(
         (y[0] - y[2] - 240.0).abs() < 0.2 && (y[0] - y[1] - 120.0).abs() < 0.2,

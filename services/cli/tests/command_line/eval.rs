@@ -45,11 +45,11 @@ fn data() -> tempfile::TempDir {
             question(
                 "lamp",
                 "web",
-                "Who built the Torvik lighthouse in 1873?",
+                "Who built the Torvik lighthouse in <1873>?",
                 &["Ansgar Lund"],
                 &["lighthouse"],
             ),
-            question("comet", "none", "Which <b>comet</b> passes Jupiter's moons?", &[], &[]),
+            question("comet", "none", "Which comet passes Jupiter's moons?", &[], &[]),
             question("moon", "none", "Which astronaut walked over Saturn's rings?", &[], &[]),
         ],
     );
@@ -121,7 +121,7 @@ fn two_graphs_are_compared_on_every_kind_of_question() {
     assert_eq!((&lamp["correct"], &lamp["web_used"]), (&true.into(), &true.into()));
     assert!(lamp["answer"].as_str().unwrap().contains("Ansgar Lund"));
     let page = fs::read_to_string(page).unwrap();
-    assert!(page.contains("&lt;b&gt;comet&lt;") && !page.contains("<b>comet"));
+    assert!(page.contains("in &lt;1873&gt;?") && !page.contains("<1873"));
     assert!(page.contains("village (5 questions)"));
 }
 
