@@ -41,7 +41,7 @@ fn relative(source: &str) -> String {
 }
 
 /// Text of documents, models and the web without the characters that a terminal would obey.
-pub(crate) fn printable(text: &str) -> String {
+fn printable(text: &str) -> String {
     text.chars()
         .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
         .collect()

@@ -8,7 +8,7 @@ use crate::{
         interval::Difference,
         metrics::{By, Group, Metrics},
     },
-    render::{BAD, BOLD, DIM, DOUBTFUL, GOOD, printable},
+    render::{BAD, BOLD, DIM, DOUBTFUL, GOOD, excerpt},
 };
 
 /// Longest message of a failure, in characters.
@@ -36,7 +36,7 @@ pub(in crate::eval) fn text(report: &Report) -> String {
     }
     costs(&mut text, report);
     for failure in &report.failures {
-        let message = crate::render::excerpt(&printable(&failure.message), LONGEST_MESSAGE);
+        let message = excerpt(&failure.message, LONGEST_MESSAGE);
         let _ = writeln!(
             text,
             "{BAD}{}: {} failed{BAD:#} with {message}",
