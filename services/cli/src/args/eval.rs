@@ -37,6 +37,9 @@ pub struct EvalQaOptions {
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = humantime::parse_duration)]
     pub timeout: Duration,
     /// Print the report as one JSON object
+    ///
+    /// How it was run, `sets`, `groups` (all questions, each set, each language) of `kinds` of `graphs` with their outcomes
+    /// and costs, `speed` and `failures`. `schema` goes up when a key is renamed, removed or means something else.
     #[arg(long)]
     pub json: bool,
     /// Also write the report as one HTML page, with plots and the questions that went wrong

@@ -38,6 +38,17 @@ fn a_bar_is_as_high_as_its_share() {
     let figure = bars("t").figure();
     // Two squares of the legend, then the bars by category: a and b of local, and b of web.
     assert_eq!(values(&figure.svg, "rect", "height"), [10.0, 10.0, 100.0, 200.0, 0.0]);
+    assert_eq!(
+        values(&figure.svg, "rect", "y")[2..],
+        [126.0, 26.0, 226.0],
+        "all stand on the axis"
+    );
+    assert_eq!(values(&figure.svg, "line", "y1").last(), Some(&176.0), "from a quarter");
+    assert_eq!(
+        values(&figure.svg, "line", "y2").last(),
+        Some(&76.0),
+        "to three quarters"
+    );
     assert!(figure.svg.contains("class=\"c1\""), "colours begin again");
     assert!(figure.svg.contains("<title>local, a: 50.0 %</title>"));
     assert_eq!(figure.table.columns, ["kind", "a", "b"]);

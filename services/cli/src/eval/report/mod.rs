@@ -247,10 +247,11 @@ fn hundredths(share: Option<f64>) -> String {
 /// Stands where there was nothing to count.
 const NOTHING: &str = "–";
 
-/// A difference in points with its interval, `+3.2 [-0.5, +6.9]`.
+/// A difference in points with its interval, `+3.2 [-0.5, +6.9]`; `*` marks one whose interval leaves out 0.
 fn points(difference: &Difference) -> String {
     let Difference { points, low, high, .. } = difference;
-    format!("{:+.1} [{:+.1}, {:+.1}]", points, low, high)
+    let mark = if difference.is_real() { "*" } else { "" };
+    format!("{points:+.1} [{low:+.1}, {high:+.1}]{mark}")
 }
 
 /// A number with at most so many decimals; `–` of nothing.

@@ -142,6 +142,7 @@ fn costs(text: &mut String, report: &Report) {
     }
     let _ = writeln!(
         text,
-        "{DIM}abst ✓ of kinds none and absent, ✗ of local and web; web ✓ of web, ✗ of local; {NOTHING} none asked{DIM:#}"
+        "{DIM}abst ✓ of kinds none and absent, ✗ of local and web; web ✓ of web, ✗ of local; {NOTHING} none asked\n\
+         * the 95 % interval of the difference, in points, leaves out 0{DIM:#}"
     );
 }
