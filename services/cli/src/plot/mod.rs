@@ -1,7 +1,7 @@
 //! Plots as inline SVG and the pages that they stand on: self-contained HTML without scripts.
 //!
 //! A [`Figure`] is a plot with its numbers as a table, for readers who cannot see it. [`Bars`] and [`Lines`] make one;
-//! [`page`] renders a template that extends `page.html` and shows it by `{{ plot(figure) }}` of `figure.html`. Colours
+//! [`page()`] renders a template that extends `page.html` and shows it by `{{ plot(figure) }}` of `figure.html`. Colours
 //! are classes that the page's style sheet gives a light and a dark shade.
 
 mod bars;
