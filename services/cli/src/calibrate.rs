@@ -12,8 +12,8 @@ use serde::Serialize;
 use crate::{
     args::CalibrateOptions,
     pairs::{self, LabelledPair, Task},
-    plot,
     progress::{self, ModelProgress},
+    reliability::{self, Curve},
 };
 
 /// One model, or one data set of it, on questions that it was not fitted to.
@@ -68,11 +68,12 @@ pub async fn run(options: CalibrateOptions) -> Result<ExitCode> {
     let file = calibration.coefficients.to_toml(&about);
     fs::write(&options.out, file).with_context(|| format!("cannot write {}", options.out.display()))?;
     if let Some(path) = &options.diagram {
-        let curves = calibration.models.iter().map(|model| {
-            let title = format!("{}, {}", model.task, model.group);
-            (title, metrics::reliability(&model.judgements(), 10))
+        let curves = calibration.models.iter().map(|model| Curve {
+            task: model.task,
+            name: model.group.to_owned(),
+            bins: metrics::reliability(&model.judgements(), 10),
         });
-        let page = plot::reliability(&curves.collect::<Vec<_>>())?;
+        let page = reliability::diagram("Calibrated grades", &curves.collect::<Vec<_>>())?;
         fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))?;
     }
     show(&options, &calibration)?;

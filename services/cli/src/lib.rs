@@ -16,5 +16,6 @@ pub mod models;
 pub mod pairs;
 mod plot;
 pub mod progress;
+mod reliability;
 pub mod render;
 pub mod up;

@@ -1,16 +1,18 @@
 //! The command line, which is also its manual.
 
 mod ask;
+mod eval;
 mod grades;
 mod graph;
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, builder::Styles};
 use emend_models::{chat::ChatOptions, embed::EmbedderOptions};
 
 pub use self::{
     ask::{AskOptions, BudgetOptions, Json},
+    eval::EvalQaOptions,
     grades::{CalibrateOptions, EvalGradesOptions},
     graph::{GraphCommand, GraphFormat},
 };
@@ -214,46 +216,28 @@ pub enum ModelsCommand {
 pub enum EvalCommand {
     /// Ask every question of a folder and compare the answers with the right ones
     ///
-    /// The folder holds NAME.questions.jsonl (`question`, `answers`, `gold_doc_ids`, `expect`: local, web, none or
-    /// absent) with NAME.corpus_local.jsonl, which is ingested, and optionally NAME.corpus_web.jsonl, which stands in
-    /// for the web. A question of kind none or absent is right when the walk abstains.
+    /// The folder holds NAME.questions.jsonl (`question`, `expect`: local, web, none or absent, and where there is an
+    /// answer `answers` and `gold_doc_ids`; `id` and `lang` if you like) with NAME.corpus_local.jsonl, which is ingested,
+    /// and optionally NAME.corpus_web.jsonl, which stands in for the web. The outcome of a question of kind local or web
+    /// is correct when the answer contains a right one, whatever the case, the width and the spaces; that of none or
+    /// absent when the walk abstains. Corpora are stored in a temporary folder, or in --data-dir, where the next run finds
+    /// them.
+    ///
+    /// Prints, for all sets, each set and each language, what share of the outcomes was correct by kind, how far that is
+    /// from the first graph on the same questions with a 95 % interval, and what a walk costs. A walk that fails is
+    /// counted. Ctrl-C prints what was measured so far.
+    ///
+    /// Exit status: 0 measured, 1 an error or a graph of which no walk ended, 2 a wrong command line, 130 stopped.
+    #[command(after_help = "Examples:\n  \
+        emend eval qa --data DIR --graphs plain-rag,self-rag,self-corrective-rag --html report.html\n  \
+        emend eval qa --data DIR --limit 100 --json | jq '.groups[0].kinds[0].graphs[].correct'\n  \
+        emend eval qa --data DIR --out walks.jsonl")]
     Qa(Box<EvalQaOptions>),
     /// Judge labelled pairs with the embedded evaluator and compare
     ///
     /// Prints for each set, language and kind of label: ROC-AUC, best F1, Brier score, expected calibration error, and
     /// pairs a second of one core once the texts' vectors are at hand.
     Grades(Box<EvalGradesOptions>),
-}
-
-/// Options of `emend eval qa`.
-#[derive(Args, Debug)]
-pub struct EvalQaOptions {
-    /// Folder of the question sets
-    #[arg(long, value_name = "DIR")]
-    pub data: PathBuf,
-    /// Only these sets of the folder
-    #[arg(long = "set", value_name = "NAME")]
-    pub sets: Vec<String>,
-    /// Graphs to compare
-    #[arg(
-        long,
-        value_name = "NAMES",
-        value_delimiter = ',',
-        default_value = "plain-rag,self-corrective-rag"
-    )]
-    pub graphs: Vec<String>,
-    /// Only the first questions of each set
-    #[arg(long, value_name = "N")]
-    pub limit: Option<usize>,
-    /// Longest time for one walk
-    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = humantime::parse_duration)]
-    pub timeout: Duration,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields document themselves in --help")]
-    pub local: LocalOptions,
 }
 
 fn name_and_value(text: &str) -> Result<(String, f64), String> {

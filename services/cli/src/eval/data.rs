@@ -1,17 +1,30 @@
 //! Question sets: JSON Lines beside their corpora.
 
 use std::{
+    collections::HashSet,
     fs,
     io::BufRead as _,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context as _, Result, bail};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+
+/// The language of a question that names none: undetermined, in BCP 47.
+const UNDETERMINED: &str = "und";
 
 /// A question and what a good outcome is.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Case {
+    /// The set it is of.
+    #[serde(default)]
+    pub set: String,
+    /// Its name within the set; the number of its line when the file gives none.
+    #[serde(default)]
+    pub id: String,
+    /// Its language as a BCP 47 tag, `en`, `zh-Hant`; `und` when the file gives none.
+    #[serde(default)]
+    pub lang: String,
     /// What is asked.
     pub question: String,
     /// Any of these is right; none when the right outcome is to abstain.
@@ -24,8 +37,16 @@ pub(super) struct Case {
     pub expect: Expect,
 }
 
+impl Case {
+    /// What tells it from every other question.
+    #[must_use]
+    pub(super) fn key(&self) -> (&str, &str) {
+        (&self.set, &self.id)
+    }
+}
+
 /// Where the answer to a question is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Expect {
     /// In the local corpus.
@@ -49,6 +70,12 @@ impl Expect {
             Self::Absent => "absent",
         }
     }
+
+    /// Whether there is an answer to find.
+    #[must_use]
+    pub(super) fn has_answer(self) -> bool {
+        matches!(self, Self::Local | Self::Web)
+    }
 }
 
 /// One `NAME.questions.jsonl` with its corpora.
@@ -64,11 +91,33 @@ pub(super) struct QuestionSet {
     pub web: Option<PathBuf>,
 }
 
-/// The question sets of a folder, by name.
+/// The question sets of folders, by name; only those named in `wanted`, where it names any.
 ///
 /// # Errors
-/// The folder holds none, a line cannot be read, or a corpus is missing.
-pub(super) fn question_sets(folder: &Path) -> Result<Vec<QuestionSet>> {
+/// A folder holds none, two sets have one name, a wanted one is not there, a line cannot be read, or a corpus is missing.
+pub(super) fn question_sets(folders: &[PathBuf], wanted: &[String]) -> Result<Vec<QuestionSet>> {
+    let mut sets: Vec<QuestionSet> = Vec::new();
+    for folder in folders {
+        for set in sets_of(folder)? {
+            if sets.iter().any(|other| other.name == set.name) {
+                bail!(
+                    "there are two question sets `{}`; name the folders one by one",
+                    set.name
+                );
+            }
+            sets.push(set);
+        }
+    }
+    sets.sort_by(|a, b| a.name.cmp(&b.name));
+    if let Some(unknown) = wanted.iter().find(|name| sets.iter().all(|set| set.name != **name)) {
+        let known: Vec<_> = sets.iter().map(|set| set.name.as_str()).collect();
+        bail!("there is no question set `{unknown}`; known: {}", known.join(", "));
+    }
+    sets.retain(|set| wanted.is_empty() || wanted.contains(&set.name));
+    Ok(sets)
+}
+
+fn sets_of(folder: &Path) -> Result<Vec<QuestionSet>> {
     let mut sets = Vec::new();
     let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     for entry in entries {
@@ -91,7 +140,7 @@ pub(super) fn question_sets(folder: &Path) -> Result<Vec<QuestionSet>> {
         let web = folder.join(format!("{name}.corpus_web.jsonl"));
         sets.push(QuestionSet {
             name: name.to_owned(),
-            cases: cases(&path)?,
+            cases: cases(&path, name)?,
             local,
             web: web.is_file().then_some(web),
         });
@@ -99,19 +148,37 @@ pub(super) fn question_sets(folder: &Path) -> Result<Vec<QuestionSet>> {
     if sets.is_empty() {
         bail!("{} holds no NAME.questions.jsonl", folder.display());
     }
-    sets.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(sets)
 }
 
-fn cases(path: &Path) -> Result<Vec<Case>> {
+fn cases(path: &Path, set: &str) -> Result<Vec<Case>> {
     let file = fs::File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
     let mut cases = Vec::new();
+    let mut ids = HashSet::new();
     for (index, line) in std::io::BufReader::new(file).lines().enumerate() {
         let line = line.with_context(|| format!("cannot read {}", path.display()))?;
         if line.trim().is_empty() {
             continue;
         }
-        let case = serde_json::from_str(&line).with_context(|| format!("{}:{}", path.display(), index + 1))?;
+        let place = || format!("{}:{}", path.display(), index + 1);
+        let mut case: Case = serde_json::from_str(&line).with_context(place)?;
+        set.clone_into(&mut case.set);
+        if case.id.is_empty() {
+            case.id = (index + 1).to_string();
+        }
+        if case.lang.is_empty() {
+            UNDETERMINED.clone_into(&mut case.lang);
+        }
+        if case.expect.has_answer() && case.answers.iter().all(|answer| answer.trim().is_empty()) {
+            bail!(
+                "{}: the question is of kind {} and has no answers",
+                place(),
+                case.expect.name()
+            );
+        }
+        if !ids.insert(case.id.clone()) {
+            bail!("{}: the id `{}` was there before", place(), case.id);
+        }
         cases.push(case);
     }
     Ok(cases)
@@ -121,38 +188,54 @@ fn cases(path: &Path) -> Result<Vec<Case>> {
 mod tests {
     use super::*;
 
+    /// A folder with a set `a`, and what is wrong with it.
+    fn wrong(questions: &str, wanted: &[&str]) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.corpus_local.jsonl"), "").unwrap();
+        fs::write(folder.path().join("a.questions.jsonl"), questions).unwrap();
+        let wanted: Vec<_> = wanted.iter().map(|&name| name.to_owned()).collect();
+        format!("{:#}", question_sets(&[folder.path().to_owned()], &wanted).unwrap_err())
+    }
+
     #[test]
     fn a_set_needs_its_corpus() {
         let folder = tempfile::tempdir().unwrap();
-        let questions = "{\"question\":\"q\",\"expect\":\"none\"}\n\n{\"question\":\"r\",\"expect\":\"local\",\"answers\":[\"x\"]}\n";
+        let questions = "{\"question\":\"q\",\"expect\":\"none\"}\n\n\
+            {\"id\":\"two\",\"lang\":\"ko\",\"question\":\"r\",\"expect\":\"local\",\"answers\":[\"x\"]}\n";
         fs::write(folder.path().join("a.questions.jsonl"), questions).unwrap();
+        let folders = [folder.path().to_owned()];
         assert!(
-            question_sets(folder.path())
+            question_sets(&folders, &[])
                 .unwrap_err()
                 .to_string()
                 .contains("a.corpus_local.jsonl")
         );
         fs::write(folder.path().join("a.corpus_local.jsonl"), "").unwrap();
-        let sets = question_sets(folder.path()).unwrap();
+        let sets = question_sets(&folders, &[]).unwrap();
         assert_eq!((sets[0].name.as_str(), sets[0].cases.len()), ("a", 2));
+        assert_eq!(sets[0].cases[0].key(), ("a", "1"));
+        assert_eq!(sets[0].cases[0].lang, "und");
+        assert_eq!(sets[0].cases[1].key(), ("a", "two"));
         assert_eq!(sets[0].cases[1].expect, Expect::Local);
         assert!(sets[0].web.is_none());
+        let twice = [folder.path().to_owned(), folder.path().to_owned()];
+        let error = question_sets(&twice, &[]).unwrap_err().to_string();
+        assert!(error.contains("two question sets `a`"), "{error}");
     }
 
     #[test]
     fn a_bad_line_is_named() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("a.corpus_local.jsonl"), "").unwrap();
-        fs::write(
-            folder.path().join("a.questions.jsonl"),
-            "{\"question\":\"q\",\"expect\":\"moon\"}",
-        )
-        .unwrap();
+        let good = "{\"id\":\"one\",\"question\":\"q\",\"expect\":\"none\"}\n";
+        let moon = wrong("{\"question\":\"q\",\"expect\":\"moon\"}", &[]);
+        assert!(moon.contains("a.questions.jsonl:1"), "{moon}");
+        let unanswered = wrong("{\"question\":\"q\",\"expect\":\"web\",\"answers\":[\" \"]}", &[]);
+        assert!(unanswered.contains("of kind web and has no answers"), "{unanswered}");
+        let again = wrong(&good.repeat(2), &[]);
         assert!(
-            question_sets(folder.path())
-                .unwrap_err()
-                .to_string()
-                .contains("a.questions.jsonl:1")
+            again.contains("a.questions.jsonl:2") && again.contains("`one`"),
+            "{again}"
         );
+        let unknown = wrong(good, &["b"]);
+        assert!(unknown.contains("`b`; known: a"), "{unknown}");
     }
 }

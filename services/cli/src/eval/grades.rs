@@ -20,8 +20,8 @@ use serde::Serialize;
 use crate::{
     args::EvalGradesOptions,
     pairs::{self, LabelledPair},
-    plot,
     progress::{self, ModelProgress},
+    reliability::{self, Curve},
 };
 
 /// The judgements of one data set, or of a part of it.
@@ -76,8 +76,11 @@ pub async fn grades(options: EvalGradesOptions) -> Result<ExitCode> {
         let mut all = Part::default();
         for ((lang, constructed), part) in parts {
             let labels = if constructed { "constructed" } else { "human" };
-            let title = format!("{}, {set} {lang}, {labels}", task.name());
-            curves.push((title, metrics::reliability(&part.judged, 10)));
+            curves.push(Curve {
+                task: task.name(),
+                name: format!("{set} {labels}"),
+                bins: metrics::reliability(&part.judged, 10),
+            });
             rows.push(row(task.name(), &set, lang, labels, &part));
             all.judged.extend(part.judged);
             all.spent += part.spent;
@@ -88,7 +91,8 @@ pub async fn grades(options: EvalGradesOptions) -> Result<ExitCode> {
         }
     }
     if let Some(path) = &options.diagram {
-        fs::write(path, plot::reliability(&curves)?).with_context(|| format!("cannot write {}", path.display()))?;
+        let page = reliability::diagram("Grades and labels", &curves)?;
+        fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))?;
     }
     if options.json {
         anstream::println!("{}", serde_json::to_string_pretty(&rows)?);

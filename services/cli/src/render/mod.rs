@@ -12,11 +12,11 @@ use tonic_types::StatusExt as _;
 
 pub use self::{live::Live, result::result};
 
-const GOOD: Style = AnsiColor::Green.on_default();
-const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
-const BAD: Style = AnsiColor::Red.on_default();
-const DIM: Style = Style::new().dimmed();
-const BOLD: Style = Style::new().bold();
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+pub(crate) const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
+pub(crate) const BAD: Style = AnsiColor::Red.on_default();
+pub(crate) const DIM: Style = Style::new().dimmed();
+pub(crate) const BOLD: Style = Style::new().bold();
 
 /// A duration in three digits.
 fn short(duration: Duration) -> String {
@@ -48,7 +48,7 @@ fn printable(text: &str) -> String {
 }
 
 /// The beginning of a text on one line, at most so many characters.
-fn excerpt(text: &str, most: usize) -> String {
+pub(crate) fn excerpt(text: &str, most: usize) -> String {
     let line = printable(text).split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", line[..end].trim_end()),

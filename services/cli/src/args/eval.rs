@@ -1,0 +1,54 @@
+//! Options of `emend eval qa`.
+
+use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
+
+use clap::Args;
+
+use super::LocalOptions;
+
+/// Options of `emend eval qa`.
+#[derive(Args, Debug)]
+pub struct EvalQaOptions {
+    /// Folder of question sets; may be given more than once
+    #[arg(long, value_name = "DIR", required = true)]
+    pub data: Vec<PathBuf>,
+    /// Only these sets of the folders
+    #[arg(long = "set", value_name = "NAME")]
+    pub sets: Vec<String>,
+    /// Graphs to compare; the others are compared with the first
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        default_value = "plain-rag,self-corrective-rag"
+    )]
+    pub graphs: Vec<String>,
+    /// At most so many questions of each set
+    ///
+    /// They are spread as evenly as the set allows over the kinds, and within a kind over the languages. Which questions
+    /// those are depends on the questions alone, not on their order in the file, and a smaller sample is part of a larger
+    /// one.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<NonZeroUsize>,
+    /// Walks under way at once; latencies are those under this load
+    #[arg(long, value_name = "N", default_value = "4")]
+    pub concurrent: NonZeroUsize,
+    /// Longest time for one walk
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = humantime::parse_duration)]
+    pub timeout: Duration,
+    /// Print the report as one JSON object
+    ///
+    /// How it was run, `sets`, `groups` (all questions, each set, each language) of `kinds` of `graphs` with their outcomes
+    /// and costs, `speed` and `failures`. `schema` goes up when a key is renamed, removed or means something else.
+    #[arg(long)]
+    pub json: bool,
+    /// Also write the report as one HTML page, with plots and the questions that went wrong
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Also write one line of JSON for each walk as it ends
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub local: LocalOptions,
+}

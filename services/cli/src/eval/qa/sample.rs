@@ -1,0 +1,123 @@
+//! Fewer questions of a set, of every kind.
+
+use std::collections::BTreeMap;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::eval::data::{Case, Expect};
+
+/// At most `limit` of `cases`, in their order: spread as evenly as there are questions over the kinds, within a kind over
+/// the languages, and of those the ones whose text hashes lowest. That depends on the questions and not on their order,
+/// and what is taken for a smaller limit is taken for a larger one too.
+#[must_use]
+pub(super) fn sample(cases: Vec<Case>, limit: usize) -> Vec<Case> {
+    let mut kinds: BTreeMap<Expect, BTreeMap<&str, Vec<(_, usize)>>> = BTreeMap::new();
+    for (index, case) in cases.iter().enumerate() {
+        let hash = Sha256::digest(format!("{}\n{}", case.id, case.question));
+        let langs = kinds.entry(case.expect).or_default();
+        langs.entry(&case.lang).or_default().push((hash, index));
+    }
+    let size = |langs: &BTreeMap<&str, Vec<_>>| langs.values().map(Vec::len).sum();
+    let quotas = spread(limit, &kinds.values().map(size).collect::<Vec<_>>());
+    let mut taken = vec![false; cases.len()];
+    for (langs, quota) in kinds.into_values().zip(quotas) {
+        let quotas = spread(quota, &langs.values().map(Vec::len).collect::<Vec<_>>());
+        for (mut questions, quota) in langs.into_values().zip(quotas) {
+            questions.sort_unstable();
+            for (_, index) in questions.into_iter().take(quota) {
+                taken[index] = true;
+            }
+        }
+    }
+    let kept = cases.into_iter().zip(taken);
+    kept.filter_map(|(case, taken)| taken.then_some(case)).collect()
+}
+
+/// How many to take of groups of these sizes so that no two that have enough differ by more than one; the first groups
+/// get one more where it does not come out even. At most `most` in all.
+#[must_use]
+pub(in crate::eval) fn spread(most: usize, sizes: &[usize]) -> Vec<usize> {
+    let mut taken = vec![0; sizes.len()];
+    let mut left = most.min(sizes.iter().sum());
+    while left > 0 {
+        for (taken, size) in taken.iter_mut().zip(sizes) {
+            if left > 0 && *taken < *size {
+                *taken += 1;
+                left -= 1;
+            }
+        }
+    }
+    taken
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::eval::score::tests::case;
+
+    fn many() -> Vec<Case> {
+        let mut cases = Vec::new();
+        for (lang, expect, count) in [
+            ("en", Expect::Local, 40),
+            ("ko", Expect::Local, 40),
+            ("en", Expect::Web, 20),
+            ("en", Expect::None, 3),
+        ] {
+            for number in 0..count {
+                cases.push(case(
+                    &format!("{lang}-{}-{number}", expect.name()),
+                    lang,
+                    expect,
+                    &["x"],
+                ));
+            }
+        }
+        cases
+    }
+
+    fn ids(cases: &[Case]) -> Vec<&str> {
+        cases.iter().map(|case| case.id.as_str()).collect()
+    }
+
+    #[test]
+    fn what_a_small_group_lacks_goes_to_the_others() {
+        assert_eq!(spread(10, &[80, 20, 3]), [4, 3, 3]);
+        assert_eq!(spread(20, &[80, 20, 3]), [9, 8, 3]);
+        assert_eq!(spread(2, &[5, 5, 5]), [1, 1, 0]);
+        assert_eq!(spread(100, &[5, 0, 2]), [5, 0, 2]);
+        assert_eq!(spread(3, &[]), [0; 0]);
+    }
+
+    #[test]
+    fn a_sample_has_every_kind_and_language() {
+        let sampled = sample(many(), 20);
+        let count = |lang: &str, expect: Expect| {
+            let of = |case: &&Case| case.lang == lang && case.expect == expect;
+            sampled.iter().filter(of).count()
+        };
+        assert_eq!(sampled.len(), 20);
+        assert_eq!(
+            [
+                count("en", Expect::Local),
+                count("ko", Expect::Local),
+                count("en", Expect::Web),
+                count("en", Expect::None)
+            ],
+            [5, 4, 8, 3]
+        );
+        assert_ne!(ids(&sampled)[..5], ids(&many())[..5], "not simply the first");
+    }
+
+    #[test]
+    fn a_sample_does_not_depend_on_the_order_and_grows() {
+        let sampled = sample(many(), 12);
+        let mut turned = many();
+        turned.reverse();
+        let mut again = sample(turned, 12);
+        again.reverse();
+        assert_eq!(ids(&sampled), ids(&again));
+        let larger = sample(many(), 40);
+        assert!(ids(&sampled).iter().all(|id| ids(&larger).contains(id)));
+        assert_eq!(ids(&sample(many(), 1000)), ids(&many()));
+    }
+}

@@ -1,0 +1,93 @@
+//! Reliability diagrams: of what was said to be so likely, how much was right.
+
+use anyhow::Result;
+use emend_models::evaluate::metrics::Bin;
+use serde_json::json;
+
+use crate::plot::{Axis, Figure, Line, Lines, page};
+
+/// The curve of one model or data set.
+#[derive(Clone, Debug)]
+pub(crate) struct Curve {
+    /// What is judged: `relevance`, `answer`, `groundedness`, `fragment`, `usefulness`; curves of one task share a plot.
+    pub(crate) task: &'static str,
+    /// What the legend calls it.
+    pub(crate) name: String,
+    /// The judgements by their probability.
+    pub(crate) bins: Vec<Bin>,
+}
+
+const TEMPLATE: &str = r#"{% extends "page.html" %}
+{% from "figure.html" import plot %}
+{% block title %}{{ title }}{% endblock %}
+{% block body %}
+<h1>{{ title }}</h1>
+<p>Points on the diagonal are right as often as they say.</p>
+{% for figure in figures %}{{ plot(figure) }}{% endfor %}
+{% endblock %}"#;
+
+/// A page with a plot for each task, in the order of the curves.
+///
+/// # Errors
+/// The page cannot be rendered.
+pub(crate) fn diagram(title: &str, curves: &[Curve]) -> Result<String> {
+    let figures: Vec<Figure> = curves.chunk_by(|a, b| a.task == b.task).map(figure).collect();
+    page(TEMPLATE, &json!({ "title": title, "figures": figures }))
+}
+
+fn figure(curves: &[Curve]) -> Figure {
+    let task = curves.first().map_or("", |curve| curve.task);
+    let line = |(colour, curve): (usize, &Curve)| Line {
+        name: curve.name.clone(),
+        colour,
+        points: curve
+            .bins
+            .iter()
+            .filter(|bin| bin.count > 0)
+            .map(|bin| (bin.mean, bin.right))
+            .collect(),
+        marked: true,
+    };
+    let lines = Lines {
+        id: task,
+        title: format!("Reliability of {task}"),
+        description: format!(
+            "The share of right ones by the probability that was given, for {} curves",
+            curves.len()
+        ),
+        x: Axis::share("probability"),
+        y: Axis::share("share that is right"),
+        diagonal: true,
+        lines: curves.iter().enumerate().map(line).collect(),
+    };
+    lines.figure()
+}
+
+#[cfg(test)]
+mod tests {
+    use emend_models::evaluate::metrics::{Judged, reliability};
+
+    use super::*;
+
+    #[test]
+    fn tasks_have_plots_of_their_own_and_names_are_escaped() {
+        let judged = [(0.92, true), (0.13, false), (0.11, true)];
+        let judged = judged.map(|(probability, label)| Judged { probability, label });
+        let curve = |task, name: &str| Curve {
+            task,
+            name: name.to_owned(),
+            bins: reliability(&judged, 10),
+        };
+        let curves = [
+            curve("relevance", "<b>one"),
+            curve("relevance", "two"),
+            curve("usefulness", "one"),
+        ];
+        let page = diagram("Grades & labels", &curves).unwrap();
+        assert_eq!(page.matches("<svg").count(), 2);
+        assert_eq!(page.matches("<polyline").count(), 3);
+        assert!(page.contains("Grades &amp; labels") && !page.contains("<b>one"));
+        // The two at 0.11 and 0.13 are one point, half of them right.
+        assert!(page.contains("0.12") && page.contains("0.50"), "{page}");
+    }
+}
