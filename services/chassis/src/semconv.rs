@@ -79,6 +79,10 @@ pub const EMEND_ACTOR_REJECTED: &str = "emend.actor.admissions_rejected";
 pub const EMEND_ACTOR_SKIPPED: &str = "emend.actor.skipped";
 /// Counter: actors that died and were replaced.
 pub const EMEND_ACTOR_RESTARTS: &str = "emend.actor.restarts";
+/// Counter: doubtful grades for which the second backend of a cascade was asked.
+pub const EMEND_CASCADE_ASKED: &str = "emend.cascade.asked";
+/// Counter: grades of the first backend of a cascade that were sure, so that the second was not asked.
+pub const EMEND_CASCADE_SAVED: &str = "emend.cascade.saved";
 /// Histogram: members of a batch.
 pub const EMEND_BATCH_SIZE: &str = "emend.batch.size";
 /// A node of a graph.

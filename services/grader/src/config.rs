@@ -49,6 +49,8 @@ pub enum BackendKind {
     Embedded,
     /// A language model behind an OpenAI-compatible API, asked for constrained verdicts.
     Llm,
+    /// Both: in process first, and the language model for what is in doubt.
+    Cascade,
 }
 
 /// Options of the backend `llm`. The thresholds hold where a request names none; they are probabilities, 0–1.

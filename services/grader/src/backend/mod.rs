@@ -1,5 +1,6 @@
 //! Where grades come from.
 
+mod cascade;
 mod embedded;
 mod llm;
 
@@ -18,6 +19,7 @@ use futures::future::BoxFuture;
 use crate::config::{BackendKind, Options};
 use crate::error::LoadError;
 
+pub use cascade::CascadeBackend;
 pub use embedded::EmbeddedBackend;
 pub use llm::{LlmBackend, LlmSettings};
 
@@ -208,25 +210,32 @@ pub struct Retrieval {
 /// # Errors
 /// [`LoadError`] when a model, coefficients or prompts cannot be had, or options contradict one another.
 pub async fn load(options: &Options) -> Result<Arc<dyn Backend>, LoadError> {
-    match options.backend {
-        BackendKind::Embedded => {
-            let embedder = embed::load(&options.embedder, Progress::none()).await?;
-            Ok(Arc::new(EmbeddedBackend::new(Evaluator::load(
-                embedder,
-                &options.evaluator,
-            )?)))
+    Ok(match options.backend {
+        BackendKind::Embedded => Arc::new(embedded(options).await?),
+        BackendKind::Llm => Arc::new(llm(options).await?),
+        BackendKind::Cascade => {
+            let first = Arc::new(embedded(options).await?);
+            Arc::new(CascadeBackend::new(first, Arc::new(llm(options).await?)))
         }
-        BackendKind::Llm => {
-            let settings = LlmSettings::from_options(&options.llm)?;
-            let chat = options.chat.connect()?.ok_or(LoadError::NoModel)?;
-            tracing::info!(model = chat.model(), "grading with a language model");
-            Ok(Arc::new(LlmBackend::new(
-                chat,
-                Prompts::load(&options.prompts)?,
-                settings,
-            )))
-        }
-    }
+    })
+}
+
+async fn embedded(options: &Options) -> Result<EmbeddedBackend, LoadError> {
+    let embedder = embed::load(&options.embedder, Progress::none()).await?;
+    Ok(EmbeddedBackend::new(Evaluator::load(embedder, &options.evaluator)?))
+}
+
+async fn llm(options: &Options) -> Result<LlmBackend, LoadError> {
+    let settings = LlmSettings::from_options(&options.llm)?;
+    let chat = options.chat.connect()?.ok_or(LoadError::NoModel)?;
+    tracing::info!(model = chat.model(), "grading with a language model");
+    Ok(LlmBackend::new(chat, Prompts::load(&options.prompts)?, settings))
+}
+
+fn add(usage: &mut Usage, cost: &Usage) {
+    usage.model_calls += cost.model_calls;
+    usage.input_tokens += cost.input_tokens;
+    usage.output_tokens += cost.output_tokens;
 }
 
 /// The share of the time left, and the most of it, that is kept for sending what there is.
