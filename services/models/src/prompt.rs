@@ -56,6 +56,8 @@ struct Inner {
 /// A prompt with its inputs in place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rendered {
+    /// The prompt's name, `grade_documents`.
+    pub name: &'static str,
     /// One instruction and one turn of the user.
     pub messages: Vec<Message>,
     /// What the reply has to look like, where it is not prose.
@@ -181,10 +183,17 @@ impl Prompts {
             *name = Value::from(tongue.name_of(language));
         }
         Ok(Rendered {
+            name: P::NAME,
             messages: self.messages(tongue, P::NAME, context)?,
             schema: P::schema(),
-            version: self.inner.versions.get(&(tongue, P::NAME)).cloned().unwrap_or_default(),
+            version: self.version::<P>(language).to_owned(),
         })
+    }
+
+    /// The name, language and version of a prompt for a question in this language, as in [`Rendered::version`].
+    pub fn version<P: Prompt>(&self, language: Language) -> &str {
+        let version = self.inner.versions.get(&(Tongue::of(language), P::NAME));
+        version.map_or(P::NAME, String::as_str)
     }
 
     fn messages(&self, tongue: Tongue, name: &'static str, mut context: Value) -> Result<Vec<Message>, PromptError> {

@@ -131,7 +131,7 @@ impl OpenAi {
                 timeout: options.llm_timeout,
                 record_content: options.llm_record_content,
                 dialect: Dialect::default(),
-                limit: Limit::new(options.llm_concurrency.get()),
+                limit: Limit::new(options.llm_concurrency.get(), options.llm_timeout),
             }),
         })
     }

@@ -19,6 +19,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 pub(super) struct Limit {
     slots: Arc<Semaphore>,
     most: usize,
+    patience: Duration,
     state: Mutex<State>,
 }
 
@@ -39,7 +40,7 @@ struct State {
 /// Why a call may not begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Held {
-    /// The server wants to be left alone for this long, which is beyond the deadline.
+    /// The server wants to be left alone for this long, which is beyond the deadline or the limit's patience.
     Paused(Duration),
     /// The deadline passed before it was the call's turn.
     OutOfTime,
@@ -55,12 +56,13 @@ pub(super) struct Slot {
 }
 
 impl Limit {
-    /// A limit of `most` calls at once, at least 1.
-    pub(super) fn new(most: usize) -> Arc<Self> {
+    /// A limit of `most` calls at once, at least 1. No call waits for the end of a pause that is longer than `patience`.
+    pub(super) fn new(most: usize, patience: Duration) -> Arc<Self> {
         let most = most.clamp(1, Semaphore::MAX_PERMITS);
         Arc::new(Self {
             slots: Arc::new(Semaphore::new(most)),
             most,
+            patience,
             state: Mutex::new(State {
                 allowed: whole(most),
                 owed: 0,
@@ -71,13 +73,14 @@ impl Limit {
         })
     }
 
-    /// Waits for a turn, and for the end of a pause that ends before `deadline`. Turns come in the order of asking, but
+    /// Waits for a turn until `deadline`, and for the end of a pause that ends before. Turns come in the order of asking, but
     /// for those that a pause has held up.
     pub(super) async fn admit(self: &Arc<Self>, deadline: Instant) -> Result<Slot, Held> {
         loop {
             if let Some(until) = self.pause() {
-                if until >= deadline {
-                    return Err(Held::Paused(until.saturating_duration_since(Instant::now())));
+                let left = until.saturating_duration_since(Instant::now());
+                if until >= deadline || left > self.patience {
+                    return Err(Held::Paused(left));
                 }
                 tokio::time::sleep_until(until).await;
             }
@@ -206,7 +209,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_429_halves_the_limit_once_and_successes_grow_it_back_to_what_is_configured() {
-        let limit = Limit::new(8);
+        let limit = Limit::new(8, LONGEST_PAUSE);
         let slots = take(&limit, 8).await;
         // All eight are told at the same time: that is one answer, not eight.
         slots.iter().for_each(|slot| slot.limited(None));
@@ -237,7 +240,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn growing_takes_as_many_successes_as_there_are_calls_at_once() {
-        let limit = Limit::new(8);
+        let limit = Limit::new(8, LONGEST_PAUSE);
         take(&limit, 1).await[0].limited(None);
         assert_eq!(limit.allowed(), 4);
         for allowed in [4, 4, 4, 5, 5, 5, 5, 5, 6] {
@@ -248,7 +251,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn slots_in_use_go_when_they_are_free() {
-        let limit = Limit::new(4);
+        let limit = Limit::new(4, LONGEST_PAUSE);
         let mut slots = take(&limit, 4).await;
         slots[0].limited(None);
         // Two are owed. The first two to come free are gone for good.
@@ -260,7 +263,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_pause_holds_every_call_and_fails_those_that_it_outlasts_at_once() {
-        let limit = Limit::new(2);
+        let limit = Limit::new(2, LONGEST_PAUSE);
         take(&limit, 1).await[0].limited(Some(Duration::from_secs(30)));
         let begin = Instant::now();
         let early = limit.admit(begin + Duration::from_secs(30)).await;
@@ -284,7 +287,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_pause_that_begins_while_a_call_waits_fails_it_too() {
-        let limit = Limit::new(1);
+        let limit = Limit::new(1, LONGEST_PAUSE);
         let slot = limit.admit(soon()).await.unwrap();
         let waiting = tokio::spawn({
             let limit = Arc::clone(&limit);
@@ -300,7 +303,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn nobody_waits_for_a_turn_beyond_the_deadline() {
-        let limit = Limit::new(1);
+        let limit = Limit::new(1, LONGEST_PAUSE);
         let _slot = limit.admit(soon()).await.unwrap();
         let begin = Instant::now();
         let late = limit.admit(begin + Duration::from_secs(5)).await;
@@ -310,7 +313,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn retries_are_earned_by_successes() {
-        let limit = Limit::new(1);
+        let limit = Limit::new(1, LONGEST_PAUSE);
         let left = || std::iter::from_fn(|| limit.may_retry().then_some(())).count();
         assert_eq!(left(), 10);
         for _ in 0..21 {
