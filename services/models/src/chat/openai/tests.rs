@@ -2,6 +2,7 @@ mod dialect;
 mod fallback;
 mod limit;
 mod logprobs;
+mod span;
 mod standin;
 
 use std::collections::VecDeque;
