@@ -75,7 +75,9 @@ impl Inner {
             | ChatError::Unauthorized {
                 reason, status: 403, ..
             } = &error
-                && let Some(feature) = Dialect::blamed(reason, sent)
+                && let Some(feature) = Dialect::blamed(reason, |feature| {
+                    sent(feature) && (feature == Feature::JsonSchema || !matches!(error, ChatError::Unavailable { .. }))
+                })
             {
                 self.dialect.give_up(feature);
                 continue;
