@@ -85,6 +85,10 @@ pub const EMEND_CASCADE_ASKED: &str = "emend.cascade.asked";
 pub const EMEND_CASCADE_SAVED: &str = "emend.cascade.saved";
 /// Histogram: members of a batch.
 pub const EMEND_BATCH_SIZE: &str = "emend.batch.size";
+/// Counter: grades that were found in the grader's cache, by [`GEN_AI_EVALUATION_NAME`].
+pub const EMEND_GRADE_CACHE_HITS: &str = "emend.grade_cache.hits";
+/// Counter: grades that were looked for in the grader's cache and not found, by [`GEN_AI_EVALUATION_NAME`].
+pub const EMEND_GRADE_CACHE_MISSES: &str = "emend.grade_cache.misses";
 /// A node of a graph.
 pub const EMEND_NODE: &str = "emend.node";
 /// What a node does when it is visited.

@@ -1,7 +1,5 @@
 //! The grader's options.
 
-use std::num::NonZeroUsize;
-
 use clap::{Parser, ValueEnum};
 use emend_chassis::ServiceOptions;
 use emend_models::chat::ChatOptions;
@@ -56,9 +54,14 @@ pub enum BackendKind {
 /// Options of the backend `llm`. The thresholds hold where a request names none; they are probabilities, 0–1.
 #[derive(Clone, Debug, clap::Args)]
 pub struct LlmOptions {
-    /// Calls to the model at once, over all requests.
-    #[arg(long, env = "EMEND_LLM_CONCURRENCY", default_value = "8", value_name = "N")]
-    pub llm_concurrency: NonZeroUsize,
+    /// Passages that are graded in one call, 1–100; 1 grades each in a call of its own. A reply that does not say which
+    /// verdict is whose leaves all of its passages ungraded.
+    #[arg(long, env = "EMEND_LLM_BATCH_GRADING", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=100))]
+    pub llm_batch_grading: u8,
+
+    /// Grades that are kept and not asked for again: the same model, prompt and texts; 0 keeps none.
+    #[arg(long, env = "EMEND_GRADE_CACHE_ENTRIES", value_name = "N", default_value_t = 10_000)]
+    pub grade_cache_entries: u64,
 
     /// Alternatives whose log-probabilities are asked for with each token, 0–20; they make scores finer than 0 and 1
     /// where the server returns them. 0 asks for none.
@@ -109,7 +112,8 @@ mod tests {
     fn the_default_needs_no_server() {
         let options = Options::parse_from(["emend-grader"]);
         assert_eq!(options.backend, BackendKind::Embedded);
-        assert_eq!(options.llm.llm_concurrency.get(), 8);
+        assert_eq!(options.chat.llm_concurrency.get(), 8);
+        assert_eq!(options.llm.llm_batch_grading, 1);
         assert_eq!(options.service.listen.port(), 50052);
     }
 

@@ -2,12 +2,18 @@
 //!
 //! What documents, answers and conversations say is data. It stands between lines with a mark that occurs in none of
 //! them, so that no text can close its own fence.
+//!
+//! A question is asked about in its own language where there are prompts in it (English, Korean, Japanese, Chinese), and
+//! else in English. What a model has to reply, keys and verdicts, is the same in all of them.
 
+mod builtin;
+mod folder;
 mod inputs;
 mod reply;
+mod tongue;
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
@@ -17,16 +23,20 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::chat::{ChatRequest, Message, ResponseSchema};
+use crate::text::Language;
+use builtin::BUILTIN;
 pub use inputs::{
-    Condense, DecideRetrieval, Evidence, Generate, GradeDocuments, GradeGroundedness, GradeStrips, GradeUsefulness,
-    Prompt, RewriteRetrieval, RewriteWebSearch, Turn,
+    Condense, DecideRetrieval, Evidence, Generate, GradeDocuments, GradeDocumentsBatch, GradeGroundedness, GradeStrips,
+    GradeUsefulness, Prompt, RewriteRetrieval, RewriteWebSearch, Turn,
 };
 pub use reply::query;
+use tongue::Tongue;
 
 /// Where prompts come from.
 #[derive(Args, Clone, Debug, Default)]
 pub struct PromptOptions {
     /// A folder with prompts that replace the built-in ones, by file name: `grade_documents.jinja`, `generate.jinja`, …
+    /// One in the folder itself is for every language, one in `en`, `ko`, `ja` or `zh` below it for that.
     #[arg(long, env = "EMEND_PROMPTS_DIR", value_name = "DIR")]
     pub prompts_dir: Option<PathBuf>,
 }
@@ -40,17 +50,19 @@ pub struct Prompts {
 #[derive(Debug)]
 struct Inner {
     environment: Environment<'static>,
-    versions: HashMap<&'static str, String>,
+    versions: HashMap<(Tongue, &'static str), String>,
 }
 
 /// A prompt with its inputs in place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rendered {
+    /// The prompt's name, `grade_documents`.
+    pub name: &'static str,
     /// One instruction and one turn of the user.
     pub messages: Vec<Message>,
     /// What the reply has to look like, where it is not prose.
     pub schema: Option<ResponseSchema>,
-    /// The prompt's name and version, `grade_documents@1`.
+    /// The prompt's name, language and version, `grade_documents.ko@1`; without the language where it is for every one.
     pub version: String,
 }
 
@@ -59,6 +71,7 @@ impl Rendered {
     pub fn request(self) -> ChatRequest {
         ChatRequest {
             response_schema: self.schema,
+            prompt: Some(self.version),
             ..ChatRequest::new(self.messages)
         }
     }
@@ -75,7 +88,7 @@ pub enum PromptError {
         /// Why.
         source: std::io::Error,
     },
-    /// A file is named like none of the prompts.
+    /// A file is named like none of the prompts, or the folder of one like none of the languages.
     #[error("unknown prompt {name}; known: {known}")]
     Unknown {
         /// The file's name.
@@ -120,28 +133,6 @@ impl PromptError {
     }
 }
 
-/// The built-in prompts by name.
-const BUILTIN: [(&str, &str); 9] = [
-    (GradeDocuments::NAME, include_str!("../prompts/grade_documents.jinja")),
-    (
-        GradeGroundedness::NAME,
-        include_str!("../prompts/grade_groundedness.jinja"),
-    ),
-    (GradeUsefulness::NAME, include_str!("../prompts/grade_usefulness.jinja")),
-    (GradeStrips::NAME, include_str!("../prompts/grade_strips.jinja")),
-    (DecideRetrieval::NAME, include_str!("../prompts/decide_retrieval.jinja")),
-    (Generate::NAME, include_str!("../prompts/generate.jinja")),
-    (
-        RewriteRetrieval::NAME,
-        include_str!("../prompts/rewrite_retrieval.jinja"),
-    ),
-    (
-        RewriteWebSearch::NAME,
-        include_str!("../prompts/rewrite_web_search.jinja"),
-    ),
-    (Condense::NAME, include_str!("../prompts/condense.jinja")),
-];
-
 impl Prompts {
     /// The built-in prompts, with those of the options' folder in place of theirs.
     ///
@@ -149,24 +140,27 @@ impl Prompts {
     /// [`PromptError`] for a folder or file that cannot be read, is none of the prompts, does not render, has no version
     /// or leaves out an input.
     pub fn load(options: &PromptOptions) -> Result<Self, PromptError> {
-        let mut sources: HashMap<&'static str, String> = BUILTIN
-            .into_iter()
-            .map(|(name, source)| (name, source.to_owned()))
-            .collect();
-        if let Some(folder) = &options.prompts_dir {
-            for (name, source) in overrides(folder)? {
-                sources.insert(name, source);
-            }
-        }
+        let replaced = match &options.prompts_dir {
+            Some(folder) => folder::read(folder)?,
+            None => HashMap::new(),
+        };
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         let mut versions = HashMap::new();
-        for (name, source) in sources {
-            let version = version(&source).ok_or_else(|| PromptError::Version { name: name.to_owned() })?;
-            versions.insert(name, format!("{name}@{version}"));
-            environment
-                .add_template_owned(name, source)
-                .map_err(|error| template_error(name, &error))?;
+        for (name, sources) in BUILTIN {
+            for (tongue, source) in Tongue::ALL.into_iter().zip(sources) {
+                let own = replaced.get(&(Some(tongue), name));
+                let (label, source) = match own.or_else(|| replaced.get(&(None, name))) {
+                    Some(source) if own.is_none() => (name.to_owned(), source.clone()),
+                    Some(source) => (labelled(tongue, name), source.clone()),
+                    None => (labelled(tongue, name), source.to_owned()),
+                };
+                let version = version(&source).ok_or_else(|| PromptError::Version { name: label.clone() })?;
+                versions.insert((tongue, name), format!("{label}@{version}"));
+                environment
+                    .add_template_owned(labelled(tongue, name), source)
+                    .map_err(|error| template_error(&label, &error))?;
+            }
         }
         let prompts = Self {
             inner: Arc::new(Inner { environment, versions }),
@@ -175,29 +169,41 @@ impl Prompts {
         Ok(prompts)
     }
 
-    /// The prompt for `input`.
+    /// The prompt for `input`, for a question in this language.
     ///
     /// # Errors
     /// [`PromptError::Template`] when a template of the folder fails on these inputs although it passed the check.
-    pub fn render<P: Prompt>(&self, input: &P) -> Result<Rendered, PromptError> {
-        let context = serde_json::to_value(input).map_err(|error| PromptError::Template {
-            name: P::NAME.to_owned(),
+    pub fn render<P: Prompt>(&self, input: &P, language: Language) -> Result<Rendered, PromptError> {
+        let tongue = Tongue::of(language);
+        let mut context = serde_json::to_value(input).map_err(|error| PromptError::Template {
+            name: labelled(tongue, P::NAME),
             reason: error.to_string(),
         })?;
+        if let Some(name) = context.get_mut("language") {
+            *name = Value::from(tongue.name_of(language));
+        }
         Ok(Rendered {
-            messages: self.messages(P::NAME, context)?,
+            name: P::NAME,
+            messages: self.messages(tongue, P::NAME, context)?,
             schema: P::schema(),
-            version: self.inner.versions.get(P::NAME).cloned().unwrap_or_default(),
+            version: self.version::<P>(language).to_owned(),
         })
     }
 
-    fn messages(&self, name: &'static str, mut context: Value) -> Result<Vec<Message>, PromptError> {
+    /// The name, language and version of a prompt for a question in this language, as in [`Rendered::version`].
+    pub fn version<P: Prompt>(&self, language: Language) -> &str {
+        let version = self.inner.versions.get(&(Tongue::of(language), P::NAME));
+        version.map_or(P::NAME, String::as_str)
+    }
+
+    fn messages(&self, tongue: Tongue, name: &'static str, mut context: Value) -> Result<Vec<Message>, PromptError> {
         let fence = fence(&context);
         if let Value::Object(map) = &mut context {
             map.insert("fence".to_owned(), Value::String(fence));
         }
-        let failed = |error: minijinja::Error| template_error(name, &error);
-        let template = self.inner.environment.get_template(name).map_err(failed)?;
+        let label = labelled(tongue, name);
+        let failed = |error: minijinja::Error| template_error(&label, &error);
+        let template = self.inner.environment.get_template(&label).map_err(failed)?;
         let mut captured = template.render_captured(Serde(&context)).map_err(failed)?;
         let mut block = |name| {
             captured
@@ -211,23 +217,26 @@ impl Prompts {
     /// Renders every prompt with a word for each input and looks for each word.
     fn check(&self) -> Result<(), PromptError> {
         for (name, sample) in inputs::samples() {
-            let messages = self.messages(name, sample.clone())?;
-            let said: String = messages
-                .iter()
-                .map(|message| message.content.as_str())
-                .collect::<Vec<_>>()
-                .join("\n");
             let mut leaves = Vec::new();
             collect(&sample, "", &mut leaves);
-            if let Some((input, _)) = leaves.into_iter().find(|(_, leaf)| !said.contains(leaf.as_str())) {
-                return Err(PromptError::Input {
-                    name: name.to_owned(),
-                    input,
-                });
+            for tongue in Tongue::ALL {
+                let messages = self.messages(tongue, name, sample.clone())?;
+                let said = |leaf: &str| messages.iter().any(|message| message.content.contains(leaf));
+                if let Some((input, _)) = leaves.iter().find(|(_, leaf)| !said(leaf)) {
+                    return Err(PromptError::Input {
+                        name: labelled(tongue, name),
+                        input: input.clone(),
+                    });
+                }
             }
         }
         Ok(())
     }
+}
+
+/// The name of the prompt in that language.
+fn labelled(tongue: Tongue, name: &str) -> String {
+    format!("{name}.{}", tongue.code())
 }
 
 fn template_error(name: &str, error: &minijinja::Error) -> PromptError {
@@ -253,31 +262,6 @@ fn collect(value: &Value, path: &str, leaves: &mut Vec<(String, String)>) {
         Value::Number(number) => leaves.push((path.to_owned(), number.to_string())),
         Value::Bool(_) | Value::Null => {}
     }
-}
-
-/// The prompts of a folder.
-fn overrides(folder: &Path) -> Result<Vec<(&'static str, String)>, PromptError> {
-    let read = |path: &Path| {
-        let path = path.to_owned();
-        move |source| PromptError::Read { path, source }
-    };
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(read(folder))? {
-        let path = entry.map_err(read(folder))?.path();
-        if path.extension().is_none_or(|extension| extension != "jinja") {
-            continue;
-        }
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let Some((name, _)) = BUILTIN.iter().find(|(name, _)| *name == stem) else {
-            let known = BUILTIN.map(|(name, _)| format!("{name}.jinja")).join(", ");
-            return Err(PromptError::Unknown {
-                name: format!("{stem}.jinja"),
-                known,
-            });
-        };
-        found.push((*name, std::fs::read_to_string(&path).map_err(read(&path))?));
-    }
-    Ok(found)
 }
 
 /// The `version:` line of the comment that a template starts with.

@@ -63,7 +63,7 @@ impl OpenAiBackend {
             })
             .collect();
         let unsupported: Vec<&str> = request.unsupported.iter().map(String::as_str).collect();
-        let rendered = self.prompts.render(&Generate {
+        let input = Generate {
             question: &request.question,
             passages: &passages,
             language,
@@ -72,9 +72,8 @@ impl OpenAiBackend {
             abstention: language.abstention(),
             answer_so_far: request.answer_so_far.trim(),
             complete: COMPLETE,
-        })?;
-        tracing::debug!(prompt = rendered.version, "prompt rendered");
-        let mut chat = rendered.request();
+        };
+        let mut chat = self.prompts.render(&input, language)?.request();
         // The conversation stands between the instructions and the question.
         let question = chat.messages.len().saturating_sub(1);
         chat.messages
@@ -105,6 +104,7 @@ impl OpenAiBackend {
         let until = writing_deadline(scope);
         let mut chat = self.request(request)?;
         chat.deadline = Some(until.instant());
+        let receipt = chat.receipt.clone();
         let mut stream = self.chat.stream(chat);
         let mut draft = Draft::new(request);
         let mut tokens = Tokens::default();
@@ -158,12 +158,12 @@ impl OpenAiBackend {
             answer,
             finish_reason: finish_reason.into(),
             usage: Some(Usage {
-                model_calls: 1,
+                model_calls: receipt.calls().max(1),
                 input_tokens: tokens.input_tokens,
                 output_tokens: tokens.output_tokens,
             }),
             abstained,
-            model: self.chat.model().to_owned(),
+            model: receipt.model().unwrap_or_else(|| self.chat.model().to_owned()),
             likelihood: written.likelihood,
         })
     }

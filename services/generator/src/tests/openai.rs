@@ -70,7 +70,7 @@ async fn the_model_sees_everything_that_the_request_holds() {
     assert_eq!(asked.messages[1].content, "Hello there");
     let (system, user) = (&asked.messages[0].content, &asked.messages[3].content);
     assert!(
-        system.contains("Korean") && system.contains("문서에는 이 질문에 대한 답이 없습니다."),
+        system.contains("한국어로") && system.contains("문서에는 이 질문에 대한 답이 없습니다."),
         "{system}"
     );
     for part in ["탑은 무슨 색입니까?", TEXTS[0], TEXTS[1], "The tower is blue."] {

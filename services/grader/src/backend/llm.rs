@@ -1,35 +1,35 @@
 //! Grades from a language model.
 
+mod cache;
+mod list;
+
 use std::sync::Arc;
 
-use emend_chassis::{Deadline, Scope, chain};
+use emend_chassis::{Deadline, Scope, chain, metrics};
 use emend_models::chat::{Chat, ChatError, ChatReply};
 use emend_models::prompt::{
-    DecideRetrieval, Evidence, GradeDocuments, GradeGroundedness, GradeStrips, GradeUsefulness, PromptError, Prompts,
-    Rendered,
+    DecideRetrieval, Evidence, GradeDocuments, GradeGroundedness, GradeUsefulness, PromptError, Prompts, Rendered,
 };
-use emend_models::verdict::{self, Support, Verdict};
+use emend_models::text::{self, Language};
+use emend_models::verdict::{self, Support};
 use emend_proto::v1::{Passage, Usage};
 use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
-use tokio::sync::Semaphore;
 
 use super::{
-    Backend, Grade, Graded, Groundedness, Retrieval, Strips, Thresholds, Ungraded, Usefulness, grading_deadline,
+    Backend, Grade, Graded, Groundedness, Retrieval, Strips, Thresholds, Ungraded, Usefulness, add, grading_deadline,
 };
 use crate::config::LlmOptions;
 use crate::error::LoadError;
-
-/// Tokens of a verdict on one strip, braces and quotes among them, with room to spare.
-const TOKENS_A_STRIP: usize = 24;
-/// Tokens of verdicts that need more than the model's own limit on a reply, and the room that is left for it to think.
-const LONG_REPLY: usize = 1024;
+use cache::{GradeCache, Key};
 
 /// How the backend `llm` asks and judges.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LlmSettings {
-    /// Calls at once, over all requests; at least 1.
-    pub concurrency: usize,
+    /// Passages that are graded in one call; 1 grades each in a call of its own.
+    pub batch: usize,
+    /// Grades that are kept; 0 keeps none.
+    pub cache_entries: u64,
     /// Alternatives to ask log-probabilities for with each token, 0–20; 0 asks for none.
     pub top_logprobs: u8,
     /// The thresholds over scores.
@@ -49,7 +49,8 @@ impl LlmSettings {
             return Err(LoadError::Thresholds { lower, upper });
         }
         Ok(Self {
-            concurrency: options.llm_concurrency.get(),
+            batch: usize::from(options.llm_batch_grading),
+            cache_entries: options.grade_cache_entries,
             top_logprobs: options.llm_top_logprobs,
             thresholds: Thresholds {
                 relevance: options.llm_relevance_threshold,
@@ -62,65 +63,83 @@ impl LlmSettings {
     }
 }
 
-/// The backend `llm`: one call a passage, a sentence or an answer, constrained to a verdict, as many at once as allowed.
+/// The backend `llm`: one call a passage, a sentence or an answer, constrained to a verdict, as many at once as the model's
+/// client allows. A grade that has been given is kept, and not paid for again.
 pub struct LlmBackend {
     chat: Arc<dyn Chat>,
     prompts: Prompts,
     settings: LlmSettings,
-    calls: Semaphore,
+    cache: GradeCache,
 }
 
 /// One call: the grade, and what it cost.
 type Call<T> = (Result<T, Ungraded>, Usage);
 
+/// What a model made of a prompt.
+struct Asked<T> {
+    grade: Result<T, Ungraded>,
+    usage: Usage,
+    /// Whether it came from the model that was asked, and not from one that stood in for it.
+    is_own: bool,
+}
+
 impl LlmBackend {
     /// Grades with this model and these prompts.
     pub fn new(chat: Arc<dyn Chat>, prompts: Prompts, settings: LlmSettings) -> Self {
-        let calls = Semaphore::new(settings.concurrency.clamp(1, Semaphore::MAX_PERMITS));
+        let cache = GradeCache::new(settings.cache_entries, &metrics::meter());
         Self {
             chat,
             prompts,
             settings,
-            calls,
+            cache,
         }
     }
 
-    /// Asks the model once it is this call's turn, and reads its reply.
-    async fn ask<T>(
+    /// The grade that was given to these inputs before, or else the model's.
+    async fn ask<T: Clone + Send + Sync + 'static>(
         &self,
         rendered: Result<Rendered, PromptError>,
         until: Deadline,
         read: impl FnOnce(&ChatReply) -> Option<T>,
     ) -> Call<T> {
-        self.ask_at_length(rendered, None, until, read).await
+        let rendered = match rendered {
+            Ok(rendered) => rendered,
+            Err(error) => return (Err(unrendered(&error)), Usage::default()),
+        };
+        let (name, key) = (rendered.name, Key::of_prompt(self.chat.model(), &rendered));
+        if let Some(grade) = self.cache.get(name, &key) {
+            return (Ok(grade), Usage::default());
+        }
+        let asked = self.call(rendered, None, until, read).await;
+        if let (Ok(grade), true) = (&asked.grade, asked.is_own) {
+            self.cache.put(key, grade.clone());
+        }
+        (asked.grade, asked.usage)
     }
 
-    /// The same with a limit in tokens of its own.
-    async fn ask_at_length<T>(
+    /// Asks the model and reads its reply, which has a limit in tokens of its own, or else the client's.
+    async fn call<T>(
         &self,
-        rendered: Result<Rendered, PromptError>,
+        rendered: Rendered,
         max_tokens: Option<u32>,
         until: Deadline,
         read: impl FnOnce(&ChatReply) -> Option<T>,
-    ) -> Call<T> {
-        let mut request = match rendered {
-            Ok(rendered) => rendered.request(),
-            Err(error) => return (Err(failed("the prompt cannot be rendered", &error)), Usage::default()),
-        };
+    ) -> Asked<T> {
+        let mut request = rendered.request();
         // A grade is to be the same each time it is asked for.
         request.temperature = Some(0.0);
         request.max_tokens = max_tokens;
         request.top_logprobs = self.settings.top_logprobs;
         request.deadline = Some(until.instant());
-        let mut usage = Usage::default();
-        let asked = until.run(async {
-            // The semaphore is never closed.
-            let _permit = self.calls.acquire().await.ok();
-            usage.model_calls = 1;
-            self.chat.complete(request).await
-        });
-        let grade = match asked.await {
+        let receipt = request.receipt.clone();
+        let reply = until.run(self.chat.complete(request)).await;
+        let mut usage = Usage {
+            model_calls: receipt.calls(),
+            ..Usage::default()
+        };
+        let grade = match reply {
             Ok(Ok(reply)) => {
+                usage.model_calls = usage.model_calls.max(1);
                 usage.input_tokens = reply.usage.input_tokens;
                 usage.output_tokens = reply.usage.output_tokens;
                 read(&reply).ok_or_else(|| Ungraded::NoVerdict {
@@ -131,17 +150,22 @@ impl LlmBackend {
             Ok(Err(error)) => Err(failed("the model gave no grade", &error)),
             Err(_) => Err(Ungraded::OutOfTime),
         };
-        (grade, usage)
+        Asked {
+            grade,
+            usage,
+            is_own: receipt.model().is_none_or(|model| model == self.chat.model()),
+        }
     }
 
     async fn relevance_of(&self, question: &str, passage: &Passage, until: Deadline) -> Call<f64> {
         if passage.text.trim().is_empty() {
             return (Err(Ungraded::NoText), Usage::default());
         }
-        let rendered = self.prompts.render(&GradeDocuments {
+        let input = GradeDocuments {
             question,
             passage: evidence(passage),
-        });
+        };
+        let rendered = self.prompts.render(&input, text::language(question));
         self.ask(rendered, until, |reply| {
             let verdict = verdict::parse(&reply.text)?;
             Some(score(
@@ -152,8 +176,14 @@ impl LlmBackend {
         .await
     }
 
-    async fn groundedness_of(&self, sentence: &str, passages: &[Evidence<'_>], until: Deadline) -> Call<Groundedness> {
-        let rendered = self.prompts.render(&GradeGroundedness { sentence, passages });
+    async fn groundedness_of(
+        &self,
+        sentence: &str,
+        passages: &[Evidence<'_>],
+        language: Language,
+        until: Deadline,
+    ) -> Call<Groundedness> {
+        let rendered = self.prompts.render(&GradeGroundedness { sentence, passages }, language);
         self.ask(rendered, until, |reply| {
             let level = verdict::support(&reply.text)?;
             let plain = match level {
@@ -173,7 +203,9 @@ impl LlmBackend {
     }
 
     async fn usefulness_of(&self, question: &str, answer: &str, until: Deadline) -> Call<Usefulness> {
-        let rendered = self.prompts.render(&GradeUsefulness { question, answer });
+        let rendered = self
+            .prompts
+            .render(&GradeUsefulness { question, answer }, text::language(question));
         self.ask(rendered, until, |reply| {
             let utility = verdict::utility(&reply.text)?;
             // Expected utility comes with the weights −1 to 1 of Self-RAG; a score is a probability.
@@ -191,40 +223,6 @@ impl LlmBackend {
         .await
     }
 
-    /// One call for all strips of a passage. A reply with too many verdicts or too few, or in another order, is none: it
-    /// does not say which verdict is whose.
-    async fn strips_of(&self, question: &str, strips: &Strips<'_>, until: Deadline) -> (Vec<Grade<f64>>, Usage) {
-        let count = strips.texts.len();
-        let rendered = self.prompts.render(&GradeStrips {
-            question,
-            title: strips.title,
-            strips: &strips.texts,
-        });
-        let tokens = TOKENS_A_STRIP * count;
-        let limit = (tokens > LONG_REPLY).then(|| u32::try_from(tokens + LONG_REPLY).unwrap_or(u32::MAX));
-        let (verdicts, usage) = self
-            .ask_at_length(rendered, limit, until, |reply| {
-                let verdicts = verdict::list(&reply.text, count)?;
-                let fine = verdict::probabilities(&reply.logprobs, count);
-                Some((verdicts, fine, beginning(&reply.text)))
-            })
-            .await;
-        let grades = match verdicts {
-            Ok((verdicts, fine, reply)) => {
-                let one = |(place, verdict): (usize, Option<Verdict>)| match verdict {
-                    Some(verdict) => Grade::Graded(score(
-                        fine.as_ref().and_then(|fine| fine.get(place).copied()),
-                        if verdict.is_yes() { 1.0 } else { 0.0 },
-                    )),
-                    None => Grade::Ungraded(Ungraded::NoVerdict { reply: reply.clone() }),
-                };
-                verdicts.into_iter().enumerate().map(one).collect()
-            }
-            Err(reason) => vec![Grade::Ungraded(reason); count],
-        };
-        (grades, usage)
-    }
-
     async fn retrieval_of(
         &self,
         question: &str,
@@ -233,11 +231,12 @@ impl LlmBackend {
         until: Deadline,
     ) -> Call<Retrieval> {
         let evidence: Vec<Evidence<'_>> = passages.iter().map(evidence).collect();
-        let rendered = self.prompts.render(&DecideRetrieval {
+        let input = DecideRetrieval {
             question,
             answer_so_far,
             passages: &evidence,
-        });
+        };
+        let rendered = self.prompts.render(&input, text::language(question));
         self.ask(rendered, until, |reply| {
             let plain = match verdict::retrieval(&reply.text)? {
                 verdict::Retrieval::Yes => (1.0, 0.0),
@@ -264,6 +263,9 @@ impl Backend for LlmBackend {
     ) -> BoxFuture<'a, Graded<Vec<Grade<f64>>>> {
         async move {
             let until = grading_deadline(scope);
+            if self.settings.batch > 1 {
+                return self.relevance_of_batches(question, passages, until).await;
+            }
             join_all(
                 passages
                     .iter()
@@ -277,13 +279,14 @@ impl Backend for LlmBackend {
 
     fn groundedness<'a>(
         &'a self,
-        _question: &'a str,
+        question: &'a str,
         sentences: &'a [&'a str],
         passages: &'a [Passage],
         scope: &'a Scope,
     ) -> BoxFuture<'a, Graded<Vec<Grade<Groundedness>>>> {
         async move {
             let until = grading_deadline(scope);
+            let language = text::language(question);
             let passages: Vec<Evidence<'_>> = passages
                 .iter()
                 .filter(|p| !p.text.trim().is_empty())
@@ -292,7 +295,7 @@ impl Backend for LlmBackend {
             join_all(
                 sentences
                     .iter()
-                    .map(|sentence| self.groundedness_of(sentence, &passages, until)),
+                    .map(|sentence| self.groundedness_of(sentence, &passages, language, until)),
             )
             .map(sum)
             .await
@@ -387,10 +390,8 @@ fn sum<T>(calls: Vec<Call<T>>) -> Graded<Vec<Grade<T>>> {
     Graded { grades, usage }
 }
 
-fn add(usage: &mut Usage, cost: &Usage) {
-    usage.model_calls += cost.model_calls;
-    usage.input_tokens += cost.input_tokens;
-    usage.output_tokens += cost.output_tokens;
+fn unrendered(error: &PromptError) -> Ungraded {
+    failed("the prompt cannot be rendered", error)
 }
 
 fn failed(what: &'static str, error: &(dyn std::error::Error + 'static)) -> Ungraded {

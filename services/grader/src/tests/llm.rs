@@ -1,7 +1,5 @@
 //! A scripted language model.
 
-use std::sync::atomic::Ordering;
-
 use emend_models::chat::ChatError;
 use emend_models::chat::scripted::Scripted;
 use emend_proto::v1::{Evaluation, GradeGroundednessRequest, GradeUsefulnessRequest, Relevance, Support};
@@ -199,17 +197,16 @@ async fn log_probabilities_make_levels_and_utilities_finer() {
 }
 
 #[tokio::test]
-async fn passages_are_graded_at_the_same_time_but_no_more_than_allowed() {
+async fn passages_are_graded_at_the_same_time() {
     let chat = Gated::shut();
-    let grader = llm(chat.clone(), &["--llm-concurrency", "3"]).await;
+    let grader = llm(chat.clone(), &[]).await;
     let mut client = grader.client.clone();
-    let texts = ["text"; 8];
+    let texts = ["a", "b", "c", "d", "e", "f", "g", "h"];
     let call = tokio::spawn(async move { client.grade_documents(documents("Which?", &texts)).await });
-    // Three calls wait in the model at once, and none of them has been answered.
-    chat.wait_for(3).await;
+    // All calls wait in the model at once, and none of them has been answered.
+    chat.wait_for(8).await;
     chat.open();
     let response = super::soon(call).await.unwrap().unwrap().into_inner();
-    assert_eq!(chat.most.load(Ordering::SeqCst), 3);
     assert_eq!(response.usage.unwrap().model_calls, 8);
     assert!(
         response
@@ -217,4 +214,38 @@ async fn passages_are_graded_at_the_same_time_but_no_more_than_allowed() {
             .iter()
             .all(|grade| grade.relevance() == Relevance::Relevant)
     );
+}
+
+#[tokio::test]
+async fn the_question_chooses_the_language_of_the_prompt() {
+    let chat = Scripted::answering(|_| Ok("no".to_owned()));
+    let mut grader = llm(chat.clone(), &[]).await;
+    for question in ["What is it?", "그것은 무엇인가요?", "それは何ですか？", "這是什麼？"] {
+        let request = GradeGroundednessRequest {
+            question: question.to_owned(),
+            passages: vec![passage("a", "evidence")],
+            answer: "It is a mill.".to_owned(),
+            sentences: vec![],
+        };
+        grader.client.grade_groundedness(request).await.unwrap();
+        grader
+            .client
+            .grade_documents(documents(question, &["It is a mill."]))
+            .await
+            .unwrap();
+    }
+    let prompts: Vec<String> = chat
+        .requests()
+        .into_iter()
+        .filter_map(|request| request.prompt)
+        .collect();
+    let expected = ["en", "ko", "ja", "zh"]
+        .map(|code| {
+            [
+                format!("grade_groundedness.{code}@1"),
+                format!("grade_documents.{code}@1"),
+            ]
+        })
+        .concat();
+    assert_eq!(prompts, expected);
 }

@@ -1,20 +1,23 @@
 //! The service over real sockets.
 
+mod cache;
 mod embedded;
+mod http;
+mod injection;
 mod limits;
+mod lists;
 mod llm;
 mod refine;
 mod retrieval;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use clap::Parser;
 use emend_models::chat::{Chat, ChatDelta, ChatError, ChatReply, ChatRequest, FinishReason, TokenLogprobs, Usage};
 use emend_models::prompt::{PromptOptions, Prompts};
 use emend_proto::v1::grader_service_client::GraderServiceClient;
-use emend_proto::v1::{GradeDocumentsRequest, Passage, Strip};
+use emend_proto::v1::{GradeDocumentsRequest, Passage, Relevance, Strip};
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
@@ -82,6 +85,13 @@ fn passage(id: &str, text: &str) -> Passage {
     }
 }
 
+/// What each grade says, and the calls they cost.
+async fn relevances(grader: &mut Grader, request: GradeDocumentsRequest) -> (Vec<Relevance>, u32) {
+    let response = soon(grader.client.grade_documents(request)).await.unwrap().into_inner();
+    let grades = response.grades.iter().map(|grade| grade.relevance()).collect();
+    (grades, response.usage.unwrap().model_calls)
+}
+
 fn documents(question: &str, texts: &[&str]) -> GradeDocumentsRequest {
     GradeDocumentsRequest {
         question: question.to_owned(),
@@ -134,8 +144,6 @@ async fn soon<T>(future: impl Future<Output = T>) -> T {
 #[derive(Clone)]
 struct Gated {
     inside: watch::Sender<usize>,
-    /// The most calls that were being answered at one time.
-    most: Arc<AtomicUsize>,
     open: Arc<Semaphore>,
 }
 
@@ -143,7 +151,6 @@ impl Gated {
     fn shut() -> Self {
         Self {
             inside: watch::Sender::new(0),
-            most: Arc::default(),
             open: Arc::new(Semaphore::new(0)),
         }
     }
@@ -174,11 +181,9 @@ impl Chat for Gated {
     }
 
     fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatReply, ChatError>> {
+        request.receipt.called();
         async move {
-            self.inside.send_modify(|inside| {
-                *inside += 1;
-                self.most.fetch_max(*inside, Ordering::SeqCst);
-            });
+            self.inside.send_modify(|inside| *inside += 1);
             let _inside = Inside(self.inside.clone());
             if request.messages.iter().any(|message| message.content.contains("stuck")) {
                 futures::future::pending::<()>().await;

@@ -312,10 +312,10 @@ async fn too_many_strips_are_refused_and_a_larger_size_helps() {
 #[tokio::test]
 async fn passages_are_refined_at_the_same_time_and_work_stops_when_the_caller_leaves() {
     let chat = Gated::shut();
-    let grader = llm(chat.clone(), &["--llm-concurrency", "3"]).await;
+    let grader = llm(chat.clone(), &[]).await;
     let mut client = grader.client.clone();
     let call = tokio::spawn(async move { client.refine_knowledge(refinement("Which?", &["text"; 8])).await });
-    chat.wait_for(3).await;
+    chat.wait_for(8).await;
     call.abort();
     chat.wait_for(0).await;
 }

@@ -2,8 +2,11 @@
 
 mod error;
 #[cfg(feature = "openai")]
+mod fallback;
+#[cfg(feature = "openai")]
 mod openai;
 mod options;
+mod receipt;
 pub mod scripted;
 
 use futures::future::BoxFuture;
@@ -13,7 +16,8 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 pub use error::ChatError;
-pub use options::{ApiKey, ChatOptions};
+pub use options::{ApiKey, ChatOptions, Fallback};
+pub use receipt::Receipt;
 
 /// A model that continues a conversation.
 pub trait Chat: Send + Sync {
@@ -37,8 +41,10 @@ pub struct ChatRequest {
     pub temperature: Option<f32>,
     /// The reply's limit in tokens; the client's default when absent.
     pub max_tokens: Option<u32>,
-    /// A seed for servers that can repeat a sample.
+    /// A seed for servers that can repeat a sample; the client's default when absent.
     pub seed: Option<u64>,
+    /// What a token loses with each time it has been said already, −2 to 2; the client's default when absent.
+    pub frequency_penalty: Option<f32>,
     /// The JSON schema that the reply must follow.
     pub response_schema: Option<ResponseSchema>,
     /// How many alternatives to report for each token with its log-probability, 0–20; 0 asks for none.
@@ -47,6 +53,10 @@ pub struct ChatRequest {
     pub may_be_empty: bool,
     /// When the reply is of no use any more. The client's own timeout holds besides.
     pub deadline: Option<Instant>,
+    /// The prompt that the messages come from, with its language and version, for the call's span.
+    pub prompt: Option<String>,
+    /// Where the calls that this request costs are counted.
+    pub receipt: Receipt,
 }
 
 impl ChatRequest {

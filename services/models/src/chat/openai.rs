@@ -2,6 +2,7 @@
 
 mod dialect;
 mod http;
+mod limit;
 mod sse;
 mod stream;
 mod wire;
@@ -12,23 +13,47 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
-use tokio::time::Instant;
 use tracing::{Instrument, Span, field};
 
-use super::{ApiKey, Chat, ChatDelta, ChatError, ChatOptions, ChatReply, ChatRequest, FinishReason, Usage};
+use super::fallback::Chain;
+use super::{ApiKey, Chat, ChatDelta, ChatError, ChatOptions, ChatReply, ChatRequest, Fallback, FinishReason, Usage};
 use crate::semconv;
 use dialect::Dialect;
+use limit::Limit;
 
 impl ChatOptions {
-    /// The chat model that these options describe; `None` without `--llm-url`.
+    /// The chat model that these options describe, with its fallbacks behind it; `None` without `--llm-url`.
     ///
-    /// Nothing is sent: whether the server answers shows at the first call.
+    /// Nothing is sent: whether a server answers shows at the first call.
     ///
     /// # Errors
-    /// [`ChatError::Options`] when the URL is none or the model is not named.
+    /// [`ChatError::Options`] when a URL is none, the model is not named, or there are more keys than fallbacks.
     pub fn connect(&self) -> Result<Option<Arc<dyn Chat>>, ChatError> {
         let Some(url) = &self.llm_url else { return Ok(None) };
-        Ok(Some(Arc::new(OpenAi::new(self, url)?)))
+        let first = OpenAi::new(self, url)?;
+        let (count, keys) = (self.llm_fallback.len(), self.llm_fallback_api_key.len());
+        if keys > count {
+            return Err(ChatError::Options {
+                option: "--llm-fallback-api-key",
+                reason: format!("there are {keys} keys for {count} fallbacks; give one for each, in their order"),
+            });
+        }
+        let keys = self
+            .llm_fallback_api_key
+            .iter()
+            .map(Some)
+            .chain(std::iter::repeat(None));
+        let others: Vec<Arc<dyn Chat>> = self
+            .llm_fallback
+            .iter()
+            .zip(keys)
+            .map(|(fallback, key)| Ok(Arc::new(first.beside(self, fallback, key)?) as Arc<dyn Chat>))
+            .collect::<Result<_, ChatError>>()?;
+        Ok(Some(if others.is_empty() {
+            Arc::new(first)
+        } else {
+            Arc::new(Chain::new(Arc::new(first), others))
+        }))
     }
 }
 
@@ -45,14 +70,17 @@ struct Inner {
     key: Option<ApiKey>,
     temperature: f32,
     max_tokens: u32,
+    seed: Option<u64>,
+    frequency_penalty: Option<f32>,
     timeout: Duration,
     record_content: bool,
     dialect: Dialect,
+    limit: Arc<Limit>,
 }
 
 impl OpenAi {
+    /// The model of `--llm-url`.
     pub(super) fn new(options: &ChatOptions, url: &str) -> Result<Self, ChatError> {
-        let invalid = |option, reason| ChatError::Options { option, reason };
         let endpoint = endpoint(url).map_err(|reason| invalid("--llm-url", reason))?;
         let model = options
             .llm_model
@@ -64,33 +92,53 @@ impl OpenAi {
                     format!("name the model that {} serves", endpoint.host_str().unwrap_or_default()),
                 )
             })?;
-        let mut builder = crate::http::builder().connect_timeout(Duration::from_secs(10));
-        if matches!(endpoint.host_str(), Some("localhost" | "127.0.0.1" | "[::1]")) {
-            builder = builder.no_proxy();
-        }
-        let http = builder
-            .build()
-            .map_err(|error| invalid("--llm-url", format!("no HTTP client: {error}")))?;
-        let fallback = || {
+        let from_environment = || {
             std::env::var("OPENAI_API_KEY")
                 .ok()
                 .filter(|key| !key.trim().is_empty())
                 .map(ApiKey::from)
         };
+        let key = options.llm_api_key.clone().or_else(from_environment);
+        Self::at(options, endpoint, model, key).map_err(|reason| invalid("--llm-url", reason))
+    }
+
+    /// A model that stands in for this one. Without a `key` it gets this one's where it has the same address, and else
+    /// none: a key is for nobody but the server that it was given for.
+    fn beside(&self, options: &ChatOptions, fallback: &Fallback, key: Option<&ApiKey>) -> Result<Self, ChatError> {
+        let endpoint = endpoint(&fallback.url).map_err(|reason| invalid("--llm-fallback", reason))?;
+        let is_same = endpoint.origin() == self.inner.endpoint.origin();
+        let own = key.filter(|key| !key.reveal().is_empty());
+        let key = own.or(self.inner.key.as_ref().filter(|_| is_same)).cloned();
+        Self::at(options, endpoint, fallback.model.clone(), key).map_err(|reason| invalid("--llm-fallback", reason))
+    }
+
+    fn at(options: &ChatOptions, endpoint: reqwest::Url, model: String, key: Option<ApiKey>) -> Result<Self, String> {
+        let mut builder = crate::http::builder().connect_timeout(Duration::from_secs(10));
+        if matches!(endpoint.host_str(), Some("localhost" | "127.0.0.1" | "[::1]")) {
+            builder = builder.no_proxy();
+        }
+        let http = builder.build().map_err(|error| format!("no HTTP client: {error}"))?;
         Ok(Self {
             inner: Arc::new(Inner {
                 http,
                 endpoint,
                 model,
-                key: options.llm_api_key.clone().or_else(fallback),
+                key,
                 temperature: options.llm_temperature,
                 max_tokens: options.llm_max_tokens,
+                seed: options.llm_seed,
+                frequency_penalty: options.llm_frequency_penalty,
                 timeout: options.llm_timeout,
                 record_content: options.llm_record_content,
                 dialect: Dialect::default(),
+                limit: Limit::new(options.llm_concurrency.get(), options.llm_timeout),
             }),
         })
     }
+}
+
+fn invalid(option: &'static str, reason: String) -> ChatError {
+    ChatError::Options { option, reason }
 }
 
 impl Chat for OpenAi {
@@ -99,6 +147,7 @@ impl Chat for OpenAi {
     }
 
     fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatReply, ChatError>> {
+        let request = self.inner.completed(request);
         let span = self.inner.span(&request);
         async move {
             let reply = self.inner.complete(&request).await;
@@ -116,16 +165,22 @@ impl Chat for OpenAi {
     }
 
     fn stream(&self, request: ChatRequest) -> BoxStream<'static, Result<ChatDelta, ChatError>> {
+        let request = self.inner.completed(request);
         let span = self.inner.span(&request);
         stream::deltas(Arc::clone(&self.inner), request, span).boxed()
     }
 }
 
 impl Inner {
-    /// When this call has to be over: the caller's deadline or the client's timeout, whichever is earlier.
-    fn deadline(&self, request: &ChatRequest) -> Instant {
-        let own = Instant::now() + self.timeout;
-        request.deadline.map_or(own, |deadline| deadline.min(own))
+    /// The request with the client's defaults where it says nothing.
+    fn completed(&self, request: ChatRequest) -> ChatRequest {
+        ChatRequest {
+            temperature: request.temperature.or(Some(self.temperature)),
+            max_tokens: request.max_tokens.or(Some(self.max_tokens)),
+            seed: request.seed.or(self.seed),
+            frequency_penalty: request.frequency_penalty.or(self.frequency_penalty),
+            ..request
+        }
     }
 
     fn timeout(&self) -> ChatError {
@@ -151,9 +206,10 @@ impl Inner {
     }
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ChatError> {
-        let deadline = self.deadline(request);
+        let (slot, deadline) = self.enter(request).await?;
         let call = async {
-            let response = self.send(request, false, deadline).await?;
+            // The turn lasts until the reply is read.
+            let (response, _slot) = self.send(request, false, (slot, deadline)).await?;
             let body = self.body(response).await?;
             wire::reply(&body, &self.model, request.may_be_empty).map_err(|problem| match problem {
                 wire::Problem::Refusal(reason) => ChatError::Refused {
@@ -177,8 +233,12 @@ impl Inner {
             { semconv::GEN_AI_OPERATION_NAME } = "chat",
             { semconv::GEN_AI_PROVIDER_NAME } = "openai",
             { semconv::GEN_AI_REQUEST_MODEL } = self.model.as_str(),
-            { semconv::GEN_AI_REQUEST_TEMPERATURE } = f64::from(request.temperature.unwrap_or(self.temperature)),
-            { semconv::GEN_AI_REQUEST_MAX_TOKENS } = request.max_tokens.unwrap_or(self.max_tokens),
+            { semconv::GEN_AI_REQUEST_TEMPERATURE } = request.temperature.map(f64::from),
+            { semconv::GEN_AI_REQUEST_MAX_TOKENS } = request.max_tokens,
+            { semconv::GEN_AI_REQUEST_SEED } = request.seed,
+            { semconv::GEN_AI_REQUEST_FREQUENCY_PENALTY } = request.frequency_penalty.map(f64::from),
+            { semconv::EMEND_PROMPT_VERSION } = request.prompt.as_deref(),
+            { semconv::EMEND_LLM_RESPONSE_FORMAT } = field::Empty,
             { semconv::GEN_AI_RESPONSE_MODEL } = field::Empty,
             { semconv::GEN_AI_RESPONSE_FINISH_REASONS } = field::Empty,
             { semconv::GEN_AI_USAGE_INPUT_TOKENS } = field::Empty,

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -19,13 +20,38 @@ pub struct ChatOptions {
     /// API key sent as a bearer token; OPENAI_API_KEY is read when this is absent.
     #[arg(long, env = "EMEND_LLM_API_KEY", hide_env_values = true)]
     pub llm_api_key: Option<ApiKey>,
+    /// A model that is asked where those before it are down, limit the rate beyond the deadline or do not answer within
+    /// --llm-timeout: URL#MODEL, for instance http://127.0.0.1:11434/v1#llama3.1. Repeatable, or separated by commas;
+    /// tried in this order.
+    #[arg(long, env = "EMEND_LLM_FALLBACK", value_name = "URL#MODEL", value_delimiter = ',')]
+    pub llm_fallback: Vec<Fallback>,
+    /// API key of each fallback, in their order, separated by commas; empty for none. One without a key that has the
+    /// host and port of --llm-url gets the key of that; no key is sent anywhere else.
+    #[arg(
+        long,
+        env = "EMEND_LLM_FALLBACK_API_KEY",
+        value_name = "KEY",
+        value_delimiter = ',',
+        hide_env_values = true
+    )]
+    pub llm_fallback_api_key: Vec<ApiKey>,
+    /// Calls to each model at once, over all requests. Fewer are made while the server answers 429.
+    #[arg(long, env = "EMEND_LLM_CONCURRENCY", default_value = "8", value_name = "N")]
+    pub llm_concurrency: NonZeroUsize,
     /// Sampling temperature where a request names none, 0–2.
     #[arg(long, env = "EMEND_LLM_TEMPERATURE", default_value_t = 0.0)]
     pub llm_temperature: f32,
     /// A reply's limit in tokens where a request names none.
     #[arg(long, env = "EMEND_LLM_MAX_TOKENS", default_value_t = 1024)]
     pub llm_max_tokens: u32,
-    /// Longest time for one call, its retries included; the caller's deadline holds besides.
+    /// Seed where a request names none, for servers that can repeat a sample; unset sends none.
+    #[arg(long, env = "EMEND_LLM_SEED", value_name = "N")]
+    pub llm_seed: Option<u64>,
+    /// What a token loses with each time it has been said already, −2 to 2; unset leaves it to the server.
+    #[arg(long, env = "EMEND_LLM_FREQUENCY_PENALTY", value_name = "P", allow_negative_numbers = true, value_parser = penalty)]
+    pub llm_frequency_penalty: Option<f32>,
+    /// Longest time for one call of a model, its retries included and the wait for its turn not; the caller's deadline
+    /// holds besides. With fallbacks, set it to a part of that.
     #[arg(long, env = "EMEND_LLM_TIMEOUT", default_value = "60s", value_parser = duration)]
     pub llm_timeout: Duration,
     /// Record prompts and answers in spans. Off, because questions and passages may be confidential.
@@ -68,6 +94,38 @@ impl FromStr for ApiKey {
     }
 }
 
+/// A model that stands in for another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fallback {
+    /// Base URL of its server, as in `--llm-url`.
+    pub url: String,
+    /// Its name there.
+    pub model: String,
+}
+
+impl FromStr for Fallback {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('#').map(|(url, model)| (url.trim(), model.trim())) {
+            Some((url, model)) if !url.is_empty() && !model.is_empty() => Ok(Self {
+                url: url.to_owned(),
+                model: model.to_owned(),
+            }),
+            _ => Err(format!(
+                "`{text}` does not name a server and a model; write URL#MODEL, for instance http://127.0.0.1:11434/v1#llama3.1"
+            )),
+        }
+    }
+}
+
+fn penalty(text: &str) -> Result<f32, String> {
+    match text.trim().parse::<f32>() {
+        Ok(value) if (-2.0..=2.0).contains(&value) => Ok(value),
+        _ => Err(format!("`{text}` is not a penalty; give a number from -2 to 2")),
+    }
+}
+
 /// `60s`, `1500ms`, `2m`, or seconds as a bare number.
 fn duration(text: &str) -> Result<Duration, String> {
     let text = text.trim();
@@ -103,6 +161,41 @@ mod tests {
         let cli = Cli::parse_from(["x", "--llm-api-key", "sk-secret"]);
         assert_eq!(cli.chat.llm_api_key.as_ref().map(ApiKey::reveal), Some("sk-secret"));
         assert!(!format!("{:?}", cli.chat).contains("secret"));
+    }
+
+    #[test]
+    fn fallbacks_are_a_server_and_a_model_each() {
+        let flags = [
+            "x",
+            "--llm-fallback",
+            "http://a/v1#small,https://b#org/large",
+            "--llm-fallback",
+            "http://c#d",
+        ];
+        let named: Vec<(String, String)> = Cli::parse_from(flags)
+            .chat
+            .llm_fallback
+            .into_iter()
+            .map(|fallback| (fallback.url, fallback.model))
+            .collect();
+        let expected = [("http://a/v1", "small"), ("https://b", "org/large"), ("http://c", "d")];
+        assert_eq!(named, expected.map(|(url, model)| (url.to_owned(), model.to_owned())));
+        for wrong in ["http://a/v1", "#small", "http://a#", "small"] {
+            assert!(
+                Fallback::from_str(wrong).is_err_and(|error| error.contains("URL#MODEL")),
+                "{wrong}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_penalty_out_of_range_is_refused() {
+        let parse = |value: &str| Cli::try_parse_from(["x".to_owned(), format!("--llm-frequency-penalty={value}")]);
+        assert_eq!(parse("-0.5").unwrap().chat.llm_frequency_penalty, Some(-0.5));
+        for wrong in ["2.1", "-3", "NaN", "much"] {
+            let error = parse(wrong).err().unwrap().to_string();
+            assert!(error.contains("not a penalty"), "{wrong}: {error}");
+        }
     }
 
     #[test]

@@ -47,6 +47,7 @@ impl Scripted {
     }
 
     fn reply(&self, request: ChatRequest) -> Result<ChatReply, ChatError> {
+        request.receipt.called();
         let answer = (self.answer)(&request);
         let spoken = |text: &str| text.split_whitespace().count() as u64;
         let input_tokens = request.messages.iter().map(|message| spoken(&message.content)).sum();

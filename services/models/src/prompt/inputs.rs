@@ -42,6 +42,15 @@ pub struct GradeDocuments<'a> {
     pub passage: Evidence<'a>,
 }
 
+/// Which of several passages are relevant to a question? Read the reply with [`crate::verdict::list`].
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct GradeDocumentsBatch<'a> {
+    /// The original question.
+    pub question: &'a str,
+    /// The passages to grade, numbered from 1.
+    pub passages: &'a [Evidence<'a>],
+}
+
 /// Does evidence support a sentence? Read the reply with [`crate::verdict::support`].
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct GradeGroundedness<'a> {
@@ -156,6 +165,20 @@ fn object(name: &'static str, property: &str, kind: Value) -> Option<ResponseSch
     Some(ResponseSchema { name, schema })
 }
 
+/// A list of verdicts, each with the number of the `thing` that it is on.
+fn verdicts(name: &'static str, thing: &str) -> Option<ResponseSchema> {
+    let verdict = json!({
+        "type": "object",
+        "properties": {
+            thing: { "type": "integer" },
+            "verdict": { "type": "string", "enum": ["yes", "no"] },
+        },
+        "required": [thing, "verdict"],
+        "additionalProperties": false,
+    });
+    object(name, "verdicts", json!({ "type": "array", "items": verdict }))
+}
+
 impl Prompt for GradeDocuments<'_> {
     const NAME: &'static str = "grade_documents";
 
@@ -165,6 +188,14 @@ impl Prompt for GradeDocuments<'_> {
             "binary_score",
             json!({ "type": "string", "enum": ["yes", "no"] }),
         )
+    }
+}
+
+impl Prompt for GradeDocumentsBatch<'_> {
+    const NAME: &'static str = "grade_documents_batch";
+
+    fn schema() -> Option<ResponseSchema> {
+        verdicts("GradeDocumentsBatch", "passage")
     }
 }
 
@@ -196,20 +227,7 @@ impl Prompt for GradeStrips<'_> {
     const NAME: &'static str = "grade_strips";
 
     fn schema() -> Option<ResponseSchema> {
-        let verdict = json!({
-            "type": "object",
-            "properties": {
-                "strip": { "type": "integer" },
-                "verdict": { "type": "string", "enum": ["yes", "no"] },
-            },
-            "required": ["strip", "verdict"],
-            "additionalProperties": false,
-        });
-        object(
-            "RefineKnowledge",
-            "verdicts",
-            json!({ "type": "array", "items": verdict }),
-        )
+        verdicts("RefineKnowledge", "strip")
     }
 }
 
@@ -285,6 +303,10 @@ pub(super) fn samples() -> Vec<(&'static str, Value)> {
         sample(&GradeDocuments {
             question,
             passage: passages[0],
+        }),
+        sample(&GradeDocumentsBatch {
+            question,
+            passages: &passages,
         }),
         sample(&GradeGroundedness {
             sentence: "sentence-alpha",

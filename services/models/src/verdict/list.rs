@@ -5,6 +5,9 @@ use serde_json::Deserializer;
 use super::value::{Value, normalise, spoken};
 use super::{Reader, Verdict, parse};
 
+/// What the prompts call the things that are numbered.
+const NUMBERED: &[&str] = &["strip", "passage", "조각", "문단", "断片", "文章", "片段"];
+
 /// The verdicts on `count` numbered things: of a JSON array, of an object that holds one, one a line, or one after
 /// another on a line. A single one that does not say is `None`; all of it is, where their number is not `count` or the
 /// numbers they carry are not 1 to `count` in this order: nobody could tell which verdict is whose.
@@ -53,7 +56,7 @@ fn items(said: &str) -> Option<Vec<Value>> {
 
 /// The number that an item carries beside its verdict.
 fn number_of(item: &Value) -> Option<u64> {
-    ["strip", "number", "index", "id"]
+    ["strip", "passage", "number", "index", "id"]
         .iter()
         .find_map(|key| item.get(key)?.as_u64())
 }
@@ -93,7 +96,7 @@ fn lines(said: &str) -> Option<Vec<Option<Verdict>>> {
 /// A line's number and what follows it: `2. yes`, `[2] yes`, `strip 2: yes`.
 fn labelled(line: &str) -> (Option<u64>, &str) {
     let bare = |text: &'static str| line.trim_start().strip_prefix(text).map(str::trim_start);
-    let start = ["strip", "passage"].iter().find_map(|word| bare(word)).unwrap_or(line);
+    let start = NUMBERED.iter().find_map(|word| bare(word)).unwrap_or(line);
     let start = start.trim_start_matches(|c: char| !c.is_alphanumeric());
     let digits = start.find(|c: char| !c.is_ascii_digit()).unwrap_or(start.len());
     match start[..digits].parse() {

@@ -224,6 +224,9 @@ fn reads_lists_of_verdicts_in_their_order() {
             Some(vec![Some(No), Some(Yes)]),
         ),
         ("strip 1: 예\nstrip 2: 아니오", Some(vec![Some(Yes), Some(No)])),
+        ("문단 1: 예\n문단 2: 아니오", Some(vec![Some(Yes), Some(No)])),
+        ("断片1: いいえ\n断片2: はい", Some(vec![Some(No), Some(Yes)])),
+        ("片段 2：是\n片段 1：否", None),
         ("yes\nno", Some(vec![Some(Yes), Some(No)])),
         ("yes, no", Some(vec![Some(Yes), Some(No)])),
         ("はい、いいえ", Some(vec![Some(Yes), Some(No)])),
@@ -237,6 +240,10 @@ fn reads_lists_of_verdicts_in_their_order() {
         ("1. yes\n3. no", None),
         (
             "[{\"strip\": 2, \"verdict\": \"yes\"}, {\"strip\": 1, \"verdict\": \"no\"}]",
+            None,
+        ),
+        (
+            "[{\"passage\": 2, \"verdict\": \"yes\"}, {\"passage\": 1, \"verdict\": \"no\"}]",
             None,
         ),
         ("", None),

@@ -53,9 +53,10 @@ impl LlmBackend {
             asked.max_tokens = u32::try_from(most + AROUND).ok();
             asked.temperature = temperature;
             asked.deadline = Some(scope.deadline.instant());
+            let receipt = asked.receipt.clone();
             match self.chat.complete(asked).await {
                 Ok(reply) => {
-                    usage.model_calls += 1;
+                    usage.model_calls += receipt.calls().max(1);
                     usage.input_tokens += reply.usage.input_tokens;
                     usage.output_tokens += reply.usage.output_tokens;
                     // A reply that was cut has no end of its JSON, and what is read from it would be half a query.
@@ -86,7 +87,7 @@ impl LlmBackend {
                         _ if usage.model_calls > 0 => "the model could not be asked again",
                         _ => return Err(error.into()),
                     };
-                    usage.model_calls += 1;
+                    usage.model_calls += receipt.calls();
                     tracing::warn!(%error, "taking keywords instead of the model's query");
                     break;
                 }
@@ -118,22 +119,29 @@ impl LlmBackend {
                         text: &message.content,
                     })
                     .collect();
-                self.prompts.render(&Condense {
+                let input = Condense {
                     question,
                     history: &history,
                     language,
-                })
+                };
+                self.prompts.render(&input, language)
             }
-            RewritePurpose::WebSearch => self.prompts.render(&RewriteWebSearch {
-                question,
-                failed_queries: &failed_queries,
-                language,
-            }),
-            RewritePurpose::Retrieval | RewritePurpose::Unspecified => self.prompts.render(&RewriteRetrieval {
-                question,
-                failed_queries: &failed_queries,
-                language,
-            }),
+            RewritePurpose::WebSearch => {
+                let input = RewriteWebSearch {
+                    question,
+                    failed_queries: &failed_queries,
+                    language,
+                };
+                self.prompts.render(&input, language)
+            }
+            RewritePurpose::Retrieval | RewritePurpose::Unspecified => {
+                let input = RewriteRetrieval {
+                    question,
+                    failed_queries: &failed_queries,
+                    language,
+                };
+                self.prompts.render(&input, language)
+            }
         }
     }
 }

@@ -1,83 +1,120 @@
 //! Posting a request: what is tried again, when, and what a status means.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use reqwest::{Response, StatusCode};
 use serde_json::Value;
 use tokio::time::Instant;
+use tracing::Span;
 
 use super::dialect::{Dialect, Feature};
+use super::limit::{Held, Slot};
 use super::{Inner, wire};
 use crate::chat::{ChatError, ChatRequest};
+use crate::semconv;
 
 /// Tries of one call that failed in passing, the first one included.
 const TRIES: u32 = 3;
-/// What a server may reject without saying so, the likeliest first.
-const SUSPECTS: [Feature; 2] = [Feature::ResponseFormat, Feature::Logprobs];
 /// The longest reply that is read, in bytes.
 const MAX_BODY: usize = 8 << 20;
 
 impl Inner {
-    /// The server's answer with a 2xx status, its body still to be read.
+    /// Waits until it is the turn of a call of its own for `request`, and says when that has to be over: at the caller's
+    /// deadline, or when the client's timeout has passed from now on.
+    pub(super) async fn enter(&self, request: &ChatRequest) -> Result<(Slot, Instant), ChatError> {
+        let latest = || Instant::now() + self.timeout;
+        let slot = self.admit(request.deadline.unwrap_or_else(latest)).await?;
+        request.receipt.called();
+        Ok((
+            slot,
+            request.deadline.map_or_else(latest, |deadline| deadline.min(latest())),
+        ))
+    }
+
+    async fn admit(&self, deadline: Instant) -> Result<Slot, ChatError> {
+        self.limit.admit(deadline).await.map_err(|held| match held {
+            Held::OutOfTime => self.timeout(),
+            Held::Paused(left) => ChatError::RateLimited {
+                model: self.model.clone(),
+                reason: "the server has asked for a pause that is longer than the time left".to_owned(),
+                retry_after: Some(left),
+            },
+        })
+    }
+
+    /// The server's answer with a 2xx status, its body still to be read, and the call's turn.
     pub(super) async fn send(
         &self,
         request: &ChatRequest,
         stream: bool,
-        deadline: Instant,
-    ) -> Result<Response, ChatError> {
+        (mut slot, deadline): (Slot, Instant),
+    ) -> Result<(Response, Slot), ChatError> {
         let mut tries = 0;
         let mut suspects: Vec<Feature> = Vec::new();
         let mut rejection: Option<ChatError> = None;
         loop {
             let has = |feature| self.dialect.has(feature) && !suspects.contains(&feature);
-            let defaults = wire::Defaults {
-                model: &self.model,
-                temperature: self.temperature,
-                max_tokens: self.max_tokens,
-            };
-            let body = wire::body(request, stream, &defaults, has);
-            let error = match self.post(&body).await {
+            let sent = |feature| wire::uses(request, stream, feature, has);
+            let error = match self.post(&wire::body(request, stream, &self.model, has)).await {
                 Ok(response) if response.status().is_success() => {
-                    // Leaving out the ones before it did not help: the last one is at fault.
-                    if let Some(feature) = suspects.last() {
-                        self.dialect.give_up(*feature);
-                    }
-                    return Ok(response);
+                    self.dialect.learn(&suspects, sent);
+                    slot.succeeded();
+                    request.receipt.answered(&self.model);
+                    let format = wire::Format::of(request, has);
+                    Span::current().record(semconv::EMEND_LLM_RESPONSE_FORMAT, format.as_str());
+                    return Ok((response, slot));
                 }
                 Ok(response) => self.refusal(response).await,
                 Err(error) => self.unreachable(error),
             };
-            let sent = |feature| wire::wants(request, stream, feature) && has(feature);
-            // A model that keeps its log-probabilities to itself says so with 403, as if the key were wrong.
+            // A model that keeps its log-probabilities to itself says so with 403, as if the key were wrong, and a server
+            // that cannot make a grammar of a schema with 500, as if it were broken.
             if let ChatError::Rejected { reason, .. }
+            | ChatError::Unavailable { reason, .. }
             | ChatError::Unauthorized {
                 reason, status: 403, ..
             } = &error
-                && let Some(feature) = Dialect::blamed(reason, sent)
+                && let Some(feature) = Dialect::blamed(reason, |feature| {
+                    sent(feature) && (feature == Feature::JsonSchema || !matches!(error, ChatError::Unavailable { .. }))
+                })
             {
                 self.dialect.give_up(feature);
                 continue;
             }
             if matches!(error, ChatError::Rejected { .. }) {
                 // Not every server says what it did not understand: only success without it is proof.
-                let next = SUSPECTS.into_iter().find(|feature| sent(*feature));
+                let next = self.dialect.suspect(sent);
+                if next.is_none() && !suspects.is_empty() {
+                    self.dialect.acquit();
+                }
                 let first = rejection.take().unwrap_or(error);
                 let Some(feature) = next else { return Err(first) };
                 rejection = Some(first);
                 suspects.push(feature);
                 continue;
             }
+            if let ChatError::RateLimited { retry_after, .. } = &error {
+                slot.limited(*retry_after);
+                tracing::debug!(
+                    model = self.model,
+                    allowed = self.limit.allowed(),
+                    "the chat server limits the rate"
+                );
+            }
+            // Whoever waits for a second try leaves the turn to others.
+            drop(slot);
             tries += 1;
             if !error.is_transient() || tries >= TRIES {
                 return Err(error);
             }
             let wait = error.retry_after().unwrap_or_else(|| back_off(tries));
-            if Instant::now() + wait >= deadline {
+            if Instant::now() + wait >= deadline || !self.limit.may_retry() {
                 return Err(error);
             }
             tracing::debug!(error = %error, ?wait, "trying the chat model again");
             tokio::time::sleep(wait).await;
+            slot = self.admit(deadline).await?;
         }
     }
 
@@ -170,13 +207,19 @@ pub(super) fn chain(error: &dyn std::error::Error) -> String {
     words
 }
 
-/// `retry-after-ms`, or `retry-after` in seconds.
+/// `retry-after-ms`, or `retry-after` in seconds or as a date.
 fn retry_after(response: &Response) -> Option<Duration> {
-    let number = |name: &str| response.headers().get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
-    let seconds = number("retry-after-ms")
+    let text = |name: &str| response.headers().get(name)?.to_str().ok().map(str::trim);
+    let number = |name: &str| text(name)?.parse::<f64>().ok();
+    if let Some(seconds) = number("retry-after-ms")
         .map(|ms| ms / 1000.0)
-        .or_else(|| number("retry-after"))?;
-    Duration::try_from_secs_f64(seconds).ok()
+        .or_else(|| number("retry-after"))
+    {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let date = httpdate::parse_http_date(text("retry-after")?).ok()?;
+    // A date that has passed means now.
+    Some(date.duration_since(SystemTime::now()).unwrap_or_default())
 }
 
 /// About 0.25 s, 0.5 s, …, each within half and one and a half of it, so that clients do not come back together.

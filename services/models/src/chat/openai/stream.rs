@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use tracing::{Instrument, Span};
 
 use super::http::chain;
+use super::limit::Slot;
 use super::sse::Events;
 use super::{Inner, record_error, wire};
 use crate::chat::{ChatDelta, ChatError, ChatRequest, FinishReason, Usage};
@@ -17,6 +18,8 @@ use crate::chat::{ChatDelta, ChatError, ChatRequest, FinishReason, Usage};
 /// A call whose reply is being read.
 struct Reading {
     response: Response,
+    /// The call's turn, which lasts until the reply is over.
+    _slot: Slot,
     events: Events,
     deadline: Instant,
     ready: VecDeque<ChatDelta>,
@@ -72,11 +75,12 @@ async fn next(inner: &Inner, state: State) -> Option<(Result<ChatDelta, ChatErro
 }
 
 async fn ask(inner: &Inner, request: &ChatRequest) -> Result<Box<Reading>, ChatError> {
-    let deadline = inner.deadline(request);
-    let sent = tokio::time::timeout_at(deadline, inner.send(request, true, deadline)).await;
-    let response = sent.unwrap_or_else(|_| Err(inner.timeout()))?;
+    let (slot, deadline) = inner.enter(request).await?;
+    let sent = tokio::time::timeout_at(deadline, inner.send(request, true, (slot, deadline))).await;
+    let (response, slot) = sent.unwrap_or_else(|_| Err(inner.timeout()))?;
     Ok(Box::new(Reading {
         response,
+        _slot: slot,
         events: Events::default(),
         deadline,
         ready: VecDeque::new(),

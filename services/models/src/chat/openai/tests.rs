@@ -1,4 +1,9 @@
+mod dialect;
+mod fallback;
+mod limit;
 mod logprobs;
+mod span;
+mod standin;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -8,6 +13,7 @@ use futures::StreamExt;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+use tokio::time::Instant;
 
 use super::*;
 use crate::chat::{Message, ResponseSchema};
@@ -54,15 +60,19 @@ impl Server {
     }
 
     fn client(&self, flags: &[&str]) -> OpenAi {
-        #[derive(Parser)]
-        struct Cli {
-            #[command(flatten)]
-            chat: ChatOptions,
-        }
-        let base = ["x", "--llm-model", "small", "--llm-api-key", "sk-secret"];
-        let cli = Cli::parse_from(base.iter().chain(flags));
-        OpenAi::new(&cli.chat, &self.url).unwrap()
+        OpenAi::new(&options(flags), &self.url).unwrap()
     }
+}
+
+fn options(flags: &[&str]) -> ChatOptions {
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        chat: ChatOptions,
+    }
+    let mut options = Cli::parse_from(["x", "--llm-api-key", "sk-secret"].iter().chain(flags)).chat;
+    options.llm_model.get_or_insert_with(|| "small".to_owned());
+    options
 }
 
 async fn read(socket: &mut tokio::net::TcpStream) -> (String, Value) {
@@ -308,41 +318,6 @@ async fn errors_that_stay_are_not_tried_again() {
 }
 
 #[tokio::test]
-async fn a_server_without_schemas_is_asked_in_words_from_then_on() {
-    let refused = response(
-        "400 Bad Request",
-        "",
-        "{\"error\":{\"message\":\"'response_format' is not supported\"}}",
-    );
-    let server = Server::start(vec![refused, reply_with("{}"), reply_with("{}")]).await;
-    let client = server.client(&[]);
-    client.complete(with_schema()).await.unwrap();
-    client.complete(with_schema()).await.unwrap();
-    assert_eq!(server.count(), 3);
-    for index in [1, 2] {
-        let sent = server.sent(index);
-        assert_eq!(sent.get("response_format"), None);
-        assert!(sent["messages"][0]["content"].as_str().unwrap().contains("JSON schema"));
-    }
-}
-
-#[tokio::test]
-async fn a_vague_rejection_is_the_schemas_fault_only_when_it_works_without() {
-    let vague = || response("400 Bad Request", "", "bad request");
-    let server = Server::start(vec![vague(), reply_with("{}"), reply_with("{}")]).await;
-    let client = server.client(&[]);
-    client.complete(with_schema()).await.unwrap();
-    client.complete(with_schema()).await.unwrap();
-    assert_eq!(server.count(), 3);
-
-    let server = Server::start(vec![vague(), vague(), reply_with("{}")]).await;
-    let client = server.client(&[]);
-    assert!(client.complete(with_schema()).await.is_err());
-    client.complete(with_schema()).await.unwrap();
-    assert!(server.sent(2).get("response_format").is_some());
-}
-
-#[tokio::test]
 async fn an_empty_reply_is_one_where_it_may_be() {
     let ends = |reason: &str| format!("data: {{\"choices\":[{{\"delta\":{{}},\"finish_reason\":\"{reason}\"}}]}}\n\n");
     for (reason, is_reply) in [("stop", true), ("length", false)] {
@@ -354,25 +329,6 @@ async fn an_empty_reply_is_one_where_it_may_be() {
         let found: Vec<_> = server.client(&[]).stream(request).collect().await;
         assert_eq!((found.len(), found[0].is_ok()), (1, is_reply), "{found:?}");
     }
-}
-
-#[tokio::test]
-async fn newer_names_and_missing_parameters_are_learnt() {
-    let renamed = response(
-        "400 Bad Request",
-        "",
-        "{\"error\":{\"message\":\"Use 'max_completion_tokens' instead.\"}}",
-    );
-    let fixed = response(
-        "400 Bad Request",
-        "",
-        "{\"error\":{\"message\":\"'temperature' does not support 0\"}}",
-    );
-    let server = Server::start(vec![renamed, fixed, reply_with("ok")]).await;
-    server.client(&[]).complete(ask()).await.unwrap();
-    let sent = server.sent(2);
-    assert!(sent.get("max_tokens").is_none() && sent.get("temperature").is_none());
-    assert_eq!(sent["max_completion_tokens"], 1024);
 }
 
 #[tokio::test]
@@ -422,17 +378,4 @@ fn base_urls_are_completed() {
         assert_eq!(endpoint(base).map(String::from), Ok(expected.to_owned()), "{base}");
     }
     assert!(endpoint("localhost:8000").is_err() && endpoint("ftp://host").is_err() && endpoint("").is_err());
-}
-
-#[test]
-fn a_url_needs_a_model() {
-    #[derive(Parser)]
-    struct Cli {
-        #[command(flatten)]
-        chat: ChatOptions,
-    }
-    let connect = |flags: &[&str]| Cli::parse_from([&["x"], flags].concat()).chat.connect();
-    assert!(connect(&["--llm-model", "m"]).is_ok_and(|chat| chat.is_none()));
-    let error = connect(&["--llm-url", "http://127.0.0.1:1"]).err().unwrap();
-    assert!(error.to_string().contains("--llm-model"), "{error}");
 }

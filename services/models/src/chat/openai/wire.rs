@@ -6,49 +6,72 @@ use serde_json::{Map, Value, json};
 use super::dialect::Feature;
 use crate::chat::{ChatReply, ChatRequest, FinishReason, Message, Role, TokenLogprobs, Usage};
 
-/// What a request falls back to.
-pub(super) struct Defaults<'a> {
-    pub(super) model: &'a str,
-    pub(super) temperature: f32,
-    pub(super) max_tokens: u32,
+/// How a reply's form is asked for, the strictest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    /// By a JSON schema that the server enforces.
+    JsonSchema,
+    /// By words, with a server that enforces JSON.
+    JsonObject,
+    /// By words, or not at all.
+    Text,
 }
 
-/// Whether a request would use `feature`, were the server to have it.
-pub(super) fn wants(request: &ChatRequest, stream: bool, feature: Feature) -> bool {
-    match feature {
-        Feature::ResponseFormat => request.response_schema.is_some(),
-        Feature::Logprobs => request.top_logprobs > 0,
-        Feature::StreamOptions => stream,
-        Feature::Temperature | Feature::MaxTokens => true,
-        Feature::Seed => request.seed.is_some(),
+impl Format {
+    /// The strictest that `request` can have from a server with the features for which `has` is true.
+    pub(super) fn of(request: &ChatRequest, has: impl Fn(Feature) -> bool) -> Self {
+        if request.response_schema.is_none() {
+            Self::Text
+        } else if has(Feature::JsonSchema) {
+            Self::JsonSchema
+        } else if has(Feature::JsonObject) {
+            Self::JsonObject
+        } else {
+            Self::Text
+        }
+    }
+
+    /// The name in spans.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::JsonSchema => "json_schema",
+            Self::JsonObject => "json_object",
+            Self::Text => "text",
+        }
     }
 }
 
-/// The body to post, with the features for which `has` is true.
-pub(super) fn body(
-    request: &ChatRequest,
-    stream: bool,
-    defaults: &Defaults<'_>,
-    has: impl Fn(Feature) -> bool,
-) -> Value {
-    let mut body = Map::new();
-    let used = |feature| wants(request, stream, feature) && has(feature);
-    body.insert("model".to_owned(), json!(defaults.model));
-    body.insert("stream".to_owned(), json!(stream));
-    let limit = if has(Feature::MaxTokens) {
-        "max_tokens"
-    } else {
-        "max_completion_tokens"
+/// Whether a request uses `feature` of a server with the features for which `has` is true.
+pub(super) fn uses(request: &ChatRequest, stream: bool, feature: Feature, has: impl Fn(Feature) -> bool) -> bool {
+    let wanted = match feature {
+        Feature::JsonSchema => return Format::of(request, has) == Format::JsonSchema,
+        Feature::JsonObject => return Format::of(request, has) == Format::JsonObject,
+        Feature::Logprobs => request.top_logprobs > 0,
+        Feature::StreamOptions => stream,
+        Feature::Temperature => request.temperature.is_some(),
+        Feature::Seed => request.seed.is_some(),
+        Feature::FrequencyPenalty => request.frequency_penalty.is_some(),
+        Feature::MaxTokens => request.max_tokens.is_some(),
     };
-    body.insert(
-        limit.to_owned(),
-        json!(request.max_tokens.unwrap_or(defaults.max_tokens)),
-    );
-    if used(Feature::Temperature) {
-        body.insert(
-            "temperature".to_owned(),
-            json!(request.temperature.unwrap_or(defaults.temperature)),
-        );
+    wanted && has(feature)
+}
+
+/// The body to post to `model`, with the features for which `has` is true.
+pub(super) fn body(request: &ChatRequest, stream: bool, model: &str, has: impl Fn(Feature) -> bool) -> Value {
+    let mut body = Map::new();
+    let used = |feature| uses(request, stream, feature, &has);
+    body.insert("model".to_owned(), json!(model));
+    body.insert("stream".to_owned(), json!(stream));
+    if let Some(limit) = request.max_tokens {
+        let name = if has(Feature::MaxTokens) {
+            "max_tokens"
+        } else {
+            "max_completion_tokens"
+        };
+        body.insert(name.to_owned(), json!(limit));
+    }
+    if let Some(temperature) = request.temperature.filter(|_| used(Feature::Temperature)) {
+        body.insert("temperature".to_owned(), json!(temperature));
     }
     if used(Feature::StreamOptions) {
         body.insert("stream_options".to_owned(), json!({ "include_usage": true }));
@@ -60,16 +83,24 @@ pub(super) fn body(
     if let Some(seed) = request.seed.filter(|_| used(Feature::Seed)) {
         body.insert("seed".to_owned(), json!(seed));
     }
+    if let Some(penalty) = request.frequency_penalty.filter(|_| used(Feature::FrequencyPenalty)) {
+        body.insert("frequency_penalty".to_owned(), json!(penalty));
+    }
     let mut messages = request.messages.clone();
     if let Some(schema) = &request.response_schema {
-        if used(Feature::ResponseFormat) {
-            let format = json!({ "name": schema.name, "strict": true, "schema": schema.schema });
-            body.insert(
-                "response_format".to_owned(),
-                json!({ "type": "json_schema", "json_schema": format }),
-            );
-        } else {
+        let format = match Format::of(request, &has) {
+            Format::JsonSchema => {
+                let format = json!({ "name": schema.name, "strict": true, "schema": schema.schema });
+                Some(json!({ "type": "json_schema", "json_schema": format }))
+            }
+            Format::JsonObject => Some(json!({ "type": "json_object" })),
+            Format::Text => None,
+        };
+        if !used(Feature::JsonSchema) {
             say_schema(&mut messages, &schema.schema);
+        }
+        if let Some(format) = format {
+            body.insert("response_format".to_owned(), format);
         }
     }
     body.insert("messages".to_owned(), json!(messages));

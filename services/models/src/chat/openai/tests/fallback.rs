@@ -1,0 +1,216 @@
+//! Models in a row.
+
+use super::standin::{Answer, Standin, busy};
+use super::*;
+use crate::chat::Receipt;
+
+/// The model of the first server, and those of the others behind it.
+fn chain(servers: &[&Standin], flags: &[&str]) -> Arc<dyn Chat> {
+    let (first, others) = servers.split_first().unwrap();
+    let mut flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+    flags.extend(["--llm-url".to_owned(), first.url.clone()]);
+    for (number, other) in others.iter().enumerate() {
+        flags.extend(["--llm-fallback".to_owned(), format!("{}#other-{number}", other.url)]);
+    }
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    options(&flags).connect().unwrap().unwrap()
+}
+
+async fn answering(text: &'static str) -> Standin {
+    Standin::start(move |_| Answer::Bytes(reply_with(text))).await
+}
+
+async fn failing(status: &'static str, headers: &'static str) -> Standin {
+    Standin::start(move |_| Answer::Bytes(response(status, headers, "no"))).await
+}
+
+#[tokio::test]
+async fn a_model_that_cannot_be_had_is_stood_in_for() {
+    let second = answering("from the second").await;
+    let firsts = [
+        failing("503 Service Unavailable", "retry-after-ms: 0\r\n").await,
+        failing("429 Too Many Requests", "retry-after: 3600\r\n").await,
+        Standin::start(|_| Answer::Stuck(Vec::new())).await,
+    ];
+    for (number, first) in firsts.iter().enumerate() {
+        let timeout = if number == 2 { "100ms" } else { "600s" };
+        let chat = Chain::new(
+            Arc::new(first.client(&["--llm-timeout", timeout])),
+            vec![Arc::new(second.client(&["--llm-model", "other"]))],
+        );
+        let receipt = Receipt::default();
+        let request = ChatRequest {
+            receipt: receipt.clone(),
+            deadline: Some(Instant::now() + Duration::from_secs(600)),
+            ..ask()
+        };
+        assert_eq!(chat.complete(request).await.unwrap().text, "from the second");
+        assert_eq!(
+            (receipt.calls(), receipt.model().as_deref()),
+            (2, Some("other")),
+            "both calls count"
+        );
+    }
+    assert_eq!(second.seen().requests, 3);
+}
+
+#[tokio::test]
+async fn the_chain_goes_on_to_its_end_and_no_further() {
+    let (first, second) = (
+        failing("500 Internal Server Error", "retry-after-ms: 0\r\n").await,
+        Standin::start(|_| Answer::Bytes(busy("retry-after: 3600\r\n"))).await,
+    );
+    let third = answering("third").await;
+    let chat = chain(&[&first, &second, &third], &[]);
+    assert_eq!(chat.complete(ask()).await.unwrap().text, "third");
+    let chat = chain(&[&first, &second], &[]);
+    let error = chat.complete(ask()).await.unwrap_err();
+    assert!(
+        matches!(&error, ChatError::RateLimited { model, .. } if model == "other-0"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn who_answers_rejects_or_refuses_has_the_last_word() {
+    let second = answering("never asked").await;
+    let refusal =
+        json!({ "choices": [{ "message": { "refusal": "I will not" }, "finish_reason": "stop" }] }).to_string();
+    let empty = json!({ "choices": [{ "message": { "content": "" }, "finish_reason": "stop" }] }).to_string();
+    let firsts = [
+        (response("200 OK", "", &refusal), "refused"),
+        (response("200 OK", "", &empty), "bad_reply"),
+        (response("200 OK", "", "{\"choices\":"), "bad_reply"),
+        (response("200 OK", "", "{\"choices\":[]}"), "bad_reply"),
+        (response("400 Bad Request", "", "context length"), "rejected"),
+        (response("401 Unauthorized", "", "who are you"), "unauthorized"),
+    ];
+    for (answer, code) in firsts {
+        let first = Standin::start(move |_| Answer::Bytes(answer.clone())).await;
+        let error = chain(&[&first, &second], &[]).complete(ask()).await.unwrap_err();
+        assert_eq!(error.code(), code);
+    }
+    assert_eq!(second.seen().requests, 0);
+}
+
+#[tokio::test]
+async fn no_time_left_is_no_time_for_another() {
+    let (first, second) = (
+        Standin::start(|_| Answer::Stuck(Vec::new())).await,
+        answering("too late").await,
+    );
+    let request = ChatRequest {
+        deadline: Some(Instant::now() + Duration::from_millis(100)),
+        ..ask()
+    };
+    let error = chain(&[&first, &second], &[]).complete(request).await.unwrap_err();
+    assert!(matches!(error, ChatError::Timeout { .. }));
+    assert_eq!(second.seen().requests, 0);
+}
+
+#[tokio::test]
+async fn a_stream_is_stood_in_for_before_its_first_text() {
+    let whole: &[u8] = b"data: {\"choices\":[{\"delta\":{\"content\":\"whole\"},\"finish_reason\":\"stop\"}]}\n\n";
+    let second = Standin::start(move |_| Answer::Bytes(events(&[whole]))).await;
+    let down = failing("503 Service Unavailable", "retry-after-ms: 0\r\n").await;
+    let silent = Standin::start(|_| Answer::Stuck(events(&[]))).await;
+    for (first, timeout) in [(&down, "600s"), (&silent, "100ms")] {
+        let chat = Chain::new(
+            Arc::new(first.client(&["--llm-timeout", timeout])),
+            vec![Arc::new(second.client(&[]))],
+        );
+        let found: Vec<_> = chat.stream(ask()).collect().await;
+        assert!(
+            matches!(found.as_slice(), [Ok(ChatDelta::Text(text)), Ok(ChatDelta::Finished { .. })] if text == "whole"),
+            "{found:?}"
+        );
+    }
+    assert_eq!(second.seen().requests, 2);
+}
+
+/// A model that streams this.
+struct Streaming(Vec<Result<ChatDelta, ChatError>>);
+
+impl Chat for Streaming {
+    fn model(&self) -> &str {
+        "streaming"
+    }
+
+    fn complete(&self, _request: ChatRequest) -> BoxFuture<'_, Result<ChatReply, ChatError>> {
+        futures::future::pending().boxed()
+    }
+
+    fn stream(&self, _request: ChatRequest) -> BoxStream<'static, Result<ChatDelta, ChatError>> {
+        futures::stream::iter(self.0.clone()).boxed()
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_breaks_after_its_first_text_is_not_stood_in_for() {
+    let down = || ChatError::Unavailable {
+        model: "streaming".to_owned(),
+        reason: "down".to_owned(),
+    };
+    let half = Ok(ChatDelta::Text("half".to_owned()));
+    let second: Arc<dyn Chat> = Arc::new(Streaming(vec![Ok(ChatDelta::Text("never".to_owned()))]));
+    let said = vec![half, Err(down())];
+    let chat = Chain::new(Arc::new(Streaming(said.clone())), vec![second]);
+    assert_eq!(chat.stream(ask()).collect::<Vec<_>>().await, said);
+}
+
+#[tokio::test]
+async fn a_key_goes_to_nobody_but_the_server_that_it_is_for() {
+    let first = Server::start(vec![]).await;
+    let elsewhere = Server::start(vec![reply_with("ok"), reply_with("ok")]).await;
+    let header = |server: &Server, index: usize| {
+        let head = server.requests.lock().unwrap()[index].0.to_lowercase();
+        head.lines()
+            .find_map(|line| line.strip_prefix("authorization: ").map(str::to_owned))
+    };
+    let beside = |url: &str, key: Option<&str>| {
+        let options = options(&[]);
+        let fallback = Fallback {
+            url: url.to_owned(),
+            model: "other".to_owned(),
+        };
+        let key = key.map(|key| ApiKey::from(key.to_owned()));
+        OpenAi::new(&options, &first.url)
+            .unwrap()
+            .beside(&options, &fallback, key.as_ref())
+            .unwrap()
+    };
+    beside(&elsewhere.url, None).complete(ask()).await.unwrap();
+    assert_eq!(header(&elsewhere, 0), None);
+    beside(&elsewhere.url, Some("own")).complete(ask()).await.unwrap();
+    assert_eq!(header(&elsewhere, 1).as_deref(), Some("bearer own"));
+    let same = |key| {
+        beside(&first.url, key)
+            .inner
+            .key
+            .as_ref()
+            .map(|key| key.reveal().to_owned())
+    };
+    assert_eq!(same(None).as_deref(), Some("sk-secret"));
+    assert_eq!(same(Some("")).as_deref(), Some("sk-secret"));
+    assert_eq!(same(Some("own")).as_deref(), Some("own"));
+}
+
+#[test]
+fn a_url_needs_a_model_and_a_key_a_fallback() {
+    assert!(options(&[]).connect().is_ok_and(|chat| chat.is_none()));
+    let url = ["--llm-url", "http://127.0.0.1:1"];
+    let nameless = ChatOptions {
+        llm_model: None,
+        ..options(&url)
+    };
+    let error = nameless.connect().err().unwrap();
+    assert!(error.to_string().contains("--llm-model"), "{error}");
+    let with = |flags: &[&str]| options(&[&url, flags].concat()).connect().err().unwrap().to_string();
+    let error = with(&["--llm-fallback", "nowhere#model"]);
+    assert!(error.contains("--llm-fallback") && error.contains("nowhere"), "{error}");
+    let error = with(&["--llm-fallback", "http://a#b", "--llm-fallback-api-key", "first,second"]);
+    assert!(
+        error.contains("2 keys for 1 fallbacks") && !error.contains("first"),
+        "{error}"
+    );
+}

@@ -1,0 +1,70 @@
+//! Prompts of a folder.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::PromptError;
+use super::builtin::BUILTIN;
+use super::tongue::Tongue;
+
+/// Sources by language and name; without a language they are for every one.
+pub(super) type Sources = HashMap<(Option<Tongue>, &'static str), String>;
+
+/// The prompts of `folder`, and those of the folders below it that are named like a language.
+pub(super) fn read(folder: &Path) -> Result<Sources, PromptError> {
+    let mut sources = Sources::new();
+    for path in entries(folder)? {
+        if path.is_dir() {
+            let files = templates(&path)?;
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let tongue = Tongue::ALL.into_iter().find(|tongue| tongue.code() == name);
+            if let (None, Some(file)) = (tongue, files.first()) {
+                return Err(PromptError::Unknown {
+                    name: format!("{name}/{}", file.file_name().unwrap_or_default().to_string_lossy()),
+                    known: Tongue::ALL.map(|tongue| format!("{}/…", tongue.code())).join(", "),
+                });
+            }
+            add(&mut sources, tongue, files)?;
+        }
+    }
+    add(&mut sources, None, templates(folder)?)?;
+    Ok(sources)
+}
+
+fn add(sources: &mut Sources, tongue: Option<Tongue>, files: Vec<PathBuf>) -> Result<(), PromptError> {
+    for path in files {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let Some((name, _)) = BUILTIN.iter().find(|(name, _)| *name == stem) else {
+            return Err(PromptError::Unknown {
+                name: format!("{stem}.jinja"),
+                known: BUILTIN.map(|(name, _)| format!("{name}.jinja")).join(", "),
+            });
+        };
+        let source = std::fs::read_to_string(&path).map_err(|source| PromptError::Read { path, source })?;
+        sources.insert((tongue, name), source);
+    }
+    Ok(())
+}
+
+/// The files of `folder` that are prompts by their extension.
+fn templates(folder: &Path) -> Result<Vec<PathBuf>, PromptError> {
+    let mut found = entries(folder)?;
+    found.retain(|path| path.is_file() && path.extension().is_some_and(|extension| extension == "jinja"));
+    Ok(found)
+}
+
+/// What is in `folder`, but for hidden names: a mounted ConfigMap keeps copies of its files under some.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, PromptError> {
+    let failed = |source| PromptError::Read {
+        path: folder.to_owned(),
+        source,
+    };
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        if !entry.file_name().to_string_lossy().starts_with('.') {
+            found.push(entry.path());
+        }
+    }
+    Ok(found)
+}
