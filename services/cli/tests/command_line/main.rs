@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod eval;
+mod grades;
 mod graphs;
 
 use std::{
