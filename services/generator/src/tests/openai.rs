@@ -1,8 +1,12 @@
 //! A scripted language model.
 
-use emend_models::chat::{ChatDelta, ChatError, FinishReason as ModelFinish, Role, Usage};
+use emend_models::chat::{
+    Chat, ChatDelta, ChatError, ChatReply, ChatRequest, FinishReason as ModelFinish, Role, Usage,
+};
 use emend_proto::v1::chat_message::Role as Speaker;
 use emend_proto::v1::{ChatMessage, FinishReason};
+use futures::future::BoxFuture;
+use futures::stream::BoxStream;
 use tonic::Code;
 use tonic_types::StatusExt;
 
@@ -42,6 +46,36 @@ async fn marks_become_citations_and_never_reach_the_text() {
     let usage = finished.usage.unwrap();
     assert_eq!((usage.model_calls, usage.input_tokens, usage.output_tokens), (1, 70, 9));
     assert_eq!((finished.model.as_str(), finished.abstained), ("streamed", false));
+}
+
+/// A model that another stands in for.
+struct StoodInFor(Streamed);
+
+impl Chat for StoodInFor {
+    fn model(&self) -> &str {
+        "first"
+    }
+
+    fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatReply, ChatError>> {
+        self.0.complete(request)
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxStream<'static, Result<ChatDelta, ChatError>> {
+        request.receipt.called();
+        request.receipt.called();
+        request.receipt.answered("second");
+        self.0.stream(request)
+    }
+}
+
+#[tokio::test]
+async fn every_call_counts_and_the_model_that_answered_is_named() {
+    let generator = openai(StoodInFor(Streamed::saying(&["Red [1]."])), &[]).await;
+    let (_, finished) = generator.answer(ask("What is the tower like?", &TEXTS)).await.unwrap();
+    assert_eq!(
+        (finished.usage.unwrap().model_calls, finished.model.as_str()),
+        (2, "second")
+    );
 }
 
 #[tokio::test]

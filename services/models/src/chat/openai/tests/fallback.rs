@@ -99,13 +99,15 @@ async fn no_time_left_is_no_time_for_another() {
         Standin::start(|_| Answer::Stuck(Vec::new())).await,
         answering("too late").await,
     );
+    let receipt = Receipt::default();
     let request = ChatRequest {
         deadline: Some(Instant::now() + Duration::from_millis(100)),
+        receipt: receipt.clone(),
         ..ask()
     };
     let error = chain(&[&first, &second], &[]).complete(request).await.unwrap_err();
     assert!(matches!(error, ChatError::Timeout { .. }));
-    assert_eq!(second.seen().requests, 0);
+    assert_eq!((receipt.calls(), second.seen().requests), (1, 0));
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use futures::future::join_all;
 
+use super::super::limit::Held;
 use super::standin::{Answer, Standin, busy};
 use super::*;
 
@@ -34,11 +35,10 @@ async fn a_stream_keeps_its_turn_until_it_is_dropped() {
     let client = server.client(&["--llm-concurrency", "1"]);
     let mut stream = client.stream(ask());
     assert_eq!(stream.next().await, Some(Ok(ChatDelta::Text("half".to_owned()))));
-    let mut waiting = client.complete(ask());
-    assert!(futures::poll!(&mut waiting).is_pending());
-    assert_eq!(server.seen().requests, 1);
+    let turn = client.inner.limit.admit(Instant::now()).await;
+    assert_eq!(turn.err(), Some(Held::OutOfTime));
     drop(stream);
-    assert!(waiting.await.is_ok());
+    assert!(client.complete(ask()).await.is_ok());
 }
 
 #[tokio::test]
