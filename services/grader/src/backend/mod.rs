@@ -218,7 +218,8 @@ pub async fn load(options: &Options) -> Result<Arc<dyn Backend>, LoadError> {
         }
         BackendKind::Llm => {
             let settings = LlmSettings::from_options(&options.llm)?;
-            let chat = options.chat.connect()?.ok_or(LoadError::NoModel)?;
+            let chat = options.chat.load(Progress::none()).await?;
+            let chat = chat.ok_or(LoadError::NoModel)?;
             tracing::info!(model = chat.model(), "grading with a language model");
             Ok(Arc::new(LlmBackend::new(
                 chat,
