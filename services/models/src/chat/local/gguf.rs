@@ -153,6 +153,12 @@ impl Gguf {
     /// A matrix of `rows` × `columns`, to be multiplied with and to take rows from.
     pub(super) fn matrix(&mut self, name: &str, rows: usize, columns: usize) -> Result<Arc<QTensor>, LoadError> {
         let tensor = self.tensor(name, &[rows, columns])?;
+        let block = tensor.dtype().block_size();
+        if !columns.is_multiple_of(block) {
+            return Err(self.corrupt(format!(
+                "tensor `{name}` has rows of {columns} values in blocks of {block}"
+            )));
+        }
         fast(tensor)
             .map(Arc::new)
             .map_err(|error| self.corrupt(format!("tensor `{name}`: {error}")))

@@ -109,12 +109,19 @@ mod tests {
 
     #[test]
     fn templates_are_written_for_python() {
-        let source = "{{ bos_token }}{%- for m in messages[1:] %}\n    \
-            {%- if m['content'].startswith('H') and not loop.first %}{{ m.content.upper().strip() }}\n    \
-            {%- else %}{{ m | tojson }}{% endif %}\n{%- endfor %}{{ eos_token if not enable_thinking }}";
+        let source = "{{ bos_token }}{%- set ns = namespace(last=none) %}
+            {%- for m in messages[::-1] %}
+                {%- if ns.last is none and m.role == 'user' and m.content is string %}
+                    {%- set ns.last = (messages | length - 1) - loop.index0 %}
+                {%- endif %}
+            {%- endfor %}
+            {%- for m in messages[1:] %}
+                {%- if m['content'].startswith('H') and not loop.first %}{{ m.content.upper().strip() }}
+                {%- else %}{{ m | tojson }}{% endif %}
+            {%- endfor %}{{ ns.last }}{{ eos_token if not enable_thinking }}";
         assert_eq!(
             rendered(Some(source)).unwrap(),
-            r#"<s>{"role": "user", "content": "Hello"}HI{"role": "user", "content": "Bye"}</s>"#
+            r#"<s>{"role": "user", "content": "Hello"}HI{"role": "user", "content": "Bye"}3</s>"#
         );
     }
 

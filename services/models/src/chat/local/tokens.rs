@@ -247,12 +247,12 @@ fn sentencepiece(gguf: &Gguf, pieces: &[&str], kinds: &[Kind]) -> Result<Tokeniz
     let failed = |error: tokenizers::Error| gguf.corrupt(format!("its tokenizer: {error}"));
     let scores = gguf.numbers("tokenizer.ggml.scores", |value| value.to_f32().ok())?;
     let merges = merges::from_scores(pieces, &scores, |index| kinds.get(index) == Some(&Kind::Normal));
-    let unknown = kinds.iter().position(|kind| *kind == Kind::Unused);
+    let unknown = gguf.number("tokenizer.ggml.unknown_token_id");
     let mut model = BPE::builder()
         .vocab_and_merges(vocabulary(pieces), merges)
         .byte_fallback(true)
         .fuse_unk(true);
-    if let Some(unknown) = unknown.and_then(|index| pieces.get(index)) {
+    if let Some(unknown) = unknown.and_then(|id| pieces.get(usize::try_from(id).ok()?)) {
         model = model.unk_token((*unknown).to_owned());
     }
     let mut tokenizer = Tokenizer::new(model.build().map_err(failed)?);
