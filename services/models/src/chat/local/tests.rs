@@ -349,3 +349,18 @@ async fn a_path_without_a_file_is_an_error_of_the_option() {
         "{error}"
     );
 }
+
+#[test]
+fn pieces_with_scores_are_merged_by_them_and_the_rest_falls_back_to_bytes() {
+    let model = Model::new(&Tiny {
+        template: Some("{% for m in messages %}{{ m.content }}{% endfor %}"),
+        ..Tiny::of("gemma3")
+    });
+    let request = ChatRequest::new(vec![Message::user("a thing 높")]);
+    let prompt = model.engine.prompt(&request).unwrap();
+    let names: Vec<String> = prompt.iter().map(|token| model.engine.names(*token)).collect();
+    assert_eq!(
+        (&names[..7], names.len()),
+        (&[" ", "a", " th", "i", "n", "g", " "].map(str::to_owned)[..], 10)
+    );
+}
