@@ -1,6 +1,5 @@
 //! The chat model that is known by name, with its real weights, which are fetched once and kept in the user's cache.
 #![cfg(feature = "local-chat")]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use clap::Parser;
 use emend_models::chat::{ChatOptions, ChatRequest, FinishReason, Message};

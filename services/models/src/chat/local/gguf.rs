@@ -83,11 +83,14 @@ impl Gguf {
         let Some(Value::Array(values)) = self.value(key) else {
             return Err(self.missing(key));
         };
-        let text = |value| match value {
-            &Value::String(ref text) => Ok(text.as_str()),
-            _ => Err(self.missing(key)),
-        };
-        values.iter().map(text).collect()
+        let mut texts = Vec::with_capacity(values.len());
+        for value in values {
+            let Value::String(text) = value else {
+                return Err(self.missing(key));
+            };
+            texts.push(text.as_str());
+        }
+        Ok(texts)
     }
 
     /// A list of numbers, empty where there is none.

@@ -14,8 +14,11 @@ use crate::progress::Progress;
 /// Where a model is kept while somebody holds it. The lock is held while it is loaded.
 type Slot = Arc<tokio::sync::Mutex<Weak<Engine>>>;
 
+/// A model, and the folder that is looked at for it.
+type Key = (LocalModel, Option<PathBuf>);
+
 fn slot(model: &LocalModel, model_dir: Option<PathBuf>) -> Slot {
-    static SLOTS: OnceLock<Mutex<HashMap<(LocalModel, Option<PathBuf>), Slot>>> = OnceLock::new();
+    static SLOTS: OnceLock<Mutex<HashMap<Key, Slot>>> = OnceLock::new();
     let mut slots = SLOTS
         .get_or_init(Mutex::default)
         .lock()
