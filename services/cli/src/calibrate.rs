@@ -88,8 +88,8 @@ fn about(embedder: &str, options: &CalibrateOptions, labelled: &[(String, Labell
     }
     let mut about = format!(
         "Coefficients of the evaluator with {embedder}, fitted by `emend calibrate --target-precision {}`: logistic\n\
-         regressions over standardised features, L2 with C = 0.3; a row weighs 1/√n of its data set's n rows.\n\
-         Thresholds are chosen on judgements of questions that a model was not fitted to.\n\
+         regressions over standardised features with an L2 penalty; a row weighs 1/√n of its data set's n rows.\n\
+         The penalty and the thresholds are chosen on judgements of questions that a model was not fitted to.\n\
          Fitted on:\n",
         options.target_precision
     );

@@ -10,7 +10,10 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use emend_chassis::{ServeError, TracedChannel, Upstream, config::defaults};
-use emend_models::embed::{self, Embedder};
+use emend_models::{
+    chat::{Chat, ChatOptions},
+    embed::{self, Embedder},
+};
 use etcetera::BaseStrategy as _;
 use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -128,6 +131,7 @@ pub struct Cluster {
     kills: BTreeMap<Component, tokio::task::AbortHandle>,
     /// Loaded once, before the services that share it start.
     _embedder: Option<Arc<dyn Embedder>>,
+    _chats: Vec<Arc<dyn Chat>>,
 }
 
 impl Cluster {
@@ -139,6 +143,11 @@ impl Cluster {
         if plan.components.is_empty() {
             bail!("no service to start");
         }
+        for (option, chosen) in [("--generator", &local.generator), ("--rewriter", &local.rewriter)] {
+            if chosen == &Some(Backend::Cascade) {
+                bail!("{option} cascade: only the grader can be a cascade; use embedded, llm or local:MODEL");
+            }
+        }
         let embeds = [Component::Retriever, Component::Grader, Component::Generator];
         let embedder = if plan.components.iter().any(|component| embeds.contains(component)) {
             let (shown, progress) = ModelProgress::start();
@@ -148,6 +157,7 @@ impl Cluster {
         } else {
             None
         };
+        let chats = local_chats(local, &plan.components).await?;
         let mut listeners = Vec::new();
         let mut urls = plan.elsewhere.clone();
         for component in &plan.components {
@@ -164,6 +174,7 @@ impl Cluster {
             running: JoinSet::new(),
             kills: BTreeMap::new(),
             _embedder: embedder,
+            _chats: chats,
         };
         for (component, listener) in listeners {
             cluster.launch(component, listener, local)?;
@@ -173,10 +184,7 @@ impl Cluster {
 
     fn launch(&mut self, component: Component, listener: TcpListener, local: &LocalOptions) -> Result<()> {
         let shutdown = self.shutdown.clone();
-        let llm = |chosen: Option<Backend>| match chosen {
-            Some(backend) => backend == Backend::Llm,
-            None => local.chat.llm_url.is_some(),
-        };
+        let chat = chat_of(local, component);
         let handle = match component {
             Component::Retriever => {
                 let mut options = defaults::<emend_retriever::Options>();
@@ -187,25 +195,28 @@ impl Cluster {
             Component::Grader => {
                 let mut options = defaults::<emend_grader::Options>();
                 options.embedder = local.embedder.clone();
-                options.chat = local.chat.clone();
-                if llm(local.grader) {
-                    options.backend = emend_grader::BackendKind::Llm;
+                if let Some(chat) = chat {
+                    options.chat = chat;
+                    options.backend = match local.grader {
+                        Some(Backend::Cascade) => emend_grader::BackendKind::Cascade,
+                        _ => emend_grader::BackendKind::Llm,
+                    };
                 }
                 self.spawn(component, emend_grader::serve(options, listener, shutdown))
             }
             Component::Generator => {
                 let mut options = defaults::<emend_generator::Options>();
                 options.embedder = local.embedder.clone();
-                options.chat = local.chat.clone();
-                if llm(local.generator) {
+                if let Some(chat) = chat {
+                    options.chat = chat;
                     options.backend = emend_generator::BackendKind::OpenAi;
                 }
                 self.spawn(component, emend_generator::serve(options, listener, shutdown))
             }
             Component::Rewriter => {
                 let mut options = defaults::<emend_rewriter::Options>();
-                options.chat = local.chat.clone();
-                if llm(local.rewriter) {
+                if let Some(chat) = chat {
+                    options.chat = chat;
                     options.backend = emend_rewriter::BackendKind::Llm;
                 }
                 self.spawn(component, emend_rewriter::serve(options, listener, shutdown))
@@ -303,6 +314,31 @@ impl Cluster {
             Err(error) => Some(error.into()),
         }
     }
+}
+
+/// The language model of a component; none where it does without.
+fn chat_of(local: &LocalOptions, component: Component) -> Option<ChatOptions> {
+    let chosen = match component {
+        Component::Grader => &local.grader,
+        Component::Generator => &local.generator,
+        Component::Rewriter => &local.rewriter,
+        Component::Retriever | Component::WebSearch | Component::Orchestrator => return None,
+    };
+    local.chat_of(chosen.as_ref())
+}
+
+/// Loads the language models that run in this process, so that the services that share one find it.
+async fn local_chats(local: &LocalOptions, components: &[Component]) -> Result<Vec<Arc<dyn Chat>>> {
+    let mut chats = Vec::new();
+    for options in components.iter().filter_map(|component| chat_of(local, *component)) {
+        if options.llm_local.is_some() {
+            let (shown, progress) = ModelProgress::start();
+            let loaded = options.load(progress).await;
+            shown.finish();
+            chats.extend(loaded?);
+        }
+    }
+    Ok(chats)
 }
 
 /// Where collections are kept.

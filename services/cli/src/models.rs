@@ -3,13 +3,23 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
+use clap::Parser;
+use emend_chassis::config::defaults;
 use emend_models::{
+    chat::ChatOptions,
     embed,
     fetch::{self, FetchOptions, MODELS},
     progress::Progress,
 };
 
 use crate::{args::ModelsCommand, progress::ModelProgress};
+
+/// What a chat model is loaded with, as nobody says otherwise.
+#[derive(Parser)]
+struct Chats {
+    #[command(flatten)]
+    chat: ChatOptions,
+}
 
 /// Runs the command.
 ///
@@ -31,12 +41,25 @@ pub async fn run(command: ModelsCommand) -> Result<ExitCode> {
                 anstream::println!("{:<28} {:<12} {place}", model.name, model.licence);
             }
         }
-        ModelsCommand::Fetch { embedder } => {
+        ModelsCommand::Fetch { embedder, llm_local } => {
             let (shown, progress) = ModelProgress::start();
             let loaded = embed::load(&embedder, progress).await;
             shown.finish();
             let loaded = loaded?;
             anstream::println!("{} is ready: {} dimensions", loaded.id(), loaded.dimensions());
+            if llm_local.is_some() {
+                let options = ChatOptions {
+                    llm_local,
+                    llm_model_dir: embedder.model_dir,
+                    ..defaults::<Chats>().chat
+                };
+                let (shown, progress) = ModelProgress::start();
+                let loaded = options.load(progress).await;
+                shown.finish();
+                if let Some(chat) = loaded? {
+                    anstream::println!("{} is ready to chat", chat.model());
+                }
+            }
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -31,7 +31,7 @@ pub struct Options {
     #[command(flatten, next_help_heading = "Backend extractive")]
     pub evaluator: EvaluatorOptions,
 
-    /// Backend `openai`: the model and its server.
+    /// Backend `openai`: the model, and its server where it has one.
     #[command(flatten, next_help_heading = "Backend openai")]
     pub chat: ChatOptions,
 
@@ -45,8 +45,8 @@ pub struct Options {
 pub enum BackendKind {
     /// In process: the best-supported sentences, quoted and cited.
     Extractive,
-    /// A language model behind an OpenAI-compatible API.
-    #[value(name = "openai")]
+    /// A language model: one behind an OpenAI-compatible API, or that of `--llm-local`.
+    #[value(name = "openai", alias = "llm")]
     OpenAi,
 }
 

@@ -60,8 +60,8 @@ impl ServiceError for GenerateError {
 /// The backend could not be made from the options.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// `--backend openai` without a server.
-    #[error("backend openai needs a model: give --llm-url and --llm-model")]
+    /// `--backend openai` without a model.
+    #[error("backend openai needs a model: give --llm-url and --llm-model, or --llm-local")]
     NoModel,
     /// The embedder could not be loaded.
     #[error("cannot load the embedder")]

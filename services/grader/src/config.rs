@@ -27,7 +27,7 @@ pub struct Options {
     #[command(flatten, next_help_heading = "Backend embedded")]
     pub evaluator: EvaluatorOptions,
 
-    /// Backend `llm`: the model and its server.
+    /// Backend `llm`: the model, and its server where it has one.
     #[command(flatten, next_help_heading = "Backend llm")]
     pub chat: ChatOptions,
 
@@ -45,7 +45,7 @@ pub struct Options {
 pub enum BackendKind {
     /// In process: logistic models over embedder and lexical features, calibrated on labelled pairs.
     Embedded,
-    /// A language model behind an OpenAI-compatible API, asked for constrained verdicts.
+    /// A language model, behind an OpenAI-compatible API or that of `--llm-local`, asked for constrained verdicts.
     Llm,
     /// Both: in process first, and the language model for what is in doubt.
     Cascade,

@@ -50,8 +50,8 @@ impl ServiceError for GradeError {
 /// The backend could not be made from the options.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// `--backend llm` without a server.
-    #[error("backend llm needs a model: give --llm-url and --llm-model")]
+    /// `--backend llm` without a model.
+    #[error("backend llm needs a model: give --llm-url and --llm-model, or --llm-local")]
     NoModel,
     /// The thresholds contradict one another.
     #[error("--llm-lower-threshold {lower} is above --llm-upper-threshold {upper}: lower it")]

@@ -21,7 +21,7 @@ pub struct Options {
     #[arg(long, env = "EMEND_REWRITER_RETRY_TEMPERATURE", default_value_t = 0.8, value_parser = temperature)]
     pub retry_temperature: f32,
 
-    /// Backend `llm`: the model and its server.
+    /// Backend `llm`: the model, and its server where it has one.
     #[command(flatten)]
     pub chat: ChatOptions,
 
@@ -35,7 +35,7 @@ pub struct Options {
 pub enum BackendKind {
     /// In process: the question's keywords, terms of the best passages, and fewer keywords.
     Keywords,
-    /// A language model behind an OpenAI-compatible API; keywords where it has no new query to offer.
+    /// A language model, behind an OpenAI-compatible API or that of `--llm-local`; keywords where it has no new query to offer.
     Llm,
 }
 

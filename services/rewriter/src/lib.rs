@@ -38,7 +38,7 @@ const MAX_REQUEST_BYTES: usize = 4 * 1024 * 1024;
 /// # Errors
 /// [`ServeError`] when the backend cannot be made from the options or the server fails.
 pub async fn serve(options: Options, listener: TcpListener, shutdown: CancellationToken) -> Result<(), ServeError> {
-    let backend = backend::load(&options).map_err(ServeError::start)?;
+    let backend = backend::load(&options).await.map_err(ServeError::start)?;
     serve_backend(backend, &options.service, listener, shutdown).await
 }
 

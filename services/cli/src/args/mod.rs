@@ -1,17 +1,22 @@
 //! The command line, which is also its manual.
 
 mod ask;
+mod backend;
 mod eval;
 mod grades;
 mod graph;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum, builder::Styles};
-use emend_models::{chat::ChatOptions, embed::EmbedderOptions};
+use clap::{Args, Parser, Subcommand, builder::Styles};
+use emend_models::{
+    chat::{ChatOptions, LocalModel},
+    embed::EmbedderOptions,
+};
 
 pub use self::{
     ask::{AskOptions, BudgetOptions, Json},
+    backend::Backend,
     eval::EvalQaOptions,
     grades::{CalibrateOptions, EvalGradesOptions},
     graph::{GraphCommand, GraphFormat},
@@ -119,13 +124,14 @@ pub struct LocalOptions {
     /// Folder of graphs of your own, beside the built-in ones
     #[arg(long, env = "EMEND_GRAPHS_DIR", value_name = "DIR")]
     pub graphs_dir: Option<PathBuf>,
-    /// Who writes the answer [default: llm with --llm-url, else embedded]
+    /// Who writes the answer: `embedded` (no language model), `llm` (that of --llm-url) or `local:MODEL` (in this
+    /// process: `local:smollm2`, or the path of a GGUF file) [default: llm with --llm-url, else embedded]
     #[arg(long, env = "EMEND_GENERATOR", value_name = "BACKEND")]
     pub generator: Option<Backend>,
-    /// Who grades [default: llm with --llm-url, else embedded]
+    /// Who grades: as --generator, or `cascade`: embedded first, the language model for what is in doubt
     #[arg(long, env = "EMEND_GRADER", value_name = "BACKEND")]
     pub grader: Option<Backend>,
-    /// Who rewrites questions [default: llm with --llm-url, else embedded]
+    /// Who rewrites questions: as --generator
     #[arg(long, env = "EMEND_REWRITER", value_name = "BACKEND")]
     pub rewriter: Option<Backend>,
     #[command(flatten)]
@@ -134,15 +140,6 @@ pub struct LocalOptions {
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields document themselves in --help")]
     pub chat: ChatOptions,
-}
-
-/// Who does a component's work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Backend {
-    /// In process, without a language model
-    Embedded,
-    /// The OpenAI-compatible model of --llm-url
-    Llm,
 }
 
 /// Options of `emend up`.
@@ -208,6 +205,9 @@ pub enum ModelsCommand {
         #[command(flatten)]
         #[expect(missing_docs, reason = "its fields document themselves in --help")]
         embedder: EmbedderOptions,
+        /// Also this chat model: `smollm2`, or the path of a GGUF file, which is read
+        #[arg(long, env = "EMEND_LLM_LOCAL", value_name = "MODEL")]
+        llm_local: Option<LocalModel>,
     },
 }
 

@@ -79,7 +79,8 @@ pub async fn load(options: &Options) -> Result<Arc<dyn Backend>, LoadError> {
             )))
         }
         BackendKind::OpenAi => {
-            let chat = options.chat.connect()?.ok_or(LoadError::NoModel)?;
+            let chat = options.chat.load(Progress::none()).await?;
+            let chat = chat.ok_or(LoadError::NoModel)?;
             tracing::info!(model = chat.model(), "generating with a language model");
             let settings = OpenAiSettings {
                 max_sentences: options.max_sentences,

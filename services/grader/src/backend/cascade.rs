@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use emend_chassis::{Scope, metrics, semconv};
-use emend_proto::v1::{Passage, Usage};
+use emend_proto::v1::Passage;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use opentelemetry::KeyValue;

@@ -227,7 +227,7 @@ async fn embedded(options: &Options) -> Result<EmbeddedBackend, LoadError> {
 
 async fn llm(options: &Options) -> Result<LlmBackend, LoadError> {
     let settings = LlmSettings::from_options(&options.llm)?;
-    let chat = options.chat.connect()?.ok_or(LoadError::NoModel)?;
+    let chat = options.chat.load(Progress::none()).await?.ok_or(LoadError::NoModel)?;
     tracing::info!(model = chat.model(), "grading with a language model");
     Ok(LlmBackend::new(chat, Prompts::load(&options.prompts)?, settings))
 }

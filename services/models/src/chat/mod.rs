@@ -1,8 +1,11 @@
-//! Chat models: one trait, an OpenAI-compatible implementation, and a scripted one for tests.
+//! Chat models: one trait, an OpenAI-compatible implementation, one in this process, and a scripted one for tests.
 
+mod choice;
 mod error;
 #[cfg(feature = "openai")]
 mod fallback;
+#[cfg(feature = "local-chat")]
+pub mod local;
 #[cfg(feature = "openai")]
 mod openai;
 mod options;
@@ -15,6 +18,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::time::Instant;
 
+pub use choice::LocalModel;
 pub use error::ChatError;
 pub use options::{ApiKey, ChatOptions, Fallback};
 pub use receipt::Receipt;

@@ -3,12 +3,17 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 
-/// Which chat model to use. Without `--llm-url` there is none, and services use what they have in process.
+use super::{Chat, ChatError, LocalModel};
+use crate::progress::Progress;
+
+/// Which chat model to use. Without `--llm-url` and `--llm-local` there is none, and services do without.
 #[derive(Args, Clone, Debug)]
 pub struct ChatOptions {
     /// Base URL of an OpenAI-compatible server, with or without `/v1` (OpenAI, vLLM, SGLang, Ollama, llama.cpp).
@@ -17,6 +22,12 @@ pub struct ChatOptions {
     /// The model's name on that server.
     #[arg(long, env = "EMEND_LLM_MODEL")]
     pub llm_model: Option<String>,
+    /// A chat model in this process, in place of a server: `smollm2` (fetched by name), or the path of a GGUF file.
+    #[arg(long, env = "EMEND_LLM_LOCAL", value_name = "MODEL")]
+    pub llm_local: Option<LocalModel>,
+    /// A folder with the file of `--llm-local smollm2`, looked at before anything is downloaded.
+    #[arg(long, env = "EMEND_MODEL_DIR", value_name = "DIR")]
+    pub llm_model_dir: Option<PathBuf>,
     /// API key sent as a bearer token; OPENAI_API_KEY is read when this is absent.
     #[arg(long, env = "EMEND_LLM_API_KEY", hide_env_values = true)]
     pub llm_api_key: Option<ApiKey>,
@@ -61,6 +72,40 @@ pub struct ChatOptions {
         default_value_t = false
     )]
     pub llm_record_content: bool,
+}
+
+impl ChatOptions {
+    /// Whether they name a model.
+    pub fn is_some(&self) -> bool {
+        self.llm_local.is_some() || self.llm_url.is_some()
+    }
+
+    /// The chat model that these options describe: that of `--llm-local`, else that of `--llm-url`, else none.
+    ///
+    /// The same local model is loaded once a process; `progress` follows the download of one that is not on this
+    /// machine. To a server nothing is sent: whether it answers shows at the first call.
+    ///
+    /// # Errors
+    /// [`ChatError::Options`] when the local model cannot be had or used, the URL is none, or the server's model is not
+    /// named.
+    pub async fn load(&self, progress: Progress) -> Result<Option<Arc<dyn Chat>>, ChatError> {
+        match &self.llm_local {
+            #[cfg(feature = "local-chat")]
+            Some(model) => Ok(Some(Arc::new(super::local::load(self, model, progress).await?))),
+            #[cfg(not(feature = "local-chat"))]
+            Some(model) => {
+                drop(progress);
+                Err(ChatError::Options {
+                    option: "--llm-local",
+                    reason: format!("{model} needs a build with the feature local-chat of emend-models"),
+                })
+            }
+            #[cfg(feature = "openai")]
+            None => self.connect(),
+            #[cfg(not(feature = "openai"))]
+            None => Ok(None),
+        }
+    }
 }
 
 /// A secret that neither `Debug` nor `Display` shows.

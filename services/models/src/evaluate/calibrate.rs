@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::coefficients::{Coefficients, Model, Task, Term};
 use super::features::{Features, Group};
-use super::fit::{self, Row, Table};
+use super::fit::{self, Fit, Row, Table};
 use super::metrics::{self, Judged};
 use super::{EvaluateError, Evaluator, Pair, Thresholds};
 
@@ -107,8 +107,9 @@ impl Calibrator {
             let least = LEAST_ROWS / 4;
             let enough = table.rows.len() >= LEAST_ROWS && right >= least && table.rows.len() - right >= least;
             let judged = if enough {
-                coefficients.set(*task, *group, model(table));
-                fit::cross_validated(table)
+                let (fit, judged) = fit::fit(table);
+                coefficients.set(*task, *group, model(table, &fit));
+                judged
             } else {
                 let present = |row: &Row| Judged {
                     probability: coefficients.probability(*task, *group, &features(&table.names, &row.values)),
@@ -225,8 +226,7 @@ fn features(names: &[&'static str], values: &[f64]) -> Features {
     names.iter().copied().zip(values.iter().copied()).collect()
 }
 
-fn model(table: &Table) -> Model {
-    let fit = fit::fit(table);
+fn model(table: &Table, fit: &Fit) -> Model {
     let terms = table.names.iter().zip(&fit.terms).filter_map(|(name, term)| {
         let (weight, mean, scale) = (*term)?;
         Some(((*name).to_owned(), Term { weight, mean, scale }))

@@ -31,7 +31,7 @@ pub enum FetchError {
     },
     /// Every source failed.
     #[error(
-        "model {model} cannot be had; {}; put {wanted} into a folder and set EMEND_MODEL_DIR to it, or choose another embedder, such as --embedder hashed, which needs no files",
+        "model {model} cannot be had; {}; put {wanted} into a folder and set EMEND_MODEL_DIR to it, or {instead}",
         Tried(attempts)
     )]
     Exhausted {
@@ -39,6 +39,8 @@ pub enum FetchError {
         model: &'static str,
         /// The names of the files that would do.
         wanted: String,
+        /// What to do without it.
+        instead: &'static str,
         /// What was tried, in order.
         attempts: Vec<Attempt>,
     },

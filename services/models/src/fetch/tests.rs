@@ -49,6 +49,7 @@ fn model(contents: &[u8]) -> &'static Model {
     Box::leak(Box::new(Model {
         name: "tiny",
         licence: "MIT",
+        instead: "choose --embedder hashed",
         forms: Box::leak(Box::new([
             Form {
                 files: Box::leak(Box::new([packed])),

@@ -6,6 +6,7 @@ mod llm;
 use std::sync::Arc;
 
 use emend_chassis::Scope;
+use emend_models::progress::Progress;
 use emend_models::prompt::Prompts;
 use emend_proto::v1::{RewriteRequest, Usage};
 use futures::future::BoxFuture;
@@ -40,12 +41,13 @@ pub struct Rewritten {
 /// The backend that `options` ask for.
 ///
 /// # Errors
-/// [`LoadError`] when the options do not describe one.
-pub fn load(options: &Options) -> Result<Arc<dyn Backend>, LoadError> {
+/// [`LoadError`] when the options do not describe one, or its model cannot be had.
+pub async fn load(options: &Options) -> Result<Arc<dyn Backend>, LoadError> {
     match options.backend {
         BackendKind::Keywords => Ok(Arc::new(KeywordBackend)),
         BackendKind::Llm => {
-            let chat = options.chat.connect()?.ok_or(LoadError::NoModel)?;
+            let chat = options.chat.load(Progress::none()).await?;
+            let chat = chat.ok_or(LoadError::NoModel)?;
             let prompts = Prompts::load(&options.prompts)?;
             Ok(Arc::new(LlmBackend::new(chat, prompts, options.retry_temperature)))
         }

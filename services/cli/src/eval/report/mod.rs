@@ -5,7 +5,6 @@ pub(super) mod table;
 
 use std::time::{Duration, SystemTime};
 
-use clap::ValueEnum as _;
 use serde::Serialize;
 
 use super::score::{
@@ -122,14 +121,12 @@ impl Run {
         partial: bool,
     ) -> Self {
         let local = &options.local;
-        let by_default = match local.chat.llm_url {
-            Some(_) => Backend::Llm,
-            None => Backend::Embedded,
+        let by_default = if local.chat.is_some() {
+            Backend::Llm
+        } else {
+            Backend::Embedded
         };
-        let backend = |chosen: Option<Backend>| {
-            let value = chosen.unwrap_or(by_default).to_possible_value();
-            value.map(|value| value.get_name().to_owned()).unwrap_or_default()
-        };
+        let backend = |chosen: &Option<Backend>| chosen.as_ref().unwrap_or(&by_default).to_string();
         Self {
             schema: SCHEMA,
             partial,
@@ -137,9 +134,9 @@ impl Run {
             date: humantime::format_rfc3339_seconds(now).to_string(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             embedder: local.embedder.embedder.to_string(),
-            generator: backend(local.generator),
-            grader: backend(local.grader),
-            rewriter: backend(local.rewriter),
+            generator: backend(&local.generator),
+            grader: backend(&local.grader),
+            rewriter: backend(&local.rewriter),
             llm_model: local.chat.llm_model.clone(),
             concurrent: options.concurrent.get(),
             timeout_seconds: options.timeout.as_secs_f64(),

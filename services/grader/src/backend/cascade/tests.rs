@@ -1,5 +1,7 @@
 use std::sync::Mutex;
 
+use emend_proto::v1::Usage;
+
 use super::*;
 use crate::backend::Ungraded;
 
