@@ -15,8 +15,13 @@ use emend_models::{
     embed::{self, Embedder},
 };
 use etcetera::BaseStrategy as _;
-use tokio::{net::TcpListener, task::JoinSet};
+use futures::future::join_all;
+use tokio::{
+    net::TcpListener,
+    task::{JoinError, JoinSet},
+};
 use tokio_util::sync::CancellationToken;
+use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
 use crate::{
     args::{Backend, LocalOptions},
@@ -135,10 +140,10 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Loads the models, binds every port, and starts the services of `plan`.
+    /// Loads the models, binds every port, starts the services of `plan` and waits until they serve.
     ///
     /// # Errors
-    /// A model cannot be had, a port is taken, or the options contradict each other.
+    /// A model cannot be had, a port is taken, the options contradict each other, or a service does not start.
     pub async fn start(local: &LocalOptions, plan: Plan) -> Result<Self> {
         if plan.components.is_empty() {
             bail!("no service to start");
@@ -179,7 +184,23 @@ impl Cluster {
         for (component, listener) in listeners {
             cluster.launch(component, listener, local)?;
         }
+        cluster.ready(&plan.components).await?;
         Ok(cluster)
+    }
+
+    /// Waits until every service answers, or one has ended.
+    async fn ready(&mut self, components: &[Component]) -> Result<()> {
+        let mut checks = Vec::new();
+        for component in components {
+            let mut health = HealthClient::new(self.channel(*component)?);
+            checks.push(async move { health.check(HealthCheckRequest::default()).await });
+        }
+        tokio::select! {
+            biased;
+            Some(ended) = self.running.join_next() => Err(failure(ended)),
+            // Whatever they answer, they answer: what a service thinks of its health it says to those who call it.
+            _ = join_all(checks) => Ok(()),
+        }
     }
 
     fn launch(&mut self, component: Component, listener: TcpListener, local: &LocalOptions) -> Result<()> {
@@ -194,6 +215,8 @@ impl Cluster {
             }
             Component::Grader => {
                 let mut options = defaults::<emend_grader::Options>();
+                options.evaluator = local.evaluator.clone();
+                options.prompts = local.prompts.clone();
                 options.embedder = local.embedder.clone();
                 if let Some(chat) = chat {
                     options.chat = chat;
@@ -206,6 +229,8 @@ impl Cluster {
             }
             Component::Generator => {
                 let mut options = defaults::<emend_generator::Options>();
+                options.evaluator = local.evaluator.clone();
+                options.prompts = local.prompts.clone();
                 options.embedder = local.embedder.clone();
                 if let Some(chat) = chat {
                     options.chat = chat;
@@ -215,6 +240,7 @@ impl Cluster {
             }
             Component::Rewriter => {
                 let mut options = defaults::<emend_rewriter::Options>();
+                options.prompts = local.prompts.clone();
                 if let Some(chat) = chat {
                     options.chat = chat;
                     options.backend = emend_rewriter::BackendKind::Llm;
@@ -298,21 +324,16 @@ impl Cluster {
             ended = self.running.join_next() => ended,
         };
         self.stop().await;
-        match ended {
-            None => Ok(()),
-            Some(Ok((component, Ok(())))) => bail!("the {} ended by itself", component.name()),
-            Some(Ok((component, Err(error)))) => Err(error).with_context(|| format!("the {} ended", component.name())),
-            Some(Err(error)) => Err(error).context("a service ended"),
-        }
+        ended.map_or(Ok(()), |ended| Err(failure(ended)))
     }
+}
 
-    /// The first service that has ended by itself, and why.
-    pub fn failure(&mut self) -> Option<anyhow::Error> {
-        match self.running.try_join_next()? {
-            Ok((component, Err(error))) => Some(anyhow!(error).context(format!("the {} ended", component.name()))),
-            Ok((component, Ok(()))) => Some(anyhow!("the {} ended by itself", component.name())),
-            Err(error) => Some(error.into()),
-        }
+/// Why a service has ended by itself.
+fn failure(ended: Result<Ended, JoinError>) -> anyhow::Error {
+    match ended {
+        Ok((component, Err(error))) => anyhow!(error).context(format!("the {} ended", component.name())),
+        Ok((component, Ok(()))) => anyhow!("the {} ended by itself", component.name()),
+        Err(error) => anyhow!(error).context("a service ended"),
     }
 }
 

@@ -12,6 +12,8 @@ use clap::{Args, Parser, Subcommand, builder::Styles};
 use emend_models::{
     chat::{ChatOptions, LocalModel},
     embed::EmbedderOptions,
+    evaluate::EvaluatorOptions,
+    prompt::PromptOptions,
 };
 
 pub use self::{
@@ -137,6 +139,12 @@ pub struct LocalOptions {
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields document themselves in --help")]
     pub embedder: EmbedderOptions,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub evaluator: EvaluatorOptions,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub prompts: PromptOptions,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields document themselves in --help")]
     pub chat: ChatOptions,
