@@ -1,12 +1,13 @@
 //! `emend calibrate`: the evaluator's coefficients and thresholds from labelled pairs.
 
-use std::{collections::BTreeMap, fs, process::ExitCode};
+use std::{collections::BTreeMap, fs, num::NonZero, process::ExitCode, thread};
 
 use anyhow::{Context as _, Result};
 use emend_models::{
     embed,
     evaluate::{Calibrated, Calibration, Calibrator, Evaluator, metrics},
 };
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde::Serialize;
 
 use crate::{
@@ -48,7 +49,15 @@ pub async fn run(options: CalibrateOptions) -> Result<ExitCode> {
     ] {
         for path in files {
             let source = pairs::source(path);
-            labelled.extend(pairs::read(path, task)?.into_iter().map(|pair| (source.clone(), pair)));
+            let named = |pair: LabelledPair| {
+                let source = if pair.constructed {
+                    format!("{source}, constructed")
+                } else {
+                    source.clone()
+                };
+                (source, pair)
+            };
+            labelled.extend(pairs::read(path, task)?.into_iter().map(named));
         }
     }
     let (shown, report) = ModelProgress::start();
@@ -58,11 +67,22 @@ pub async fn run(options: CalibrateOptions) -> Result<ExitCode> {
     let name = embedder.id().to_owned();
     let mut calibrator = Calibrator::new(Evaluator::load(embedder, &options.evaluator)?);
     let bar = progress::pairs("reading", labelled.len() as u64);
-    for (source, pair) in &labelled {
-        calibrator.add(source, pair.pair(), &pair.labels).await?;
-        bar.inc(1);
+    let mut observed = Vec::with_capacity(labelled.len());
+    {
+        let calibrator = &calibrator;
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        let mut looked = stream::iter(&labelled)
+            .map(|(_, pair)| calibrator.observe(pair.pair()))
+            .buffered(cores);
+        while let Some(one) = looked.try_next().await? {
+            observed.push(one);
+            bar.inc(1);
+        }
     }
     bar.finish_and_clear();
+    for ((source, pair), observed) in labelled.iter().zip(observed) {
+        calibrator.add(source, pair.pair(), observed, &pair.labels);
+    }
     let calibration = calibrator.finish(options.target_precision);
     let about = about(&name, &options, &labelled);
     let file = calibration.coefficients.to_toml(&about);
@@ -111,7 +131,7 @@ fn show(options: &CalibrateOptions, calibration: &Calibration) -> Result<()> {
         return Ok(());
     }
     anstream::println!(
-        "{:<13} {:<9} {:<16} {:>6} {:>7} {:>7} {:>7} {:>7}",
+        "{:<21} {:<9} {:<24} {:>6} {:>7} {:>7} {:>7} {:>7}",
         "task",
         "group",
         "data",
@@ -129,7 +149,7 @@ fn show(options: &CalibrateOptions, calibration: &Calibration) -> Result<()> {
         };
         let share = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
         anstream::println!(
-            "{:<13} {:<9} {data:<16} {:>6} {:>7} {:>7} {:>7.3} {:>7.3}",
+            "{:<21} {:<9} {data:<24} {:>6} {:>7} {:>7} {:>7.3} {:>7.3}",
             row.task,
             row.group,
             row.pairs,

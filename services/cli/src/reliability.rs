@@ -9,7 +9,7 @@ use crate::plot::{Axis, Figure, Line, Lines, page};
 /// The curve of one model or data set.
 #[derive(Clone, Debug)]
 pub(crate) struct Curve {
-    /// What is judged: `relevance`, `answer`, `groundedness`, `fragment`, `usefulness`; curves of one task share a plot.
+    /// What is judged, as a calibration names its models; curves of one task share a plot.
     pub(crate) task: &'static str,
     /// What the legend calls it.
     pub(crate) name: String,

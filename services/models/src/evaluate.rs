@@ -22,7 +22,7 @@ use clap::Args;
 use crate::embed::Embedder;
 use crate::text;
 pub use crate::verdict::Support;
-pub use calibrate::{Calibrated, Calibration, Calibrator};
+pub use calibrate::{Calibrated, Calibration, Calibrator, Observed};
 use coefficients::Task;
 pub use coefficients::{Coefficients, Thresholds};
 pub use error::EvaluateError;
@@ -84,7 +84,8 @@ pub struct SentenceScore {
 /// What a judgement was made from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
-    /// The model's task: `relevance`, `answer`, `groundedness`, `fragment` or `usefulness`.
+    /// The model's task: `relevance`, `answer`, `groundedness`, `groundedness_fragment`, `usefulness` or
+    /// `usefulness_fragment`.
     pub task: &'static str,
     /// `alphabet`, `cjk` or `cross`.
     pub group: &'static str,
@@ -302,12 +303,13 @@ impl Evaluator {
     }
 
     async fn usefulness_explained(&self, question: &str, answer: &str) -> Result<Explanation, EvaluateError> {
-        let (asked, pairs) = self.pairs(Task::Usefulness, Question::new(question), &[answer]).await?;
+        let task = usefulness_task(answer);
+        let (asked, pairs) = self.pairs(task, Question::new(question), &[answer]).await?;
         let coefficients = self.coefficients();
         let explain = move || {
             let pair = pairs.first()?;
             let features = features::usefulness(&asked, &pair.view, pair.cosines.as_ref());
-            Some(explained(&coefficients, Task::Usefulness, pair.group, features))
+            Some(explained(&coefficients, task, pair.group, features))
         };
         compute(explain).await?.ok_or(EvaluateError::Stopped)
     }
@@ -330,7 +332,7 @@ impl Evaluator {
         let (task, first, second, question) = match pair {
             Pair::Relevance { question, passage } => (Task::Relevance, question, passage, None),
             Pair::Answer { question, passage } => (Task::Answer, question, passage, None),
-            Pair::Usefulness { question, answer } => (Task::Usefulness, question, answer, None),
+            Pair::Usefulness { question, answer } => (usefulness_task(answer), question, answer, None),
             Pair::Groundedness {
                 question,
                 claim,
@@ -343,15 +345,15 @@ impl Evaluator {
         } else {
             task
         };
-        let (first, mut pairs) = self.embedded(first, &[second]).await?;
+        let (first, mut pairs) = self.embedded_pair(task, first, second).await?;
         let Some(pair) = pairs.pop() else { return Ok(Vec::new()) };
         compute(move || {
             let cosines = pair.cosines.as_ref();
             let found = match task {
                 Task::Relevance => vec![features::relevance(&first, &pair.view, cosines)],
                 Task::Answer => features::answer_sentences(&first, &pair.view, cosines),
-                Task::Usefulness => vec![features::usefulness(&first, &pair.view, cosines)],
-                Task::Groundedness | Task::Fragment => {
+                Task::Usefulness | Task::UsefulFragment => vec![features::usefulness(&first, &pair.view, cosines)],
+                Task::Groundedness | Task::GroundedFragment => {
                     vec![features::groundedness(
                         first.view(),
                         &pair.view,
@@ -370,10 +372,19 @@ fn asked(question: &str) -> Option<Question> {
     (!question.trim().is_empty()).then(|| Question::new(question))
 }
 
+/// An answer in a few words says little besides what it is: its kind and unit count, not the words of the question.
+fn usefulness_task(answer: &str) -> Task {
+    if features::is_fragment(&View::new(answer)) {
+        Task::UsefulFragment
+    } else {
+        Task::Usefulness
+    }
+}
+
 /// An answer in a few words is judged by what was asked; without a question it is a sentence like another.
 fn groundedness_task(claim: &View, question: Option<&Question>) -> Task {
     if question.is_some() && features::is_fragment(claim) {
-        Task::Fragment
+        Task::GroundedFragment
     } else {
         Task::Groundedness
     }

@@ -19,6 +19,10 @@ pub struct Calibrator {
     passages: Vec<(Group, std::ops::Range<usize>)>,
 }
 
+/// What the models see of a pair; one entry, or one a sentence for [`Pair::Answer`].
+#[derive(Clone, Debug)]
+pub struct Observed(Vec<(Task, Group, Features)>);
+
 /// What came out of a calibration.
 #[derive(Clone, Debug)]
 pub struct Calibration {
@@ -31,7 +35,7 @@ pub struct Calibration {
 /// How one model does on questions that it has not seen.
 #[derive(Clone, Debug)]
 pub struct Calibrated {
-    /// `relevance`, `answer`, `groundedness`, `fragment` or `usefulness`.
+    /// `relevance`, `answer`, `groundedness`, `groundedness_fragment`, `usefulness` or `usefulness_fragment`.
     pub task: &'static str,
     /// `alphabet`, `cjk` or `cross`.
     pub group: &'static str,
@@ -58,12 +62,17 @@ impl Calibrator {
         }
     }
 
-    /// Adds a pair from the data set `source`. `labels` is one label, or one a sentence for [`Pair::Answer`]; what is
-    /// missing counts as no.
+    /// What the models see of a pair, for [`add`](Self::add). It takes `&self`, so that many pairs are looked at at once.
     ///
     /// # Errors
     /// [`EvaluateError::Embed`] when the texts could not be embedded.
-    pub async fn add(&mut self, source: &str, pair: Pair<'_>, labels: &[bool]) -> Result<(), EvaluateError> {
+    pub async fn observe(&self, pair: Pair<'_>) -> Result<Observed, EvaluateError> {
+        Ok(Observed(self.evaluator.features_of(pair).await?))
+    }
+
+    /// Adds what was [`observe`](Self::observe)d of a pair from the data set `source`. `labels` is one label, or one a
+    /// sentence for [`Pair::Answer`]; what is missing counts as no.
+    pub fn add(&mut self, source: &str, pair: Pair<'_>, observed: Observed, labels: &[bool]) {
         let key = match pair {
             Pair::Relevance { question, .. } | Pair::Answer { question, .. } | Pair::Usefulness { question, .. } => {
                 question
@@ -72,13 +81,13 @@ impl Calibrator {
             Pair::Groundedness { evidence, .. } => evidence,
         };
         let is_answer = matches!(pair, Pair::Answer { .. });
-        let explained = self.evaluator.features_of(pair).await?;
-        let Some((_, group, _)) = explained.first() else {
-            return Ok(());
+        let Observed(observed) = observed;
+        let Some((_, group, _)) = observed.first() else {
+            return;
         };
         let group = *group;
         let mut places = None;
-        for (place, (task, group, features)) in explained.iter().enumerate() {
+        for (place, (task, group, features)) in observed.iter().enumerate() {
             let table = self.tables.entry((*task, *group)).or_insert_with(|| Table {
                 names: fitted(*task, *group),
                 rows: Vec::new(),
@@ -92,9 +101,8 @@ impl Calibrator {
             });
         }
         if let Some(start) = places.filter(|_| is_answer) {
-            self.passages.push((group, start..start + explained.len()));
+            self.passages.push((group, start..start + observed.len()));
         }
-        Ok(())
     }
 
     /// Fits every model that has enough pairs, and chooses thresholds on cross-validated judgements: `upper` and `fully`
@@ -153,13 +161,13 @@ impl Calibrator {
             thresholds.upper = round(upper.max(best.threshold));
             thresholds.strip = thresholds.lower;
         }
-        let groundedness = of(&[Task::Groundedness, Task::Fragment]);
+        let groundedness = of(&[Task::Groundedness, Task::GroundedFragment]);
         if let Some(best) = metrics::best_f1(&groundedness) {
             let fully = metrics::precise(&groundedness, target).map_or(1.0, |decision| decision.threshold);
             thresholds.partially = round(best.threshold);
             thresholds.fully = round(fully.max(best.threshold));
         }
-        if let Some(best) = metrics::best_f1(&of(&[Task::Usefulness])) {
+        if let Some(best) = metrics::best_f1(&of(&[Task::Usefulness, Task::UsefulFragment])) {
             thresholds.useful = round(best.threshold);
         }
         if let Some(answers) = self.answers(models) {

@@ -58,17 +58,20 @@ pub(super) enum Task {
     Answer,
     Groundedness,
     /// Groundedness of an answer in a few words.
-    Fragment,
+    GroundedFragment,
     Usefulness,
+    /// Usefulness of an answer in a few words.
+    UsefulFragment,
 }
 
 impl Task {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
         Self::Relevance,
         Self::Answer,
         Self::Groundedness,
-        Self::Fragment,
+        Self::GroundedFragment,
         Self::Usefulness,
+        Self::UsefulFragment,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -76,8 +79,9 @@ impl Task {
             Self::Relevance => "relevance",
             Self::Answer => "answer",
             Self::Groundedness => "groundedness",
-            Self::Fragment => "fragment",
+            Self::GroundedFragment => "groundedness_fragment",
             Self::Usefulness => "usefulness",
+            Self::UsefulFragment => "usefulness_fragment",
         }
     }
 
@@ -85,8 +89,8 @@ impl Task {
         match self {
             Self::Relevance => features::RELEVANCE,
             Self::Answer => features::ANSWER,
-            Self::Groundedness | Self::Fragment => features::GROUNDEDNESS,
-            Self::Usefulness => features::USEFULNESS,
+            Self::Groundedness | Self::GroundedFragment => features::GROUNDEDNESS,
+            Self::Usefulness | Self::UsefulFragment => features::USEFULNESS,
         }
     }
 }
@@ -338,9 +342,15 @@ mod tests {
     const THRESHOLDS: &str = "[thresholds]\nrelevant = 0.5\nlower = 0.3\nupper = 0.7\nfully = 0.6\npartially = 0.4\nuseful = 0.5\nstrip = 0.3\nanswers = 0.3\n";
 
     fn file(relevance: &str) -> String {
-        let others = ["answer", "groundedness", "fragment", "usefulness"]
-            .map(|task| format!("[{task}.alphabet]\nbias = 0.0\nfeatures = {{}}\n"))
-            .join("");
+        let others = [
+            "answer",
+            "groundedness",
+            "groundedness_fragment",
+            "usefulness",
+            "usefulness_fragment",
+        ]
+        .map(|task| format!("[{task}.alphabet]\nbias = 0.0\nfeatures = {{}}\n"))
+        .join("");
         format!("{THRESHOLDS}{others}[relevance.alphabet]\n{relevance}\n")
     }
 
@@ -365,11 +375,12 @@ mod tests {
 
     #[test]
     fn a_probability_is_logistic() {
-        let source = file("bias = 0.5\nfeatures = { overlap = { weight = 2.0, mean = 0.5, scale = 0.25 } }");
+        let source = file("bias = 0.5\nfeatures = { names_in_sentence = { weight = 2.0, mean = 0.5, scale = 0.25 } }");
         let coefficients = Coefficients::parse("test", &source).unwrap();
         let question = features::Question::new("boiler age");
         let features = features::relevance(&question, &features::View::new("boiler"), None);
-        let expected = 1.0 / (1.0 + f64::exp(-0.5));
+        // No name is missing, so the share is 1.
+        let expected = 1.0 / (1.0 + f64::exp(-4.5));
         assert!((coefficients.probability(Task::Relevance, Group::Alphabet, &features) - expected).abs() < 1e-9);
         assert!((coefficients.probability(Task::Relevance, Group::Cross, &features) - expected).abs() < 1e-9);
     }
@@ -382,7 +393,7 @@ mod tests {
                 "overlap_weighted",
             ),
             (
-                file("bias = 0.0\nfeatures = { overlap = { weight = 1.0, mean = 0.0, scale = 0.0 } }"),
+                file("bias = 0.0\nfeatures = { sentence_overlap = { weight = 1.0, mean = 0.0, scale = 0.0 } }"),
                 "scale above 0",
             ),
             (

@@ -4,7 +4,9 @@
 //! all others from the words alone.
 
 mod answer;
+mod form;
 mod groundedness;
+mod kind;
 mod late;
 mod overlap;
 mod question;
@@ -102,6 +104,15 @@ impl Group {
             (false, false) => Self::Alphabet,
             (true, true) => Self::Cjk,
             _ => Self::Cross,
+        }
+    }
+
+    /// The same for a text of a few words: Chinese, Japanese and Korean take names and figures from the alphabet.
+    pub(super) fn of_fragment(fragment: &str, other: &str) -> Self {
+        if is_cjk(other) {
+            Self::Cjk
+        } else {
+            Self::of(fragment, other)
         }
     }
 }

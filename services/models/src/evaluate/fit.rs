@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use super::metrics::Judged;
 
 /// Inverses of the penalty's strength, as scikit-learn counts it, to choose from.
-const CHOICES: [f64; 5] = [0.003, 0.01, 0.03, 0.1, 0.3];
+const CHOICES: [f64; 6] = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0];
 /// Newton's method doubles the digits that are right with each step.
 const MOST_STEPS: usize = 60;
 /// A standardised value beyond this is cut.

@@ -18,9 +18,14 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
-    fn new(first: &str, text: &str) -> Self {
+    fn new(task: Task, first: &str, text: &str) -> Self {
+        let group = match task {
+            Task::GroundedFragment => Group::of_fragment(first, text),
+            Task::UsefulFragment => Group::of_fragment(text, first),
+            _ => Group::of(first, text),
+        };
         Self {
-            group: Group::of(first, text),
+            group,
             view: View::new(text),
             embedded: Vec::new(),
             cosines: None,
@@ -37,22 +42,32 @@ impl Evaluator {
         others: &[&str],
     ) -> Result<(Question, Vec<Pieces>), EvaluateError> {
         let coefficients = self.coefficients();
-        let needed = others
+        let pieces: Vec<Pieces> = others
             .iter()
-            .any(|other| coefficients.needs_cosines(task, Group::of(first.text(), other)));
-        if needed {
-            return self.embedded(first, others).await;
+            .map(|other| Pieces::new(task, first.text(), other))
+            .collect();
+        if pieces.iter().any(|piece| coefficients.needs_cosines(task, piece.group)) {
+            return self.embedded(first, pieces).await;
         }
-        let pieces = others.iter().map(|other| Pieces::new(first.text(), other)).collect();
         Ok((first, pieces))
     }
 
-    pub(super) async fn embedded(
+    /// The same, embedded whether a model wants it or not.
+    pub(super) async fn embedded_pair(
+        &self,
+        task: Task,
+        first: Question,
+        other: &str,
+    ) -> Result<(Question, Vec<Pieces>), EvaluateError> {
+        let pieces = vec![Pieces::new(task, first.text(), other)];
+        self.embedded(first, pieces).await
+    }
+
+    async fn embedded(
         &self,
         first: Question,
-        others: &[&str],
+        mut pieces: Vec<Pieces>,
     ) -> Result<(Question, Vec<Pieces>), EvaluateError> {
-        let mut pieces: Vec<Pieces> = others.iter().map(|other| Pieces::new(first.text(), other)).collect();
         if pieces.is_empty() {
             return Ok((first, pieces));
         }

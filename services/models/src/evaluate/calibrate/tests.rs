@@ -29,7 +29,8 @@ async fn add_relevance(calibrator: &mut Calibrator) {
                 question: &question,
                 passage,
             };
-            calibrator.add("made", pair, &[label]).await.unwrap();
+            let observed = calibrator.observe(pair).await.unwrap();
+            calibrator.add("made", pair, observed, &[label]);
         }
     }
 }
@@ -82,7 +83,8 @@ async fn too_few_pairs_change_nothing() {
             question: "When was it built?",
             answer: &answer,
         };
-        calibrator.add("made", pair, &[n % 2 == 0]).await.unwrap();
+        let observed = calibrator.observe(pair).await.unwrap();
+        calibrator.add("made", pair, observed, &[n % 2 == 0]);
     }
     let calibration = calibrator.finish(0.9);
     assert!(
@@ -109,7 +111,8 @@ async fn the_threshold_of_answers_counts_passages_without_one() {
                 question: &question,
                 passage,
             };
-            calibrator.add("made", pair, &labels).await.unwrap();
+            let observed = calibrator.observe(pair).await.unwrap();
+            calibrator.add("made", pair, observed, &labels);
         }
     }
     let calibration = calibrator.finish(0.9);

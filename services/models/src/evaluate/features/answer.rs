@@ -1,7 +1,8 @@
 //! Question and each sentence of a passage: which of them answers?
 
+use super::kind::Kind;
 use super::overlap::{negates, opposes, subsequence};
-use super::question::{Kind, Question};
+use super::question::Question;
 use super::relevance::highest;
 use super::view::View;
 use super::{Cosines, Features};

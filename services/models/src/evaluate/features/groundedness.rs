@@ -1,5 +1,6 @@
 //! Claim and evidence.
 
+use super::form::Form;
 use super::overlap::{Weighted, negates, opposes, runs, subsequence};
 use super::question::Question;
 use super::relevance::highest;
@@ -15,7 +16,9 @@ pub(in crate::evaluate) const NAMES: &[&str] = &[
     "cosine_late",
     "cosine_late_low",
     "cosine_late_least",
+    "cosine_late_tail",
     "cosine_late_passage",
+    "cosine_late_passage_tail",
     "precision",
     "precision_weighted",
     "sentence_precision",
@@ -42,6 +45,9 @@ pub(in crate::evaluate) const NAMES: &[&str] = &[
     "question_behind",
     "question_expected",
     "question_echo",
+    "question_unit",
+    "question_class",
+    "question_repeats",
 ];
 
 /// The features of a claim and a piece of evidence. A `question` helps with answers that are no sentences: whether the
@@ -64,7 +70,9 @@ pub(in crate::evaluate) fn groundedness(
             features.set("cosine_late", best.mean);
             features.set("cosine_late_low", best.low);
             features.set("cosine_late_least", best.least);
+            features.set("cosine_late_tail", best.tail);
             features.set("cosine_late_passage", late.passage.mean);
+            features.set("cosine_late_passage_tail", late.passage.tail);
         }
     }
     let said = Weighted::new(&claim.content);
@@ -136,6 +144,10 @@ pub(in crate::evaluate) fn groundedness(
     features.set("question_behind", behind);
     features.set("question_expected", expected);
     features.set("question_echo", echo);
+    let form = question.map_or(Form::default(), |question| Form::new(question, claim));
+    features.set("question_unit", form.unit);
+    features.set("question_class", form.class);
+    features.set("question_repeats", form.repeats);
     features
 }
 

@@ -7,6 +7,8 @@ use crate::text::{self, Script};
 const TELLING: f64 = 0.25;
 /// Nearest cosines of a question's telling tokens are ordered, and the one at this share of them is looked at.
 const LOW: f64 = 0.25;
+/// The same for all tokens.
+const TAIL: f64 = 0.1;
 
 /// How near the tokens of a question or claim come to those of a text. Cosines, −1 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,6 +19,10 @@ pub(in crate::evaluate) struct Near {
     pub(super) low: f64,
     /// The least of them.
     pub(super) least: f64,
+    /// The mean over all tokens alike.
+    pub(super) even: f64,
+    /// The lowest tenth of all tokens: endings and particles count, such as those of a negation.
+    pub(super) tail: f64,
 }
 
 /// How near the tokens of a question come to those of a passage as a whole, and of each of its sentences.
@@ -25,6 +31,8 @@ pub(in crate::evaluate) struct Late {
     pub(super) passage: Near,
     /// One a sentence, in order; that of the passage where a sentence has no token.
     pub(super) sentences: Vec<Near>,
+    /// The highest [`Near::even`] of two sentences that follow each other: an answer may need both.
+    pub(super) pair: f64,
 }
 
 impl Late {
@@ -50,6 +58,11 @@ impl Late {
             }
         }
         let passage = Near::new(&whole, &weights);
+        let pair = nearest
+            .windows(2)
+            .map(|two| mean(two[0].iter().zip(&two[1]).map(|(a, b)| a.max(*b))))
+            .chain(nearest.iter().map(|own| mean(own.iter().copied())))
+            .fold(-1.0, f64::max);
         let sentences = nearest
             .iter()
             .zip(seen)
@@ -57,6 +70,7 @@ impl Late {
         Some(Self {
             passage,
             sentences: sentences.collect(),
+            pair,
         })
     }
 
@@ -65,17 +79,34 @@ impl Late {
         let best = self.sentences.iter().max_by(|a, b| a.mean.total_cmp(&b.mean));
         best.copied().unwrap_or(self.passage)
     }
+
+    /// How far the best sentence's mean is ahead of the second best's; 0 where there is one sentence.
+    pub(super) fn lead(&self) -> f64 {
+        let mut means: Vec<f64> = self.sentences.iter().map(|near| near.mean).collect();
+        means.sort_by(|a, b| b.total_cmp(a));
+        match means[..] {
+            [first, second, ..] => first - second,
+            _ => 0.0,
+        }
+    }
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len().max(1) as f64;
+    values.sum::<f64>() / count
+}
+
+/// The value at a share of all, of values in order; 0 of none.
+fn quantile(ordered: &[f64], share: f64) -> f64 {
+    let place = (ordered.len().saturating_sub(1) as f64 * share).round() as usize;
+    ordered.get(place).copied().unwrap_or_default()
 }
 
 impl Near {
     fn new(nearest: &[f64], weights: &[f64]) -> Self {
         let total: f64 = weights.iter().sum();
-        let mean = nearest
-            .iter()
-            .zip(weights)
-            .map(|(cosine, weight)| cosine * weight)
-            .sum::<f64>()
-            / total.max(1e-9);
+        let weighted = nearest.iter().zip(weights).map(|(cosine, weight)| cosine * weight);
+        let mut all = nearest.to_vec();
         let mut telling: Vec<f64> = nearest
             .iter()
             .zip(weights)
@@ -83,14 +114,16 @@ impl Near {
             .map(|(cosine, _)| *cosine)
             .collect();
         if telling.is_empty() {
-            telling = nearest.to_vec();
+            telling.clone_from(&all);
         }
         telling.sort_by(f64::total_cmp);
-        let place = ((telling.len().saturating_sub(1)) as f64 * LOW).round() as usize;
+        all.sort_by(f64::total_cmp);
         Self {
-            mean,
-            low: telling.get(place).copied().unwrap_or_default(),
-            least: telling.first().copied().unwrap_or_default(),
+            mean: weighted.sum::<f64>() / total.max(1e-9),
+            low: quantile(&telling, LOW),
+            least: quantile(&telling, 0.0),
+            even: mean(nearest.iter().copied()),
+            tail: quantile(&all, TAIL),
         }
     }
 }
@@ -157,6 +190,24 @@ mod tests {
             rows[row * 8 + place] = 1.0;
         }
         TokenVectors::new(8, own, &rows, 2, Embedding::from([0.0; 8]))
+    }
+
+    #[test]
+    fn two_sentences_together_can_have_what_neither_has() {
+        let question = vectors(&[("▁boiler", 0), ("▁spring", 0)], &[1, 2]);
+        let passage = vectors(&[("▁boiler", 0), ("▁hums", 0), ("▁spring", 1)], &[1, 5, 2]);
+        let late = Late::new(&question, &passage, 2).unwrap();
+        assert!((late.pair - 1.0).abs() < 0.01, "{late:?}");
+        assert!(
+            late.sentences
+                .iter()
+                .all(|near| (near.even - 0.5).abs() < 0.01 && near.tail < 0.01)
+        );
+        // Longer words tell more, so the sentences do not come out alike.
+        assert!(late.lead() < 0.5);
+        let alone = Late::new(&question, &vectors(&[("▁boiler", 0)], &[1]), 1).unwrap();
+        assert_eq!(alone.lead(), 0.0);
+        assert!((alone.pair - 0.5).abs() < 0.01, "{alone:?}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Question and passage.
 
-use super::overlap::{opposes, runs, subsequence};
+use super::overlap::{negates, opposes, subsequence};
 use super::question::Question;
 use super::view::View;
 use super::{Cosines, Features};
@@ -11,28 +11,26 @@ pub(in crate::evaluate) const NAMES: &[&str] = &[
     "cosine_sentence",
     "cosine_gap",
     "cosine_lift",
-    "cosine_overlap",
-    "cosine_expected",
     "cosine_late",
     "cosine_late_low",
     "cosine_late_least",
     "cosine_late_passage",
     "cosine_late_passage_low",
-    "overlap",
+    "cosine_late_passage_even",
+    "cosine_late_pair",
+    "cosine_late_lead",
+    "cosine_late_spread",
     "overlap_weighted",
     "missing_rarest",
     "missing_sum",
     "sentence_overlap",
     "pair_overlap",
-    "overlap_spread",
-    "overlap_mean",
-    "bigrams",
     "subsequence",
     "numbers_missing",
-    "numbers_asked",
     "names_missing",
-    "names_found",
     "names_in_sentence",
+    "negation",
+    "negation_asked",
     "opposite",
     "expected_passage",
     "expected_sentence",
@@ -54,17 +52,14 @@ pub(in crate::evaluate) fn relevance(question: &Question, passage: &View, cosine
         .map(|pair| asked.share(|word| pair.iter().any(|words| words.contains(word))));
     let (best, sentence_overlap) = highest(&overlaps);
     let pair_overlap = pairs.fold(sentence_overlap, f64::max);
-    let overlap = asked.share(|word| passage.all.contains(word));
     let sentence = passage.sentence(best);
 
     if let Some(cosines) = cosines {
-        let (place, cosine, second) = cosines.best();
+        let (_, cosine, second) = cosines.best();
         features.set("cosine_passage", cosines.passage);
         features.set("cosine_sentence", cosine);
         features.set("cosine_gap", cosine - second);
         features.set("cosine_lift", cosine - cosines.passage);
-        features.set("cosine_overlap", overlaps.get(place).copied().unwrap_or(0.0));
-        features.set("cosine_expected", question.expects(passage.sentence(place)));
         if let Some(late) = &cosines.late {
             let best = late.best();
             features.set("cosine_late", best.mean);
@@ -72,22 +67,19 @@ pub(in crate::evaluate) fn relevance(question: &Question, passage: &View, cosine
             features.set("cosine_late_least", best.least);
             features.set("cosine_late_passage", late.passage.mean);
             features.set("cosine_late_passage_low", late.passage.low);
+            features.set("cosine_late_passage_even", late.passage.even);
+            features.set("cosine_late_pair", late.pair);
+            features.set("cosine_late_lead", late.lead());
+            features.set("cosine_late_spread", late.passage.mean - best.mean);
         }
     }
 
-    features.set("overlap", asked.plain_share(|word| passage.all.contains(word)));
-    features.set("overlap_weighted", overlap);
+    features.set("overlap_weighted", asked.share(|word| passage.all.contains(word)));
     let (rarest, sum) = asked.missing(|word| passage.all.contains(word));
     features.set("missing_rarest", rarest);
     features.set("missing_sum", sum);
     features.set("sentence_overlap", sentence_overlap);
     features.set("pair_overlap", pair_overlap);
-    features.set("overlap_spread", overlap - sentence_overlap);
-    features.set(
-        "overlap_mean",
-        overlaps.iter().sum::<f64>() / overlaps.len().max(1) as f64,
-    );
-    features.set("bigrams", runs(&question.view.content, &passage.content, 2));
     features.set("subsequence", subsequence(&question.view.content, &passage.words[best]));
 
     let numbers = &question.view.numbers;
@@ -98,29 +90,25 @@ pub(in crate::evaluate) fn relevance(question: &Question, passage: &View, cosine
             .filter(|number| !passage.numbers.contains(*number))
             .count() as f64,
     );
-    features.set("numbers_asked", f64::from(u8::from(!numbers.is_empty())));
     let names = &question.view.names;
     let lower = sentence.to_lowercase();
-    let share = |found: usize| {
+    let missing = |text: &str| names.iter().filter(|name| !text.contains(name.as_str())).count();
+    features.set("names_missing", missing(&passage.lower) as f64);
+    let in_sentence = names.len() - missing(&lower);
+    features.set(
+        "names_in_sentence",
         if names.is_empty() {
             1.0
         } else {
-            found as f64 / names.len() as f64
-        }
-    };
-    let found = names
-        .iter()
-        .filter(|name| passage.lower.contains(name.as_str()))
-        .count();
-    features.set("names_missing", (names.len() - found) as f64);
-    features.set("names_found", share(found));
-    features.set(
-        "names_in_sentence",
-        share(names.iter().filter(|name| lower.contains(name.as_str())).count()),
+            in_sentence as f64 / names.len() as f64
+        },
     );
-
+    let flag = |value: bool| f64::from(u8::from(value));
+    let asked_no = flag(negates(&question.view.lower));
+    features.set("negation", asked_no - flag(negates(&lower)));
+    features.set("negation_asked", asked_no);
     let opposite = opposes(&question.view.all, &passage.sets[best]);
-    features.set("opposite", f64::from(u8::from(opposite)));
+    features.set("opposite", flag(opposite));
     features.set("expected_passage", question.expects(&passage.text));
     features.set("expected_sentence", question.expects(sentence));
     let words = &passage.sets[best];

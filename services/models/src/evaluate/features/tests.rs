@@ -5,10 +5,13 @@ fn cosines() -> Cosines {
         mean: 0.8,
         low: 0.7,
         least: 0.6,
+        even: 0.75,
+        tail: 0.5,
     };
     let late = Late {
         passage: near,
         sentences: vec![near; 2],
+        pair: 0.8,
     };
     Cosines {
         passage: 0.8,
@@ -42,7 +45,7 @@ fn without_an_embedder_only_words_are_seen() {
     let question = Question::new("When did the mill close?");
     let passage = View::new("It closed in 1902.");
     let names = named(relevance(&question, &passage, None));
-    assert!(names.iter().all(|name| !name.starts_with("cosine")) && names.len() + 11 == RELEVANCE.len());
+    assert!(names.iter().all(|name| !name.starts_with("cosine")) && names.len() + 13 == RELEVANCE.len());
 }
 
 #[test]
@@ -84,6 +87,9 @@ fn groups_go_by_script() {
         Group::of("Kubernetes란 무엇인가요?", "쿠버네티스는 도구이다."),
         Group::Cjk
     );
+    assert_eq!(Group::of_fragment("iPhone 4", "何が売れましたか"), Group::Cjk);
+    assert_eq!(Group::of_fragment("제주", "Which island is it?"), Group::Cross);
+    assert_eq!(Group::of_fragment("1902", "When did it close?"), Group::Alphabet);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Question and answer.
 
+use super::form::Form;
+use super::kind::Kind;
 use super::overlap::{Weighted, runs, subsequence};
-use super::question::{Kind, Question};
+use super::question::Question;
 use super::view::View;
 use super::{Cosines, Features};
 
@@ -21,6 +23,9 @@ pub(in crate::evaluate) const NAMES: &[&str] = &[
     "numbers_missing",
     "names_found",
     "expected",
+    "unit",
+    "class",
+    "repeats",
     "has_number",
     "answer_length",
     "is_question",
@@ -86,6 +91,10 @@ pub(in crate::evaluate) fn usefulness(question: &Question, answer: &View, cosine
     let number = flag(!answer.numbers.is_empty());
     let length = (1.0 + answer.text.chars().count() as f64).ln();
     features.set("expected", expected);
+    let form = Form::new(question, answer);
+    features.set("unit", form.unit);
+    features.set("class", form.class);
+    features.set("repeats", form.repeats);
     features.set("has_number", number);
     features.set("answer_length", length);
     features.set("is_question", flag(answer.text.trim_end().ends_with(['?', '？'])));
