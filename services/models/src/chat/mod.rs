@@ -1,5 +1,7 @@
 //! Chat models: one trait, an OpenAI-compatible implementation, one in this process, and a scripted one for tests.
 
+#[cfg(any(feature = "openai", feature = "local-chat"))]
+mod call;
 mod choice;
 mod error;
 #[cfg(feature = "openai")]
@@ -10,6 +12,8 @@ pub mod local;
 mod openai;
 mod options;
 mod receipt;
+#[cfg(all(test, any(feature = "openai", feature = "local-chat")))]
+mod recorded;
 pub mod scripted;
 
 use futures::future::BoxFuture;
@@ -59,8 +63,19 @@ pub struct ChatRequest {
     pub deadline: Option<Instant>,
     /// The prompt that the messages come from, with its language and version, for the call's span.
     pub prompt: Option<String>,
+    /// The model that was asked before, where the one that gets this stands in for it.
+    pub instead_of: Option<InsteadOf>,
     /// Where the calls that this request costs are counted.
     pub receipt: Receipt,
+}
+
+/// A model that was asked in vain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InsteadOf {
+    /// Its name.
+    pub model: String,
+    /// Why it gave no reply: [`ChatError::code`].
+    pub reason: &'static str,
 }
 
 impl ChatRequest {
@@ -127,6 +142,21 @@ pub struct ResponseSchema {
     pub name: &'static str,
     /// A JSON schema in OpenAI's strict subset: every property required, no additional ones.
     pub schema: Value,
+}
+
+#[cfg(any(feature = "openai", feature = "local-chat"))]
+impl ResponseSchema {
+    /// Asks in words for what is not enforced.
+    fn say(&self, messages: &mut Vec<Message>) {
+        let words = format!(
+            "Reply with one JSON object and nothing else. It must be valid against this JSON schema: {}",
+            self.schema
+        );
+        match messages.first_mut() {
+            Some(first) if first.role == Role::System => first.content = format!("{}\n\n{words}", first.content),
+            _ => messages.insert(0, Message::system(words)),
+        }
+    }
 }
 
 /// A whole reply.

@@ -12,8 +12,8 @@ use tracing::{Instrument, Span};
 use super::http::chain;
 use super::limit::Slot;
 use super::sse::Events;
-use super::{Inner, record_error, wire};
-use crate::chat::{ChatDelta, ChatError, ChatRequest, FinishReason, Usage};
+use super::{Inner, wire};
+use crate::chat::{ChatDelta, ChatError, ChatRequest, FinishReason, Usage, call};
 
 /// A call whose reply is being read.
 struct Reading {
@@ -68,7 +68,7 @@ async fn next(inner: &Inner, state: State) -> Option<(Result<ChatDelta, ChatErro
         Ok((delta @ ChatDelta::Finished { .. }, _)) => (Ok(delta), State::Over),
         Ok((delta, reading)) => (Ok(delta), State::Reading(reading)),
         Err(error) => {
-            record_error(&error);
+            call::failed(&error);
             (Err(error), State::Over)
         }
     })
@@ -174,8 +174,7 @@ impl Reading {
                 other => inner.bad_reply(format!("it is empty and finished with `{}`", other.as_str())),
             });
         }
-        inner.record(&self.model, finish_reason, self.usage);
-        inner.record_answer(&self.text);
+        inner.caller.replied(&self.model, finish_reason, self.usage, &self.text);
         Ok(ChatDelta::Finished {
             finish_reason,
             usage: self.usage,
