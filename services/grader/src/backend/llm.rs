@@ -7,7 +7,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use emend_chassis::{Deadline, Scope, chain, metrics};
-use emend_models::chat::{Chat, ChatError, ChatReply, Receipt};
+use emend_models::chat::{Accepts, Chat, ChatError, ChatReply, Receipt};
 use emend_models::prompt::{
     DecideRetrieval, Evidence, GradeDocuments, GradeGroundedness, GradeUsefulness, PromptError, Prompts, Rendered,
 };
@@ -93,14 +93,14 @@ impl LlmBackend {
         &self,
         rendered: Result<Rendered, PromptError>,
         until: Deadline,
-        read: impl Fn(&ChatReply) -> Option<T> + Send + Sync,
+        read: impl Fn(&ChatReply) -> Option<T> + Clone + Send + Sync + 'static,
     ) -> Call<T> {
         let rendered = match rendered {
             Ok(rendered) => rendered,
             Err(error) => return (Err(unrendered(&error)), Usage::default()),
         };
         let key = Key::of_prompt(self.chat.model(), &rendered);
-        let give = |receipt| self.call(rendered.clone(), None, until, receipt, &read);
+        let give = |receipt| self.call(rendered.clone(), None, until, receipt, read.clone());
         let (grade, usage) = self.join(Some(rendered.name), key, until, give).await;
         (grade.unwrap_or(Err(Ungraded::OutOfTime)), usage)
     }
@@ -138,7 +138,7 @@ impl LlmBackend {
         max_tokens: Option<u32>,
         until: Deadline,
         receipt: Receipt,
-        read: impl Fn(&ChatReply) -> Option<T>,
+        read: impl Fn(&ChatReply) -> Option<T> + Clone + Send + Sync + 'static,
     ) -> Given<Result<T, Ungraded>> {
         let mut request = rendered.request();
         // A grade is to be the same each time it is asked for.
@@ -147,6 +147,10 @@ impl LlmBackend {
         request.top_logprobs = self.settings.top_logprobs;
         request.deadline = Some(until.instant());
         request.receipt = receipt.clone();
+        request.accepts = Accepts::only({
+            let read = read.clone();
+            move |reply| read(reply).is_some()
+        });
         let reply = until.run(self.chat.complete(request)).await;
         let mut usage = Usage {
             model_calls: receipt.calls(),
@@ -235,7 +239,8 @@ impl LlmBackend {
         let rendered = self
             .prompts
             .render(&GradeUsefulness { question, answer }, text::language(question));
-        self.ask(rendered, until, |reply| {
+        let from = self.settings.useful_utility;
+        self.ask(rendered, until, move |reply| {
             let utility = verdict::utility(&reply.text)?;
             // Expected utility comes with the weights −1 to 1 of Self-RAG; a score is a probability.
             let expected = verdict::utility_score(&reply.logprobs).map(|weighted| (weighted + 1.0) / 2.0);
@@ -246,7 +251,7 @@ impl LlmBackend {
                     .filter(|expected| expected.is_finite())
                     .map_or(f64::from(utility), |share| 1.0 + 4.0 * share.clamp(0.0, 1.0)),
                 score: score(expected, f64::from(utility.saturating_sub(1)) / 4.0),
-                useful: utility >= self.settings.useful_utility,
+                useful: utility >= from,
             })
         })
         .await

@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use super::{Chat, ChatDelta, ChatError, ChatReply, ChatRequest, InsteadOf};
 
 /// Asks its first model, and each further one once where those before it are down, limit the rate beyond the deadline, do
-/// not answer in time, refuse, or send what is no reply, as long as time is left. A model that rejects a request has the
-/// last word, and so has one that has begun to speak.
+/// not answer in time, refuse, send what is no reply or none that the caller can read, as long as time is left. A model
+/// that rejects a request has the last word, and so has one that has begun to speak.
 pub(super) struct Chain {
     first: Arc<dyn Chat>,
     others: Arc<[Arc<dyn Chat>]>,
@@ -32,6 +32,7 @@ impl Chain {
             request,
             others: self.others.iter().cloned().collect(),
             told: None,
+            unread: None,
         }
     }
 }
@@ -46,10 +47,17 @@ impl Chat for Chain {
         async move {
             let mut model = Arc::clone(&self.first);
             loop {
-                match model.complete(errand.request.clone()).await {
-                    Ok(reply) => return Ok(reply),
-                    Err(error) => model = errand.next(model.model(), error)?,
-                }
+                let error = match model.complete(errand.request.clone()).await {
+                    Ok(reply) => match errand.read(model.model(), reply) {
+                        Ok(reply) => return Ok(reply),
+                        Err(unread) => unread,
+                    },
+                    Err(error) => error,
+                };
+                model = match errand.next(model.model(), error) {
+                    Ok(next) => next,
+                    Err(error) => return errand.unread.ok_or(error),
+                };
             }
         }
         .boxed()
@@ -83,9 +91,27 @@ struct Errand {
     others: VecDeque<Arc<dyn Chat>>,
     /// The weightiest of the failures so far.
     told: Option<ChatError>,
+    /// The last of the replies that the caller cannot read, with what all of them cost.
+    unread: Option<ChatReply>,
 }
 
 impl Errand {
+    /// The reply of `model` with what it cost to come by it, where the caller can read it.
+    fn read(&mut self, model: &str, mut reply: ChatReply) -> Result<ChatReply, ChatError> {
+        if let Some(unread) = &self.unread {
+            reply.usage.input_tokens += unread.usage.input_tokens;
+            reply.usage.output_tokens += unread.usage.output_tokens;
+        }
+        if self.request.accepts.reads(&reply) {
+            return Ok(reply);
+        }
+        self.unread = Some(reply);
+        Err(ChatError::BadReply {
+            model: model.to_owned(),
+            reason: "it is not what was asked for".to_owned(),
+        })
+    }
+
     /// The model to ask now that `failed` has failed so; the error to tell where there is none.
     fn next(&mut self, failed: &str, error: ChatError) -> Result<Arc<dyn Chat>, ChatError> {
         let next = if may_fall_back(&error, self.request.deadline) {

@@ -1,5 +1,6 @@
 //! Chat models: one trait, an OpenAI-compatible implementation, one in this process, and a scripted one for tests.
 
+mod accepts;
 #[cfg(any(feature = "openai", feature = "local-chat"))]
 mod call;
 mod choice;
@@ -22,6 +23,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::time::Instant;
 
+pub use accepts::Accepts;
 pub use choice::LocalModel;
 pub use error::ChatError;
 pub use options::{ApiKey, ChatOptions, Fallback};
@@ -57,6 +59,8 @@ pub struct ChatRequest {
     pub response_schema: Option<ResponseSchema>,
     /// How many alternatives to report for each token with its log-probability, 0–20; 0 asks for none.
     pub top_logprobs: u8,
+    /// Which whole replies the caller can read: another is a reason to ask the next model, where there is one.
+    pub accepts: Accepts,
     /// Whether the model may end without a word. Elsewhere that is [`ChatError::BadReply`].
     pub may_be_empty: bool,
     /// When the reply is of no use any more. The client's own timeout holds besides.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use emend_chassis::Scope;
-use emend_models::chat::{Chat, ChatError, FinishReason};
+use emend_models::chat::{Accepts, Chat, ChatError, ChatReply, FinishReason};
 use emend_models::prompt::{Condense, PromptError, Prompts, Rendered, RewriteRetrieval, RewriteWebSearch, Turn, query};
 use emend_models::text;
 use emend_proto::v1::chat_message::Role;
@@ -53,15 +53,14 @@ impl LlmBackend {
             asked.max_tokens = u32::try_from(most + AROUND).ok();
             asked.temperature = temperature;
             asked.deadline = Some(scope.deadline.instant());
+            asked.accepts = Accepts::only(|reply| said(reply).is_some());
             let receipt = asked.receipt.clone();
             match self.chat.complete(asked).await {
                 Ok(reply) => {
                     usage.model_calls += receipt.calls().max(1);
                     usage.input_tokens += reply.usage.input_tokens;
                     usage.output_tokens += reply.usage.output_tokens;
-                    // A reply that was cut has no end of its JSON, and what is read from it would be half a query.
-                    let cut = reply.finish_reason == FinishReason::Length && reply.text.contains('{');
-                    let said = query(&reply.text).filter(|_| !cut);
+                    let said = said(&reply);
                     // Half a question is another question.
                     let whole = |said| if condenses { said } else { shortened(said, most) };
                     match said.as_deref().map(whole) {
@@ -146,6 +145,12 @@ impl LlmBackend {
     }
 }
 
+/// The query of a reply. One that was cut has no end of its JSON, and what is read from it would be half a query.
+fn said(reply: &ChatReply) -> Option<String> {
+    let cut = reply.finish_reason == FinishReason::Length && reply.text.contains('{');
+    query(&reply.text).filter(|_| !cut)
+}
+
 /// The query's limit in tokens: the request's, or else the service's, and room for the question where that comes back.
 fn longest(request: &RewriteRequest) -> usize {
     let asked = request.max_tokens.and_then(|tokens| usize::try_from(tokens).ok());
@@ -205,6 +210,17 @@ mod tests {
         let said: String = asked.messages.iter().map(|message| message.content.as_str()).collect();
         assert!(said.contains("When was the boiler in the old mill installed?") && said.contains("old mill heating"));
         assert!(asked.deadline.is_some() && asked.max_tokens.is_some());
+        let reads = |text: &str, finish_reason| {
+            asked.accepts.reads(&ChatReply {
+                text: text.to_owned(),
+                model: "m".to_owned(),
+                usage: emend_models::chat::Usage::default(),
+                finish_reason,
+                logprobs: Vec::new(),
+            })
+        };
+        assert!(reads("{\"query\": \"mill\"}", FinishReason::Stop));
+        assert!(!reads("{\"query\": \"mill\"", FinishReason::Length) && !reads("{}", FinishReason::Stop));
     }
 
     #[tokio::test]

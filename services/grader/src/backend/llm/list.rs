@@ -105,7 +105,7 @@ impl LlmBackend {
     ) -> (Listed, Usage) {
         let tokens = TOKENS_A_VERDICT * count;
         let limit = (tokens > LONG_REPLY).then(|| u32::try_from(tokens + LONG_REPLY).unwrap_or(u32::MAX));
-        let read = |reply: &ChatReply| {
+        let read = move |reply: &ChatReply| {
             let verdicts = verdict::list(&reply.text, count)?;
             let fine = verdict::probabilities(&reply.logprobs, count);
             let one = |(place, verdict): (usize, Option<Verdict>)| match verdict {

@@ -2,7 +2,7 @@
 
 use super::standin::{Answer, Standin, busy};
 use super::*;
-use crate::chat::{Receipt, TokenLogprobs};
+use crate::chat::{Accepts, Receipt, TokenLogprobs};
 
 /// The model of the first server, and those of the others behind it.
 fn chain(servers: &[&Standin], flags: &[&str]) -> Arc<dyn Chat> {
@@ -108,6 +108,37 @@ async fn a_model_that_sends_no_reply_is_stood_in_for_once() {
         assert_eq!(first.seen().requests, 1, "a bad reply is not asked for again");
     }
     assert_eq!(second.seen().requests, no_replies().len());
+}
+
+#[tokio::test]
+async fn a_reply_that_the_caller_cannot_read_is_asked_for_elsewhere() {
+    let (noise, second) = (answering("well, perhaps").await, answering("yes").await);
+    let request = || ChatRequest {
+        accepts: Accepts::only(|reply| reply.text == "yes"),
+        ..ask()
+    };
+    let reply = chain(&[&noise, &noise, &second], &[])
+        .complete(request())
+        .await
+        .unwrap();
+    assert_eq!(reply.text, "yes");
+    assert_eq!(
+        (reply.usage.input_tokens, reply.usage.output_tokens),
+        (21, 6),
+        "of all three"
+    );
+    let down = failing("503 Service Unavailable", "retry-after-ms: 0\r\n").await;
+    for servers in [&[&noise][..], &[&noise, &noise], &[&noise, &down], &[&down, &noise]] {
+        let reply = chain(servers, &[]).complete(request()).await.unwrap();
+        assert_eq!(
+            reply.text, "well, perhaps",
+            "it is the caller's to say what is wrong with it"
+        );
+    }
+    assert_eq!(
+        chain(&[&noise, &second], &[]).complete(ask()).await.unwrap().text,
+        "well, perhaps"
+    );
 }
 
 #[tokio::test]
