@@ -120,13 +120,7 @@ impl LlmBackend {
         let receipt = Receipt::default();
         match until.run(self.cache.join(task, key, || give(receipt.clone()))).await {
             Ok((outcome, usage)) => (Some(outcome), usage),
-            Err(_) => {
-                let usage = Usage {
-                    model_calls: receipt.calls(),
-                    ..Usage::default()
-                };
-                (None, usage)
-            }
+            Err(_) => (None, paid(&receipt)),
         }
     }
 
@@ -152,17 +146,14 @@ impl LlmBackend {
             move |reply| read(reply).is_some()
         });
         let reply = until.run(self.chat.complete(request)).await;
-        let mut usage = Usage {
-            model_calls: receipt.calls(),
-            ..Usage::default()
-        };
+        let mut usage = paid(&receipt);
         let is_own = receipt.model().is_none_or(|model| model == self.chat.model());
         let mut holds = Holds::Shared;
         let outcome = match reply {
             Ok(Ok(reply)) => {
                 usage.model_calls = usage.model_calls.max(1);
-                usage.input_tokens = reply.usage.input_tokens;
-                usage.output_tokens = reply.usage.output_tokens;
+                usage.input_tokens += reply.usage.input_tokens;
+                usage.output_tokens += reply.usage.output_tokens;
                 let grade = read(&reply).ok_or_else(|| Ungraded::NoVerdict {
                     reply: beginning(&reply.text),
                 });
@@ -388,6 +379,16 @@ impl Backend for LlmBackend {
             }
         }
         .boxed()
+    }
+}
+
+/// What a request has cost besides its reply.
+fn paid(receipt: &Receipt) -> Usage {
+    let waste = receipt.waste();
+    Usage {
+        model_calls: receipt.calls(),
+        input_tokens: waste.input_tokens,
+        output_tokens: waste.output_tokens,
     }
 }
 

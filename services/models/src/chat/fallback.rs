@@ -91,20 +91,17 @@ struct Errand {
     others: VecDeque<Arc<dyn Chat>>,
     /// The weightiest of the failures so far.
     told: Option<ChatError>,
-    /// The last of the replies that the caller cannot read, with what all of them cost.
+    /// The last of the replies that the caller cannot read; what it cost is in the receipt.
     unread: Option<ChatReply>,
 }
 
 impl Errand {
-    /// The reply of `model` with what it cost to come by it, where the caller can read it.
+    /// The reply of `model`, where the caller can read it.
     fn read(&mut self, model: &str, mut reply: ChatReply) -> Result<ChatReply, ChatError> {
-        if let Some(unread) = &self.unread {
-            reply.usage.input_tokens += unread.usage.input_tokens;
-            reply.usage.output_tokens += unread.usage.output_tokens;
-        }
         if self.request.accepts.reads(&reply) {
             return Ok(reply);
         }
+        self.request.receipt.wasted(std::mem::take(&mut reply.usage));
         self.unread = Some(reply);
         Err(ChatError::BadReply {
             model: model.to_owned(),

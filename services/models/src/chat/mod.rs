@@ -13,9 +13,12 @@ pub mod local;
 mod openai;
 mod options;
 mod receipt;
-#[cfg(all(test, any(feature = "openai", feature = "local-chat")))]
+#[cfg(test)]
+#[cfg(any(feature = "openai", feature = "local-chat"))]
 mod recorded;
 pub mod scripted;
+
+use std::ops::AddAssign;
 
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
@@ -185,6 +188,13 @@ pub struct Usage {
     pub input_tokens: u64,
     /// Tokens of the reply.
     pub output_tokens: u64,
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+    }
 }
 
 /// Why a model stopped.

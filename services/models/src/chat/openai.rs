@@ -193,12 +193,15 @@ impl Inner {
             // The turn lasts until the reply is read.
             let (response, _slot) = self.send(request, false, (slot, deadline)).await?;
             let body = self.body(response).await?;
-            wire::reply(&body, &self.model, request.may_be_empty).map_err(|problem| match problem {
-                wire::Problem::Refusal(reason) => ChatError::Refused {
-                    model: self.model.clone(),
-                    reason: self.redact(&reason),
-                },
-                wire::Problem::Malformed(reason) => self.bad_reply(reason),
+            wire::reply(&body, &self.model, request.may_be_empty).map_err(|problem| {
+                request.receipt.wasted(wire::spent(&body));
+                match problem {
+                    wire::Problem::Refusal(reason) => ChatError::Refused {
+                        model: self.model.clone(),
+                        reason: self.redact(&reason),
+                    },
+                    wire::Problem::Malformed(reason) => self.bad_reply(reason),
+                }
             })
         };
         tokio::time::timeout_at(deadline, call)

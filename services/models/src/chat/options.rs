@@ -55,10 +55,10 @@ pub struct ChatOptions {
     /// A reply's limit in tokens where a request names none.
     #[arg(long, env = "EMEND_LLM_MAX_TOKENS", default_value_t = 1024)]
     pub llm_max_tokens: u32,
-    /// Seed where a request names none, for servers that can repeat a sample; unset sends none.
+    /// Seed where a request names none, for a model that can repeat a sample; unset sends none.
     #[arg(long, env = "EMEND_LLM_SEED", value_name = "N")]
     pub llm_seed: Option<u64>,
-    /// What a token loses with each time it has been said already, −2 to 2; unset leaves it to the server.
+    /// What a token loses with each time it has been said already, −2 to 2; unset leaves it to the model.
     #[arg(long, env = "EMEND_LLM_FREQUENCY_PENALTY", value_name = "P", allow_negative_numbers = true, value_parser = penalty)]
     pub llm_frequency_penalty: Option<f32>,
     /// Longest time for one call of a model, its retries included and the wait for its turn not; the caller's deadline

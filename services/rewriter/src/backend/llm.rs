@@ -55,7 +55,11 @@ impl LlmBackend {
             asked.deadline = Some(scope.deadline.instant());
             asked.accepts = Accepts::only(|reply| said(reply).is_some());
             let receipt = asked.receipt.clone();
-            match self.chat.complete(asked).await {
+            let replied = self.chat.complete(asked).await;
+            let waste = receipt.waste();
+            usage.input_tokens += waste.input_tokens;
+            usage.output_tokens += waste.output_tokens;
+            match replied {
                 Ok(reply) => {
                     usage.model_calls += receipt.calls().max(1);
                     usage.input_tokens += reply.usage.input_tokens;

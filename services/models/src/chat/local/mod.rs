@@ -28,7 +28,7 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use super::call::{self, Caller};
-use super::{Chat, ChatDelta, ChatError, ChatOptions, ChatReply, ChatRequest, FinishReason, Usage};
+use super::{Chat, ChatDelta, ChatError, ChatOptions, ChatReply, ChatRequest, FinishReason, Receipt, Usage};
 use crate::fetch::FetchError;
 use engine::{Engine, Plan};
 
@@ -154,11 +154,12 @@ struct Call {
     deadline: Instant,
     state: State,
     may_be_empty: bool,
+    receipt: Receipt,
     text: String,
 }
 
 enum State {
-    Asking(ChatRequest),
+    Asking(Box<ChatRequest>),
     /// No more deltas than the reply may have tokens: the channel needs no limit of its own, and closing it is how the
     /// computation learns that nobody listens.
     Reading(Deltas),
@@ -171,7 +172,8 @@ impl Call {
         Self {
             deadline: request.deadline.map_or(own, |deadline| deadline.min(own)),
             may_be_empty: request.may_be_empty,
-            state: State::Asking(request),
+            receipt: request.receipt.clone(),
+            state: State::Asking(Box::new(request)),
             text: String::new(),
             inner,
         }
@@ -204,7 +206,7 @@ impl Call {
             model: engine.name().to_owned(),
         };
         if let State::Asking(request) = &mut self.state {
-            let request = std::mem::take(request);
+            let request = std::mem::take(&mut **request);
             request.receipt.called();
             request.receipt.answered(engine.name());
             // A schema is said in words: nothing here enforces one.
@@ -234,9 +236,10 @@ impl Call {
         match &delta {
             ChatDelta::Text(text) => self.text.push_str(text),
             ChatDelta::Logprobs(_) => {}
-            ChatDelta::Finished { finish_reason, .. } => {
+            ChatDelta::Finished { finish_reason, usage } => {
                 let meant = self.may_be_empty && *finish_reason == FinishReason::Stop;
                 if self.text.trim().is_empty() && !meant {
+                    self.receipt.wasted(*usage);
                     let why = format!("it is empty and finished with `{}`", finish_reason.as_str());
                     return Err(self.inner.engine.bad_reply(&why));
                 }

@@ -232,6 +232,15 @@ pub(super) fn reply(body: &[u8], asked: &str, may_be_empty: bool) -> Result<Chat
     })
 }
 
+/// What a body that is no reply says that it cost.
+pub(super) fn spent(body: &[u8]) -> Usage {
+    let completion: Option<Completion> = serde_json::from_slice(body).ok();
+    completion
+        .and_then(|completion| completion.usage)
+        .map(Usage::from)
+        .unwrap_or_default()
+}
+
 /// Reads one event of a stream.
 pub(super) fn piece(data: &[u8]) -> Result<Piece, Problem> {
     let completion = completion(data)?;

@@ -117,15 +117,25 @@ async fn a_reply_that_the_caller_cannot_read_is_asked_for_elsewhere() {
         accepts: Accepts::only(|reply| reply.text == "yes"),
         ..ask()
     };
-    let reply = chain(&[&noise, &noise, &second], &[])
-        .complete(request())
-        .await
-        .unwrap();
-    assert_eq!(reply.text, "yes");
+    let one = Usage {
+        input_tokens: 7,
+        output_tokens: 2,
+    };
+    let two = Usage {
+        input_tokens: 14,
+        output_tokens: 4,
+    };
+    let asked = request();
+    let receipt = asked.receipt.clone();
+    let reply = chain(&[&noise, &noise, &second], &[]).complete(asked).await.unwrap();
+    assert_eq!((reply.text.as_str(), reply.usage, receipt.waste()), ("yes", one, two));
+    let asked = request();
+    let receipt = asked.receipt.clone();
+    let reply = chain(&[&noise, &noise], &[]).complete(asked).await.unwrap();
     assert_eq!(
-        (reply.usage.input_tokens, reply.usage.output_tokens),
-        (21, 6),
-        "of all three"
+        (reply.usage, receipt.waste()),
+        (Usage::default(), two),
+        "each is told once"
     );
     let down = failing("503 Service Unavailable", "retry-after-ms: 0\r\n").await;
     for servers in [&[&noise][..], &[&noise, &noise], &[&noise, &down], &[&down, &noise]] {
@@ -139,6 +149,28 @@ async fn a_reply_that_the_caller_cannot_read_is_asked_for_elsewhere() {
         chain(&[&noise, &second], &[]).complete(ask()).await.unwrap().text,
         "well, perhaps"
     );
+}
+
+#[tokio::test]
+async fn what_a_bad_reply_cost_is_told() {
+    let usage = json!({ "prompt_tokens": 7, "completion_tokens": 2 });
+    let whole = json!({ "choices": [{ "message": { "refusal": "no" } }], "usage": usage }).to_string();
+    let piece = json!({ "choices": [{ "delta": {}, "finish_reason": "stop" }], "usage": usage });
+    let event = format!("data: {piece}\n\n").into_bytes();
+    let refusing = Standin::start(move |_| Answer::Bytes(response("200 OK", "", &whole))).await;
+    let empty = Standin::start(move |_| Answer::Bytes(events(&[&event]))).await;
+    let (one, other) = (ask(), ask());
+    let receipts = [one.receipt.clone(), other.receipt.clone()];
+    assert_eq!(refusing.client(&[]).complete(one).await.unwrap_err().code(), "refused");
+    let streamed: Vec<_> = empty.client(&[]).stream(other).collect().await;
+    assert!(
+        matches!(&streamed[..], [Err(ChatError::BadReply { .. })]),
+        "{streamed:?}"
+    );
+    for receipt in receipts {
+        let waste = receipt.waste();
+        assert_eq!((waste.input_tokens, waste.output_tokens), (7, 2));
+    }
 }
 
 #[tokio::test]
