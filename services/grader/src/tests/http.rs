@@ -203,7 +203,9 @@ async fn a_fallback_grades_what_the_model_cannot_and_each_call_counts() {
 #[tokio::test]
 async fn a_verdict_that_cannot_be_read_is_asked_of_the_next_model() {
     fn said(text: &str) -> Option<String> {
-        let body = format!("{{\"choices\":[{{\"message\":{{\"content\":\"{text}\"}},\"finish_reason\":\"stop\"}}]}}");
+        let choice = format!("{{\"message\":{{\"content\":\"{text}\"}},\"finish_reason\":\"stop\"}}");
+        let usage = "{\"prompt_tokens\":10,\"completion_tokens\":1}";
+        let body = format!("{{\"choices\":[{choice}],\"usage\":{usage}}}");
         let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close", body.len());
         Some(format!("{head}\r\n\r\n{body}"))
     }
@@ -217,4 +219,10 @@ async fn a_verdict_that_cannot_be_read_is_asked_of_the_next_model() {
     // What another model said is not kept for the one that is asked.
     assert_eq!(relevances(&mut grader, request()).await, (grades, 4));
     assert_eq!((first.requests(), second.requests()), (5, 4));
+    let response = soon(grader.client.grade_documents(request()))
+        .await
+        .unwrap()
+        .into_inner();
+    let usage = response.usage.unwrap();
+    assert_eq!((usage.model_calls, usage.input_tokens, usage.output_tokens), (4, 40, 4));
 }

@@ -266,7 +266,11 @@ mod tests {
         let going = Scripted::replies(["{\"query\": \"old mill heating\"}"]);
         let rewritten = rewrite(&going, request(RewritePurpose::Retrieval, &["old mill heating"])).await;
         assert_eq!(rewritten.fallback, Some("the model could not be asked again"));
-        let refusing = Scripted::answering(|_| {
+        let refusing = Scripted::answering(|request| {
+            request.receipt.wasted(emend_models::chat::Usage {
+                input_tokens: 30,
+                output_tokens: 4,
+            });
             Err(ChatError::Refused {
                 model: "m".to_owned(),
                 reason: "no".to_owned(),
@@ -277,6 +281,8 @@ mod tests {
             (rewritten.query.as_str(), rewritten.fallback),
             ("boiler old mill installed", Some("the model refused"))
         );
+        let usage = rewritten.usage;
+        assert_eq!((usage.model_calls, usage.input_tokens, usage.output_tokens), (1, 30, 4));
     }
 
     #[tokio::test]
