@@ -283,6 +283,10 @@ async fn an_empty_reply_is_bad_unless_it_may_be_empty() {
     });
     let request = asking("the thing", 4);
     let error = model.chat.complete(request.clone()).await.unwrap_err();
+    assert_eq!(
+        (request.receipt.calls(), request.receipt.model().as_deref()),
+        (1, Some("tiny"))
+    );
     let waste = request.receipt.waste();
     assert!(waste.input_tokens > 0 && waste.output_tokens == 0, "{waste:?}");
     assert!(
