@@ -3,7 +3,7 @@
 use clap::Parser as _;
 use emend_cli::{
     args::{Arguments, Command},
-    cluster::Plan,
+    cluster::{Cluster, Plan},
 };
 use emend_proto::v1::WalkStatus;
 use emend_tests::{Fixture, model::Model, question};
@@ -92,4 +92,27 @@ async fn a_budget_of_tokens_ends_a_walk_with_a_language_model() {
     assert_eq!(result.status(), WalkStatus::Abstained);
     assert!(!model.asked().iter().any(|asked| asked == "answer"));
     fixture.cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_would_never_be_asked_is_refused_before_anything_starts() {
+    let data = tempfile::tempdir().unwrap();
+    for flags in [
+        ["--llm-fallback", "http://127.0.0.1:1/v1#small"],
+        ["--llm-model", "small"],
+    ] {
+        let mut local = emend_tests::local_options(data.path());
+        let arguments = ["emend", "up"].iter().chain(&flags);
+        match Arguments::parse_from(arguments).command {
+            Command::Up(options) => local.chat = options.local.chat,
+            _ => unreachable!("parsed `up`"),
+        }
+        let error = match Cluster::start(&local, Plan::default()).await {
+            Ok(_) => panic!("started with {flags:?}"),
+            Err(error) => error.to_string(),
+        };
+        for word in [flags[0], flags[1], "give --llm-url"] {
+            assert!(error.contains(word), "{error}");
+        }
+    }
 }

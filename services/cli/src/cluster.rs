@@ -153,6 +153,7 @@ impl Cluster {
                 bail!("{option} cascade: only the grader can be a cascade; use embedded, llm or local:MODEL");
             }
         }
+        local.chat.check()?;
         let embeds = [Component::Retriever, Component::Grader, Component::Generator];
         let embedder = if plan.components.iter().any(|component| embeds.contains(component)) {
             let (shown, progress) = ModelProgress::start();

@@ -59,7 +59,8 @@ pub struct LlmOptions {
     #[arg(long, env = "EMEND_LLM_BATCH_GRADING", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=100))]
     pub llm_batch_grading: u8,
 
-    /// Grades that are kept and not asked for again: the same model, prompt and texts; 0 keeps none.
+    /// Grades that are kept and not asked for again: the same model, prompt and texts. What is being asked for is waited
+    /// for. 0 keeps none, and asks for each.
     #[arg(long, env = "EMEND_GRADE_CACHE_ENTRIES", value_name = "N", default_value_t = 10_000)]
     pub grade_cache_entries: u64,
 

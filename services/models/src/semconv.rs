@@ -1,5 +1,9 @@
 //! Names of span attributes, as in OpenTelemetry's semantic conventions 1.42; Emend's own begin with `emend.`.
 
+/// The model that was asked before in vain, on the call of the one that stands in for it.
+pub(crate) const EMEND_LLM_FALLBACK_FOR: &str = "emend.llm.fallback.for";
+/// Why that one gave no reply: its `error.type`.
+pub(crate) const EMEND_LLM_FALLBACK_REASON: &str = "emend.llm.fallback.reason";
 /// What a reply was constrained to: `json_schema`, `json_object` or `text`.
 pub(crate) const EMEND_LLM_RESPONSE_FORMAT: &str = "emend.llm.response_format";
 /// A prompt's name with its language and version.

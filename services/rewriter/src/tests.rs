@@ -111,10 +111,18 @@ async fn every_bad_field_is_named_in_one_answer() {
 
 #[tokio::test]
 async fn a_backend_without_a_model_does_not_start() {
-    let options = Options::parse_from(["emend-rewriter", "--backend", "llm"]);
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let error = serve(options, listener, CancellationToken::new()).await.unwrap_err();
-    assert!(emend_chassis::chain(&error).contains("--llm-url"), "{error}");
+    let fallback = ["--llm-fallback", "http://a#b"];
+    for (backend, flags, words) in [
+        ("llm", &[][..], "give --llm-url"),
+        ("llm", &fallback, "`http://a#b` would never be asked"),
+        ("keywords", &fallback, "`http://a#b` would never be asked"),
+    ] {
+        let options = Options::parse_from([&["emend-rewriter", "--backend", backend], flags].concat());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let error = serve(options, listener, CancellationToken::new()).await.unwrap_err();
+        let error = emend_chassis::chain(&error);
+        assert!(error.contains(words), "{backend}: {error}");
+    }
 }
 
 /// Answers when it is let, says when it has been asked, and when it was dropped.

@@ -79,7 +79,7 @@ pub struct BudgetOptions {
     /// Most steps, from 1 [default: the graph's recursion limit]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_steps: Option<u32>,
-    /// Most model calls; grading a passage is one, whoever grades
+    /// Most model calls; grading a passage is one, whoever grades, and so is asking a model that stands in for another
     #[arg(long, value_name = "N")]
     pub max_model_calls: Option<u32>,
     /// Most tokens read and written; the walk ends after the step that reaches it

@@ -40,7 +40,8 @@ pub enum GraphCommand {
     /// Check a graph file: what is wrong with it, or its exact worst case
     ///
     /// What is wrong is shown as FILE:LINE, all of it at once, with exit status 1. The worst case is exact for the
-    /// options in force; beside each figure stands the formula it comes from, where there is one.
+    /// options in force; beside each figure stands the formula it comes from, where there is one. Its model calls are the
+    /// graph's own: those of a model that stands in for another come on top.
     #[command(after_help = "Examples:\n  \
         emend graph check mine.yaml\n  \
         emend graph check self-rag --option max_count=1 --option max_retries=0\n  \

@@ -68,6 +68,7 @@ impl Deltas {
 /// # Errors
 /// [`LoadError`] when a model, coefficients or prompts cannot be had.
 pub async fn load(options: &Options) -> Result<Arc<dyn Backend>, LoadError> {
+    options.chat.check()?;
     match options.backend {
         BackendKind::Extractive => {
             let embedder = embed::load(&options.embedder, Progress::none()).await?;

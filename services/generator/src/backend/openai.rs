@@ -136,6 +136,7 @@ impl OpenAiBackend {
             }
         };
         drop(stream);
+        tokens += receipt.waste();
         let (rest, written) = draft.finish();
         deltas.send(rest).await?;
         let finish_reason = if written.is_cut {

@@ -6,7 +6,8 @@ use emend_proto::v1::{ChatMessage, FinishReason, GenerateRequest, Passage};
 use tonic::{Code, Request};
 use tonic_types::StatusExt;
 
-use super::{Streamed, ask, extractive, openai, read, soon};
+use super::{Streamed, ask, extractive, openai, options, read, soon};
+use crate::backend;
 
 #[tokio::test]
 async fn bad_input_names_every_field() {
@@ -90,4 +91,16 @@ async fn nothing_written_in_time_is_a_deadline_exceeded() {
     request.set_timeout(Duration::from_secs(1));
     let status = read(generator.start(request).await.unwrap()).await.unwrap_err();
     assert_eq!(status.code(), Code::DeadlineExceeded, "{status:?}");
+}
+
+#[tokio::test]
+async fn a_fallback_of_no_model_is_refused_at_start() {
+    for backend in ["extractive", "openai"] {
+        let options = options(&["--backend", backend, "--llm-fallback", "http://a#b"]);
+        let error = emend_chassis::chain(&backend::load(&options).await.err().unwrap());
+        assert!(
+            error.contains("`http://a#b` would never be asked"),
+            "{backend}: {error}"
+        );
+    }
 }

@@ -1,5 +1,6 @@
 //! A scripted language model.
 
+use emend_models::chat::scripted::Scripted;
 use emend_models::chat::{
     Chat, ChatDelta, ChatError, ChatReply, ChatRequest, FinishReason as ModelFinish, Role, Usage,
 };
@@ -208,4 +209,38 @@ async fn a_failure_of_the_model_is_the_last_item_with_what_to_do() {
             .and_then(|info| info.retry_delay);
         assert_eq!(delay, retry_after.filter(|_| code == Code::ResourceExhausted));
     }
+}
+
+#[tokio::test]
+async fn tokens_of_what_was_no_reply_are_counted() {
+    let waste = Usage {
+        input_tokens: 30,
+        output_tokens: 4,
+    };
+    let chat = Scripted::answering(move |request| {
+        request.receipt.wasted(waste);
+        if request
+            .messages
+            .iter()
+            .any(|message| message.content.contains("secret"))
+        {
+            return Err(ChatError::Refused {
+                model: "m".to_owned(),
+                reason: "no".to_owned(),
+            });
+        }
+        Ok("It is red.".to_owned())
+    });
+    let generator = openai(chat, &[]).await;
+    let refused = generator
+        .answer(ask("Which secret?", &TEXTS))
+        .await
+        .unwrap()
+        .1
+        .usage
+        .unwrap();
+    assert_eq!((refused.input_tokens, refused.output_tokens), (30, 4));
+    let usage = generator.answer(ask("Which?", &TEXTS)).await.unwrap().1.usage.unwrap();
+    assert_eq!(usage.output_tokens, 4 + 3);
+    assert!(usage.input_tokens > 30);
 }

@@ -3,10 +3,11 @@
 mod cache;
 mod list;
 
+use std::future::Future;
 use std::sync::Arc;
 
 use emend_chassis::{Deadline, Scope, chain, metrics};
-use emend_models::chat::{Chat, ChatError, ChatReply};
+use emend_models::chat::{Accepts, Chat, ChatError, ChatReply, Receipt};
 use emend_models::prompt::{
     DecideRetrieval, Evidence, GradeDocuments, GradeGroundedness, GradeUsefulness, PromptError, Prompts, Rendered,
 };
@@ -21,7 +22,7 @@ use super::{
 };
 use crate::config::LlmOptions;
 use crate::error::LoadError;
-use cache::{GradeCache, Key};
+use cache::{Given, GradeCache, Holds, Key};
 
 /// How the backend `llm` asks and judges.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,7 +65,7 @@ impl LlmSettings {
 }
 
 /// The backend `llm`: one call a passage, a sentence or an answer, constrained to a verdict, as many at once as the model's
-/// client allows. A grade that has been given is kept, and not paid for again.
+/// client allows. A grade that has been given is kept, one that is being given is waited for, and neither is paid for again.
 pub struct LlmBackend {
     chat: Arc<dyn Chat>,
     prompts: Prompts,
@@ -74,14 +75,6 @@ pub struct LlmBackend {
 
 /// One call: the grade, and what it cost.
 type Call<T> = (Result<T, Ungraded>, Usage);
-
-/// What a model made of a prompt.
-struct Asked<T> {
-    grade: Result<T, Ungraded>,
-    usage: Usage,
-    /// Whether it came from the model that was asked, and not from one that stood in for it.
-    is_own: bool,
-}
 
 impl LlmBackend {
     /// Grades with this model and these prompts.
@@ -95,66 +88,97 @@ impl LlmBackend {
         }
     }
 
-    /// The grade that was given to these inputs before, or else the model's.
+    /// The grade that these inputs were given before, or are being given, or else the model's.
     async fn ask<T: Clone + Send + Sync + 'static>(
         &self,
         rendered: Result<Rendered, PromptError>,
         until: Deadline,
-        read: impl FnOnce(&ChatReply) -> Option<T>,
+        read: impl Fn(&ChatReply) -> Option<T> + Clone + Send + Sync + 'static,
     ) -> Call<T> {
         let rendered = match rendered {
             Ok(rendered) => rendered,
             Err(error) => return (Err(unrendered(&error)), Usage::default()),
         };
-        let (name, key) = (rendered.name, Key::of_prompt(self.chat.model(), &rendered));
-        if let Some(grade) = self.cache.get(name, &key) {
-            return (Ok(grade), Usage::default());
-        }
-        let asked = self.call(rendered, None, until, read).await;
-        if let (Ok(grade), true) = (&asked.grade, asked.is_own) {
-            self.cache.put(key, grade.clone());
-        }
-        (asked.grade, asked.usage)
+        let key = Key::of_prompt(self.chat.model(), &rendered);
+        let give = |receipt| self.call(rendered.clone(), None, until, receipt, read.clone());
+        let (grade, usage) = self.join(Some(rendered.name), key, until, give).await;
+        (grade.unwrap_or(Err(Ungraded::OutOfTime)), usage)
     }
 
-    /// Asks the model and reads its reply, which has a limit in tokens of its own, or else the client's.
+    /// As [`GradeCache::join`]; none where the time is up before somebody else has been given it.
+    async fn join<T, F>(
+        &self,
+        task: Option<&'static str>,
+        key: Key,
+        until: Deadline,
+        give: impl Fn(Receipt) -> F + Send + Sync,
+    ) -> (Option<T>, Usage)
+    where
+        T: Clone + Send + Sync + 'static,
+        F: Future<Output = Given<T>> + Send,
+    {
+        let receipt = Receipt::default();
+        match until.run(self.cache.join(task, key, || give(receipt.clone()))).await {
+            Ok((outcome, usage)) => (Some(outcome), usage),
+            Err(_) => (None, paid(&receipt)),
+        }
+    }
+
+    /// Asks the model and reads its reply, which has a limit in tokens of its own, or else the client's. A grade of a model
+    /// that stood in for the one that was asked is not kept.
     async fn call<T>(
         &self,
         rendered: Rendered,
         max_tokens: Option<u32>,
         until: Deadline,
-        read: impl FnOnce(&ChatReply) -> Option<T>,
-    ) -> Asked<T> {
+        receipt: Receipt,
+        read: impl Fn(&ChatReply) -> Option<T> + Clone + Send + Sync + 'static,
+    ) -> Given<Result<T, Ungraded>> {
         let mut request = rendered.request();
         // A grade is to be the same each time it is asked for.
         request.temperature = Some(0.0);
         request.max_tokens = max_tokens;
         request.top_logprobs = self.settings.top_logprobs;
         request.deadline = Some(until.instant());
-        let receipt = request.receipt.clone();
+        request.receipt = receipt.clone();
+        request.accepts = Accepts::only({
+            let read = read.clone();
+            move |reply| read(reply).is_some()
+        });
         let reply = until.run(self.chat.complete(request)).await;
-        let mut usage = Usage {
-            model_calls: receipt.calls(),
-            ..Usage::default()
-        };
-        let grade = match reply {
+        let mut usage = paid(&receipt);
+        let is_own = receipt.model().is_none_or(|model| model == self.chat.model());
+        let mut holds = Holds::Shared;
+        let outcome = match reply {
             Ok(Ok(reply)) => {
                 usage.model_calls = usage.model_calls.max(1);
-                usage.input_tokens = reply.usage.input_tokens;
-                usage.output_tokens = reply.usage.output_tokens;
-                read(&reply).ok_or_else(|| Ungraded::NoVerdict {
+                usage.input_tokens += reply.usage.input_tokens;
+                usage.output_tokens += reply.usage.output_tokens;
+                let grade = read(&reply).ok_or_else(|| Ungraded::NoVerdict {
                     reply: beginning(&reply.text),
-                })
+                });
+                if grade.is_ok() && is_own {
+                    holds = Holds::Kept;
+                }
+                grade
             }
-            Ok(Err(ChatError::Timeout { .. })) if until.is_expired() => Err(Ungraded::OutOfTime),
-            Ok(Err(error)) => Err(failed("the model gave no grade", &error)),
-            Err(_) => Err(Ungraded::OutOfTime),
+            Ok(Err(ChatError::Timeout { .. })) if until.is_expired() => {
+                holds = Holds::Own;
+                Err(Ungraded::OutOfTime)
+            }
+            Ok(Err(error)) => {
+                // Whoever has more time may wait for a server's pause to end.
+                if matches!(error, ChatError::RateLimited { .. }) {
+                    holds = Holds::Own;
+                }
+                Err(failed("the model gave no grade", &error))
+            }
+            Err(_) => {
+                holds = Holds::Own;
+                Err(Ungraded::OutOfTime)
+            }
         };
-        Asked {
-            grade,
-            usage,
-            is_own: receipt.model().is_none_or(|model| model == self.chat.model()),
-        }
+        Given { outcome, usage, holds }
     }
 
     async fn relevance_of(&self, question: &str, passage: &Passage, until: Deadline) -> Call<f64> {
@@ -206,7 +230,8 @@ impl LlmBackend {
         let rendered = self
             .prompts
             .render(&GradeUsefulness { question, answer }, text::language(question));
-        self.ask(rendered, until, |reply| {
+        let from = self.settings.useful_utility;
+        self.ask(rendered, until, move |reply| {
             let utility = verdict::utility(&reply.text)?;
             // Expected utility comes with the weights −1 to 1 of Self-RAG; a score is a probability.
             let expected = verdict::utility_score(&reply.logprobs).map(|weighted| (weighted + 1.0) / 2.0);
@@ -217,7 +242,7 @@ impl LlmBackend {
                     .filter(|expected| expected.is_finite())
                     .map_or(f64::from(utility), |share| 1.0 + 4.0 * share.clamp(0.0, 1.0)),
                 score: score(expected, f64::from(utility.saturating_sub(1)) / 4.0),
-                useful: utility >= self.settings.useful_utility,
+                useful: utility >= from,
             })
         })
         .await
@@ -354,6 +379,16 @@ impl Backend for LlmBackend {
             }
         }
         .boxed()
+    }
+}
+
+/// What a request has cost besides its reply.
+fn paid(receipt: &Receipt) -> Usage {
+    let waste = receipt.waste();
+    Usage {
+        model_calls: receipt.calls(),
+        input_tokens: waste.input_tokens,
+        output_tokens: waste.output_tokens,
     }
 }
 

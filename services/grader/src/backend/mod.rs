@@ -210,6 +210,7 @@ pub struct Retrieval {
 /// # Errors
 /// [`LoadError`] when a model, coefficients or prompts cannot be had, or options contradict one another.
 pub async fn load(options: &Options) -> Result<Arc<dyn Backend>, LoadError> {
+    options.chat.check()?;
     Ok(match options.backend {
         BackendKind::Embedded => Arc::new(embedded(options).await?),
         BackendKind::Llm => Arc::new(llm(options).await?),

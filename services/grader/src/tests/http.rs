@@ -199,3 +199,30 @@ async fn a_fallback_grades_what_the_model_cannot_and_each_call_counts() {
     assert_eq!(found, (vec![Relevance::Irrelevant], 1));
     assert_eq!((down.requests(), up.requests()), (1, 2));
 }
+
+#[tokio::test]
+async fn a_verdict_that_cannot_be_read_is_asked_of_the_next_model() {
+    fn said(text: &str) -> Option<String> {
+        let choice = format!("{{\"message\":{{\"content\":\"{text}\"}},\"finish_reason\":\"stop\"}}");
+        let usage = "{\"prompt_tokens\":10,\"completion_tokens\":1}";
+        let body = format!("{{\"choices\":[{choice}],\"usage\":{usage}}}");
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close", body.len());
+        Some(format!("{head}\r\n\r\n{body}"))
+    }
+    let first = Server::start(|body| said(if body.contains("alpha") { "yes" } else { "perhaps" })).await;
+    let second = Server::start(|body| said(if body.contains("beta") { "no" } else { "well" })).await;
+    let fallback = format!("{}#other", second.url);
+    let mut grader = first.grader(&["--llm-fallback", &fallback]).await;
+    let request = || documents("Which?", &["alpha", "beta", "gamma"]);
+    let grades = vec![Relevance::Relevant, Relevance::Irrelevant, Relevance::Ungraded];
+    assert_eq!(relevances(&mut grader, request()).await, (grades.clone(), 5));
+    // What another model said is not kept for the one that is asked.
+    assert_eq!(relevances(&mut grader, request()).await, (grades, 4));
+    assert_eq!((first.requests(), second.requests()), (5, 4));
+    let response = soon(grader.client.grade_documents(request()))
+        .await
+        .unwrap()
+        .into_inner();
+    let usage = response.usage.unwrap();
+    assert_eq!((usage.model_calls, usage.input_tokens, usage.output_tokens), (4, 40, 4));
+}

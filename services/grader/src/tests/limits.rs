@@ -6,7 +6,8 @@ use emend_proto::v1::{Evaluation, GradeDocumentsRequest, GradeGroundednessReques
 use tonic::{Code, Request};
 use tonic_types::StatusExt;
 
-use super::{Gated, documents, embedded, llm, soon};
+use super::{Gated, documents, embedded, llm, options, soon};
+use crate::backend;
 
 #[tokio::test]
 async fn bad_input_names_every_field() {
@@ -111,4 +112,16 @@ async fn nothing_graded_in_time_is_a_deadline_exceeded() {
     request.set_timeout(Duration::from_secs(1));
     let status = soon(grader.client.grade_documents(request)).await.unwrap_err();
     assert_eq!(status.code(), Code::DeadlineExceeded, "{status:?}");
+}
+
+#[tokio::test]
+async fn a_fallback_of_no_model_is_refused_at_start() {
+    for backend in ["embedded", "llm", "cascade"] {
+        let options = options(&["--backend", backend, "--llm-fallback", "http://a#b"]);
+        let error = emend_chassis::chain(&backend::load(&options).await.err().unwrap());
+        assert!(
+            error.contains("`http://a#b` would never be asked"),
+            "{backend}: {error}"
+        );
+    }
 }

@@ -3,6 +3,7 @@
 mod cache;
 mod embedded;
 mod http;
+mod inflight;
 mod injection;
 mod limits;
 mod lists;

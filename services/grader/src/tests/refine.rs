@@ -314,7 +314,8 @@ async fn passages_are_refined_at_the_same_time_and_work_stops_when_the_caller_le
     let chat = Gated::shut();
     let grader = llm(chat.clone(), &[]).await;
     let mut client = grader.client.clone();
-    let call = tokio::spawn(async move { client.refine_knowledge(refinement("Which?", &["text"; 8])).await });
+    let texts = ["one", "two", "three", "four", "five", "six", "seven", "eight"];
+    let call = tokio::spawn(async move { client.refine_knowledge(refinement("Which?", &texts)).await });
     chat.wait_for(8).await;
     call.abort();
     chat.wait_for(0).await;

@@ -1,4 +1,4 @@
-//! Several models in a row: the next one is asked where one cannot be had.
+//! Several models in a row: the next one is asked where one has no reply.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use futures::stream::{self, BoxStream};
 use futures::{FutureExt, StreamExt};
 use tokio::time::Instant;
 
-use super::{Chat, ChatDelta, ChatError, ChatReply, ChatRequest};
+use super::{Chat, ChatDelta, ChatError, ChatReply, ChatRequest, InsteadOf};
 
-/// Asks its first model, and each further one where those before it are down, limit the rate beyond the deadline or do
-/// not answer in time, as long as time is left. A model that rejects a request, or refuses to answer it, has the last
-/// word, and so has one that has begun to speak.
+/// Asks its first model, and each further one once where those before it are down, limit the rate beyond the deadline, do
+/// not answer in time, refuse, send what is no reply or none that the caller can read, as long as time is left. A model
+/// that rejects a request has the last word, and so has one that has begun to speak.
 pub(super) struct Chain {
     first: Arc<dyn Chat>,
     others: Arc<[Arc<dyn Chat>]>,
@@ -26,6 +26,15 @@ impl Chain {
             others: others.into(),
         }
     }
+
+    fn errand(&self, request: ChatRequest) -> Errand {
+        Errand {
+            request,
+            others: self.others.iter().cloned().collect(),
+            told: None,
+            unread: None,
+        }
+    }
 }
 
 impl Chat for Chain {
@@ -34,60 +43,120 @@ impl Chat for Chain {
     }
 
     fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatReply, ChatError>> {
+        let mut errand = self.errand(request);
         async move {
-            let mut reply = self.first.complete(request.clone()).await;
-            for next in self.others.iter() {
-                match &reply {
-                    Err(error) if may_fall_back(error, request.deadline) => tell(error, next.as_ref()),
-                    _ => break,
-                }
-                reply = next.complete(request.clone()).await;
+            let mut model = Arc::clone(&self.first);
+            loop {
+                let error = match model.complete(errand.request.clone()).await {
+                    Ok(reply) => match errand.read(model.model(), reply) {
+                        Ok(reply) => return Ok(reply),
+                        Err(unread) => unread,
+                    },
+                    Err(error) => error,
+                };
+                model = match errand.next(model.model(), error) {
+                    Ok(next) => next,
+                    Err(error) => return errand.unread.ok_or(error),
+                };
             }
-            reply
         }
         .boxed()
     }
 
     fn stream(&self, request: ChatRequest) -> BoxStream<'static, Result<ChatDelta, ChatError>> {
-        let speaking = Speaking {
-            stream: self.first.stream(request.clone()),
-            request,
-            others: self.others.iter().cloned().collect(),
-            has_begun: false,
-        };
-        stream::unfold(speaking, |mut speaking| async move {
-            let item = speaking.next().await?;
-            Some((item, speaking))
+        let mut errand = self.errand(request);
+        let mut model = Arc::clone(&self.first);
+        let mut deltas = model.stream(errand.request.clone());
+        stream::once(async move {
+            loop {
+                let error = match begun(deltas).await {
+                    Ok(speaking) => return speaking,
+                    Err(error) => error,
+                };
+                model = match errand.next(model.model(), error) {
+                    Ok(next) => next,
+                    Err(error) => return stream::iter([Err(error)]).boxed(),
+                };
+                deltas = model.stream(errand.request.clone());
+            }
         })
+        .flatten()
         .boxed()
     }
 }
 
-/// A reply that is being streamed, and who could give it instead.
-struct Speaking {
-    stream: BoxStream<'static, Result<ChatDelta, ChatError>>,
+/// A request on its way from model to model.
+struct Errand {
     request: ChatRequest,
     others: VecDeque<Arc<dyn Chat>>,
-    has_begun: bool,
+    /// The weightiest of the failures so far.
+    told: Option<ChatError>,
+    /// The last of the replies that the caller cannot read; what it cost is in the receipt.
+    unread: Option<ChatReply>,
 }
 
-impl Speaking {
-    async fn next(&mut self) -> Option<Result<ChatDelta, ChatError>> {
-        loop {
-            let item = self.stream.next().await?;
-            if let Err(error) = &item
-                && !self.has_begun
-                && may_fall_back(error, self.request.deadline)
-                && let Some(next) = self.others.pop_front()
-            {
-                tell(error, next.as_ref());
-                self.stream = next.stream(self.request.clone());
-                continue;
+impl Errand {
+    /// The reply of `model`, where the caller can read it.
+    fn read(&mut self, model: &str, mut reply: ChatReply) -> Result<ChatReply, ChatError> {
+        if self.request.accepts.reads(&reply) {
+            return Ok(reply);
+        }
+        self.request.receipt.wasted(std::mem::take(&mut reply.usage));
+        self.unread = Some(reply);
+        Err(ChatError::BadReply {
+            model: model.to_owned(),
+            reason: "it is not what was asked for".to_owned(),
+        })
+    }
+
+    /// The model to ask now that `failed` has failed so; the error to tell where there is none.
+    fn next(&mut self, failed: &str, error: ChatError) -> Result<Arc<dyn Chat>, ChatError> {
+        let next = if may_fall_back(&error, self.request.deadline) {
+            self.others.pop_front()
+        } else {
+            None
+        };
+        if let Some(next) = &next {
+            tracing::warn!(%error, model = next.model(), "asking the next chat model");
+        }
+        self.request.instead_of = Some(InsteadOf {
+            model: failed.to_owned(),
+            reason: error.code(),
+        });
+        let told = match self.told.take() {
+            // A model that was reached says more about the request than one that was not.
+            Some(before) if is_no_reply(&before) && !is_no_reply(&error) => before,
+            _ => error,
+        };
+        match next {
+            Some(next) => {
+                self.told = Some(told);
+                Ok(next)
             }
-            self.has_begun = true;
-            return Some(item);
+            None => Err(told),
         }
     }
+}
+
+/// The deltas, once there is text among them or they have come to their end; what comes before is held back, so that
+/// another model can still begin from the beginning.
+async fn begun(
+    mut deltas: BoxStream<'static, Result<ChatDelta, ChatError>>,
+) -> Result<BoxStream<'static, Result<ChatDelta, ChatError>>, ChatError> {
+    let mut held = Vec::new();
+    while let Some(delta) = deltas.next().await {
+        let delta = delta?;
+        let speaks = match &delta {
+            ChatDelta::Text(text) => !text.trim().is_empty(),
+            ChatDelta::Logprobs(_) => false,
+            ChatDelta::Finished { .. } => true,
+        };
+        held.push(Ok(delta));
+        if speaks {
+            break;
+        }
+    }
+    Ok(stream::iter(held).chain(deltas).boxed())
 }
 
 /// Whether another model may do better in the time that is left.
@@ -96,9 +165,10 @@ fn may_fall_back(error: &ChatError, deadline: Option<Instant>) -> bool {
         error,
         ChatError::Unavailable { .. } | ChatError::RateLimited { .. } | ChatError::Timeout { .. }
     );
-    cannot_be_had && deadline.is_none_or(|deadline| Instant::now() < deadline)
+    (cannot_be_had || is_no_reply(error)) && deadline.is_none_or(|deadline| Instant::now() < deadline)
 }
 
-fn tell(error: &ChatError, next: &dyn Chat) {
-    tracing::warn!(%error, model = next.model(), "asking the next chat model");
+/// Whether a model was reached, took the request, and had no reply to it.
+fn is_no_reply(error: &ChatError) -> bool {
+    matches!(error, ChatError::BadReply { .. } | ChatError::Refused { .. })
 }

@@ -1,5 +1,8 @@
 //! Chat models: one trait, an OpenAI-compatible implementation, one in this process, and a scripted one for tests.
 
+mod accepts;
+#[cfg(any(feature = "openai", feature = "local-chat"))]
+mod call;
 mod choice;
 mod error;
 #[cfg(feature = "openai")]
@@ -10,7 +13,12 @@ pub mod local;
 mod openai;
 mod options;
 mod receipt;
+#[cfg(test)]
+#[cfg(any(feature = "openai", feature = "local-chat"))]
+mod recorded;
 pub mod scripted;
+
+use std::ops::AddAssign;
 
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
@@ -18,6 +26,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::time::Instant;
 
+pub use accepts::Accepts;
 pub use choice::LocalModel;
 pub use error::ChatError;
 pub use options::{ApiKey, ChatOptions, Fallback};
@@ -53,14 +62,27 @@ pub struct ChatRequest {
     pub response_schema: Option<ResponseSchema>,
     /// How many alternatives to report for each token with its log-probability, 0–20; 0 asks for none.
     pub top_logprobs: u8,
+    /// Which whole replies the caller can read: another is a reason to ask the next model, where there is one.
+    pub accepts: Accepts,
     /// Whether the model may end without a word. Elsewhere that is [`ChatError::BadReply`].
     pub may_be_empty: bool,
     /// When the reply is of no use any more. The client's own timeout holds besides.
     pub deadline: Option<Instant>,
     /// The prompt that the messages come from, with its language and version, for the call's span.
     pub prompt: Option<String>,
+    /// The model that was asked before, where the one that gets this stands in for it.
+    pub instead_of: Option<InsteadOf>,
     /// Where the calls that this request costs are counted.
     pub receipt: Receipt,
+}
+
+/// A model that was asked in vain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InsteadOf {
+    /// Its name.
+    pub model: String,
+    /// Why it gave no reply: [`ChatError::code`].
+    pub reason: &'static str,
 }
 
 impl ChatRequest {
@@ -129,6 +151,21 @@ pub struct ResponseSchema {
     pub schema: Value,
 }
 
+#[cfg(any(feature = "openai", feature = "local-chat"))]
+impl ResponseSchema {
+    /// Asks in words for what is not enforced.
+    fn say(&self, messages: &mut Vec<Message>) {
+        let words = format!(
+            "Reply with one JSON object and nothing else. It must be valid against this JSON schema: {}",
+            self.schema
+        );
+        match messages.first_mut() {
+            Some(first) if first.role == Role::System => first.content = format!("{}\n\n{words}", first.content),
+            _ => messages.insert(0, Message::system(words)),
+        }
+    }
+}
+
 /// A whole reply.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChatReply {
@@ -151,6 +188,13 @@ pub struct Usage {
     pub input_tokens: u64,
     /// Tokens of the reply.
     pub output_tokens: u64,
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+    }
 }
 
 /// Why a model stopped.

@@ -13,11 +13,11 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
-use tracing::{Instrument, Span, field};
+use tracing::Instrument;
 
+use super::call::{self, Caller};
 use super::fallback::Chain;
-use super::{ApiKey, Chat, ChatDelta, ChatError, ChatOptions, ChatReply, ChatRequest, Fallback, FinishReason, Usage};
-use crate::semconv;
+use super::{ApiKey, Chat, ChatDelta, ChatError, ChatOptions, ChatReply, ChatRequest, Fallback};
 use dialect::Dialect;
 use limit::Limit;
 
@@ -27,17 +27,11 @@ impl ChatOptions {
     /// Nothing is sent: whether a server answers shows at the first call.
     ///
     /// # Errors
-    /// [`ChatError::Options`] when a URL is none, the model is not named, or there are more keys than fallbacks.
+    /// As [`ChatOptions::check`], and [`ChatError::Options`] when a URL is none or the model is not named.
     pub fn connect(&self) -> Result<Option<Arc<dyn Chat>>, ChatError> {
+        self.check()?;
         let Some(url) = &self.llm_url else { return Ok(None) };
         let first = OpenAi::new(self, url)?;
-        let (count, keys) = (self.llm_fallback.len(), self.llm_fallback_api_key.len());
-        if keys > count {
-            return Err(ChatError::Options {
-                option: "--llm-fallback-api-key",
-                reason: format!("there are {keys} keys for {count} fallbacks; give one for each, in their order"),
-            });
-        }
         let keys = self
             .llm_fallback_api_key
             .iter()
@@ -68,12 +62,8 @@ struct Inner {
     endpoint: reqwest::Url,
     model: String,
     key: Option<ApiKey>,
-    temperature: f32,
-    max_tokens: u32,
-    seed: Option<u64>,
-    frequency_penalty: Option<f32>,
+    caller: Caller,
     timeout: Duration,
-    record_content: bool,
     dialect: Dialect,
     limit: Arc<Limit>,
 }
@@ -118,18 +108,18 @@ impl OpenAi {
             builder = builder.no_proxy();
         }
         let http = builder.build().map_err(|error| format!("no HTTP client: {error}"))?;
+        let server = (
+            endpoint.host_str().unwrap_or_default().to_owned(),
+            endpoint.port_or_known_default().unwrap_or_default(),
+        );
         Ok(Self {
             inner: Arc::new(Inner {
                 http,
                 endpoint,
                 model,
                 key,
-                temperature: options.llm_temperature,
-                max_tokens: options.llm_max_tokens,
-                seed: options.llm_seed,
-                frequency_penalty: options.llm_frequency_penalty,
+                caller: Caller::new(options, "openai", Some(server)),
                 timeout: options.llm_timeout,
-                record_content: options.llm_record_content,
                 dialect: Dialect::default(),
                 limit: Limit::new(options.llm_concurrency.get(), options.llm_timeout),
             }),
@@ -147,16 +137,19 @@ impl Chat for OpenAi {
     }
 
     fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatReply, ChatError>> {
-        let request = self.inner.completed(request);
-        let span = self.inner.span(&request);
+        let request = self.inner.caller.completed(request);
+        let span = self.inner.caller.span(&self.inner.model, &request);
         async move {
             let reply = self.inner.complete(&request).await;
             match &reply {
-                Ok(reply) => {
-                    self.inner.record(&reply.model, reply.finish_reason, reply.usage);
-                    self.inner.record_answer(&reply.text);
-                }
-                Err(error) => record_error(error),
+                Ok(ChatReply {
+                    text,
+                    model,
+                    usage,
+                    finish_reason,
+                    ..
+                }) => self.inner.caller.replied(model, *finish_reason, *usage, text),
+                Err(error) => call::failed(error),
             }
             reply
         }
@@ -165,24 +158,13 @@ impl Chat for OpenAi {
     }
 
     fn stream(&self, request: ChatRequest) -> BoxStream<'static, Result<ChatDelta, ChatError>> {
-        let request = self.inner.completed(request);
-        let span = self.inner.span(&request);
+        let request = self.inner.caller.completed(request);
+        let span = self.inner.caller.span(&self.inner.model, &request);
         stream::deltas(Arc::clone(&self.inner), request, span).boxed()
     }
 }
 
 impl Inner {
-    /// The request with the client's defaults where it says nothing.
-    fn completed(&self, request: ChatRequest) -> ChatRequest {
-        ChatRequest {
-            temperature: request.temperature.or(Some(self.temperature)),
-            max_tokens: request.max_tokens.or(Some(self.max_tokens)),
-            seed: request.seed.or(self.seed),
-            frequency_penalty: request.frequency_penalty.or(self.frequency_penalty),
-            ..request
-        }
-    }
-
     fn timeout(&self) -> ChatError {
         ChatError::Timeout {
             model: self.model.clone(),
@@ -211,72 +193,21 @@ impl Inner {
             // The turn lasts until the reply is read.
             let (response, _slot) = self.send(request, false, (slot, deadline)).await?;
             let body = self.body(response).await?;
-            wire::reply(&body, &self.model, request.may_be_empty).map_err(|problem| match problem {
-                wire::Problem::Refusal(reason) => ChatError::Refused {
-                    model: self.model.clone(),
-                    reason: self.redact(&reason),
-                },
-                wire::Problem::Malformed(reason) => self.bad_reply(reason),
+            wire::reply(&body, &self.model, request.may_be_empty).map_err(|problem| {
+                request.receipt.wasted(wire::spent(&body));
+                match problem {
+                    wire::Problem::Refusal(reason) => ChatError::Refused {
+                        model: self.model.clone(),
+                        reason: self.redact(&reason),
+                    },
+                    wire::Problem::Malformed(reason) => self.bad_reply(reason),
+                }
             })
         };
         tokio::time::timeout_at(deadline, call)
             .await
             .unwrap_or_else(|_| Err(self.timeout()))
     }
-
-    fn span(&self, request: &ChatRequest) -> Span {
-        let span = tracing::info_span!(
-            "chat",
-            { semconv::OTEL_NAME } = format!("chat {}", self.model),
-            { semconv::OTEL_KIND } = "client",
-            { semconv::OTEL_STATUS_CODE } = field::Empty,
-            { semconv::GEN_AI_OPERATION_NAME } = "chat",
-            { semconv::GEN_AI_PROVIDER_NAME } = "openai",
-            { semconv::GEN_AI_REQUEST_MODEL } = self.model.as_str(),
-            { semconv::GEN_AI_REQUEST_TEMPERATURE } = request.temperature.map(f64::from),
-            { semconv::GEN_AI_REQUEST_MAX_TOKENS } = request.max_tokens,
-            { semconv::GEN_AI_REQUEST_SEED } = request.seed,
-            { semconv::GEN_AI_REQUEST_FREQUENCY_PENALTY } = request.frequency_penalty.map(f64::from),
-            { semconv::EMEND_PROMPT_VERSION } = request.prompt.as_deref(),
-            { semconv::EMEND_LLM_RESPONSE_FORMAT } = field::Empty,
-            { semconv::GEN_AI_RESPONSE_MODEL } = field::Empty,
-            { semconv::GEN_AI_RESPONSE_FINISH_REASONS } = field::Empty,
-            { semconv::GEN_AI_USAGE_INPUT_TOKENS } = field::Empty,
-            { semconv::GEN_AI_USAGE_OUTPUT_TOKENS } = field::Empty,
-            { semconv::GEN_AI_INPUT_MESSAGES } = field::Empty,
-            { semconv::GEN_AI_OUTPUT_MESSAGES } = field::Empty,
-            { semconv::SERVER_ADDRESS } = self.endpoint.host_str().unwrap_or_default(),
-            { semconv::SERVER_PORT } = self.endpoint.port_or_known_default().unwrap_or_default(),
-            { semconv::ERROR_TYPE } = field::Empty,
-        );
-        if self.record_content
-            && let Ok(messages) = serde_json::to_string(&request.messages)
-        {
-            span.record(semconv::GEN_AI_INPUT_MESSAGES, messages);
-        }
-        span
-    }
-
-    /// Writes the outcome into the current span.
-    fn record(&self, model: &str, finish_reason: FinishReason, usage: Usage) {
-        let span = Span::current();
-        span.record(semconv::GEN_AI_RESPONSE_MODEL, model);
-        span.record(semconv::GEN_AI_RESPONSE_FINISH_REASONS, finish_reason.as_str());
-        span.record(semconv::GEN_AI_USAGE_INPUT_TOKENS, usage.input_tokens);
-        span.record(semconv::GEN_AI_USAGE_OUTPUT_TOKENS, usage.output_tokens);
-    }
-
-    fn record_answer(&self, text: &str) {
-        if self.record_content {
-            Span::current().record(semconv::GEN_AI_OUTPUT_MESSAGES, text);
-        }
-    }
-}
-
-fn record_error(error: &ChatError) {
-    let span = Span::current();
-    span.record(semconv::ERROR_TYPE, error.code());
-    span.record(semconv::OTEL_STATUS_CODE, "ERROR");
 }
 
 /// The address to post to: `/v1` is added unless the path names a version, and `/chat/completions` unless it is there.

@@ -31,9 +31,9 @@ pub struct ChatOptions {
     /// API key sent as a bearer token; OPENAI_API_KEY is read when this is absent.
     #[arg(long, env = "EMEND_LLM_API_KEY", hide_env_values = true)]
     pub llm_api_key: Option<ApiKey>,
-    /// A model that is asked where those before it are down, limit the rate beyond the deadline or do not answer within
-    /// --llm-timeout: URL#MODEL, for instance http://127.0.0.1:11434/v1#llama3.1. Repeatable, or separated by commas;
-    /// tried in this order.
+    /// A model behind that of --llm-url, asked where those before it are down, limit the rate beyond the deadline, do not
+    /// answer within --llm-timeout, refuse, or send an empty, cut or unreadable reply: URL#MODEL, for instance
+    /// http://127.0.0.1:11434/v1#llama3.1. Repeatable, or separated by commas; tried in this order, each once.
     #[arg(long, env = "EMEND_LLM_FALLBACK", value_name = "URL#MODEL", value_delimiter = ',')]
     pub llm_fallback: Vec<Fallback>,
     /// API key of each fallback, in their order, separated by commas; empty for none. One without a key that has the
@@ -55,10 +55,10 @@ pub struct ChatOptions {
     /// A reply's limit in tokens where a request names none.
     #[arg(long, env = "EMEND_LLM_MAX_TOKENS", default_value_t = 1024)]
     pub llm_max_tokens: u32,
-    /// Seed where a request names none, for servers that can repeat a sample; unset sends none.
+    /// Seed where a request names none, for a model that can repeat a sample; unset sends none.
     #[arg(long, env = "EMEND_LLM_SEED", value_name = "N")]
     pub llm_seed: Option<u64>,
-    /// What a token loses with each time it has been said already, −2 to 2; unset leaves it to the server.
+    /// What a token loses with each time it has been said already, −2 to 2; unset leaves it to the model.
     #[arg(long, env = "EMEND_LLM_FREQUENCY_PENALTY", value_name = "P", allow_negative_numbers = true, value_parser = penalty)]
     pub llm_frequency_penalty: Option<f32>,
     /// Longest time for one call of a model, its retries included and the wait for its turn not; the caller's deadline
@@ -80,15 +80,56 @@ impl ChatOptions {
         self.llm_local.is_some() || self.llm_url.is_some()
     }
 
+    /// Whether each of them has something to act upon. A service that makes no use of a model asks this too, so that
+    /// nobody believes in a model, or in one that stands in for it, that is never asked.
+    ///
+    /// # Errors
+    /// [`ChatError::Options`] when a fallback or a model's name comes without `--llm-url`, or there are more keys than
+    /// fallbacks.
+    pub fn check(&self) -> Result<(), ChatError> {
+        // An option that the environment gives as nothing is not given.
+        let given = |value: &Option<String>| value.clone().filter(|value| !value.trim().is_empty());
+        let refused = |option, reason| Err(ChatError::Options { option, reason });
+        let (count, keys) = (self.llm_fallback.len(), self.llm_fallback_api_key.len());
+        if keys > count {
+            return refused(
+                "--llm-fallback-api-key",
+                format!("there are {keys} keys for {count} fallbacks; give one for each, in their order"),
+            );
+        }
+        if given(&self.llm_url).is_some() {
+            return Ok(());
+        }
+        if let Some(Fallback { url, model }) = self.llm_fallback.first() {
+            return refused(
+                "--llm-fallback",
+                format!(
+                    "`{url}#{model}` would never be asked: it stands in for the model of --llm-url, and there is none; \
+                     give --llm-url and --llm-model, or leave it out"
+                ),
+            );
+        }
+        if let Some(model) = given(&self.llm_model) {
+            return refused(
+                "--llm-model",
+                format!(
+                    "`{model}` is the name of a model of --llm-url, and there is none; give --llm-url, or leave it out"
+                ),
+            );
+        }
+        Ok(())
+    }
+
     /// The chat model that these options describe: that of `--llm-local`, else that of `--llm-url`, else none.
     ///
     /// The same local model is loaded once a process; `progress` follows the download of one that is not on this
     /// machine. To a server nothing is sent: whether it answers shows at the first call.
     ///
     /// # Errors
-    /// [`ChatError::Options`] when the local model cannot be had or used, the URL is none, or the server's model is not
-    /// named.
+    /// As [`ChatOptions::check`], and [`ChatError::Options`] when the local model cannot be had or used, the URL is none,
+    /// or the server's model is not named.
     pub async fn load(&self, progress: Progress) -> Result<Option<Arc<dyn Chat>>, ChatError> {
+        self.check()?;
         match &self.llm_local {
             #[cfg(feature = "local-chat")]
             Some(model) => Ok(Some(Arc::new(super::local::load(self, model, progress).await?))),
@@ -230,6 +271,47 @@ mod tests {
                 Fallback::from_str(wrong).is_err_and(|error| error.contains("URL#MODEL")),
                 "{wrong}"
             );
+        }
+    }
+
+    #[test]
+    fn what_would_have_no_effect_is_refused_with_its_value_and_what_to_do() {
+        let check = |flags: &[&str]| Cli::parse_from([&["x"], flags].concat()).chat.check();
+        let url = ["--llm-url", "http://127.0.0.1:1"];
+        let local = ["--llm-local", "smollm2"];
+        let fallback = ["--llm-fallback", "http://a/v1#small"];
+        let model = ["--llm-model", "large"];
+        for flags in [&fallback[..], &[fallback, local].concat(), &[fallback, model].concat()] {
+            let error = check(flags).unwrap_err().to_string();
+            for word in ["--llm-fallback:", "`http://a/v1#small`", "give --llm-url"] {
+                assert!(error.contains(word), "{flags:?}: {error}");
+            }
+        }
+        for flags in [
+            &model[..],
+            &[model, local].concat(),
+            &[model, ["--llm-url", " "]].concat(),
+        ] {
+            let error = check(flags).unwrap_err().to_string();
+            for word in ["--llm-model:", "`large`", "give --llm-url"] {
+                assert!(error.contains(word), "{flags:?}: {error}");
+            }
+        }
+        let error = check(&[url, ["--llm-fallback-api-key", "secret"]].concat())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("1 keys for 0 fallbacks") && !error.contains("secret"),
+            "{error}"
+        );
+        // An option of the environment that is empty is none.
+        for flags in [
+            &[][..],
+            &local,
+            &[url, model, fallback].concat(),
+            &["--llm-model", "", "--llm-url", ""],
+        ] {
+            assert_eq!(check(flags), Ok(()), "{flags:?}");
         }
     }
 

@@ -2,8 +2,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Counts the calls of models that a request costs, whether they answer or fail, and names the one that answered. Clones
-/// share what they hold.
+use super::Usage;
+
+/// Counts the calls of models that a request costs, whether they answer or fail, with the tokens of those that are not in
+/// its reply, and names the one that answered. Clones share what they hold.
 ///
 /// A request that is answered by a model that keeps none has a count of 0.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +17,7 @@ pub struct Receipt {
 struct Paid {
     calls: u32,
     model: Option<String>,
+    wasted: Usage,
 }
 
 /// No part of what is asked.
@@ -34,6 +37,16 @@ impl Receipt {
     /// The model with this name answers.
     pub fn answered(&self, model: &str) {
         self.paid().model = Some(model.to_owned());
+    }
+
+    /// A model spent tokens on what is no reply, or none that its caller can read.
+    pub fn wasted(&self, usage: Usage) {
+        self.paid().wasted += usage;
+    }
+
+    /// The tokens that are in no reply, as far as they are known.
+    pub fn waste(&self) -> Usage {
+        self.paid().wasted
     }
 
     /// Calls so far. Tries of one call that failed in passing are one.

@@ -17,7 +17,8 @@ const MAXIMUM_STATES: usize = 500_000;
 pub struct WorstCase {
     /// Visits of nodes.
     pub steps: u64,
-    /// Model calls, where each passage is graded by a call of its own.
+    /// Model calls that the graph makes, where each passage is graded by a call of its own. What a service needs beyond
+    /// one for each, as for a model that stands in for another, is none of the graph's.
     pub model_calls: u64,
     /// Web searches.
     pub web_searches: u64,

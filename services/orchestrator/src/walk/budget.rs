@@ -11,7 +11,8 @@ use crate::graph::Cost;
 pub struct Budget {
     /// Steps.
     pub steps: Option<u32>,
-    /// Model calls as the worst case counts them: one for each passage graded, whatever the backend.
+    /// Model calls as the worst case counts them: one for each passage graded, whatever the backend. Calls that a step
+    /// made beyond that count from the step after it.
     pub model_calls: Option<u32>,
     /// Tokens read and written. What a step costs is known only after it, so the walk ends after the step that reaches it.
     pub tokens: Option<u64>,

@@ -89,7 +89,7 @@ struct Walking<'a> {
     began: Instant,
     /// Visits of all nodes together.
     visited: u32,
-    /// What the steps so far have cost at most.
+    /// What the steps so far have cost at most, or have cost where that is more.
     cost: Cost,
     /// Visits by node.
     visits: Vec<u32>,
@@ -130,6 +130,7 @@ impl Walking<'_> {
         let stepping = Stepping::begin(&self.desk, CONDENSE, CONDENSE).await?;
         let (condensed, report) = action::condense(&mut self.desk).instrument(stepping.span.clone()).await;
         self.cost = self.cost.plus(cost);
+        self.overrun(cost, &report);
         stepping.end(&mut self.desk, condensed.name(), report).await?;
         let to = self.course.graph.node(start).name();
         let edge = EdgeTaken {
@@ -216,10 +217,18 @@ impl Walking<'_> {
             .instrument(stepping.span.clone())
             .await;
         let (outcome, report) = ran?;
+        self.overrun(cost, &report);
         self.metrics.corrected(node.action(), self.desk.state.generations);
         let error = report.error.clone();
         stepping.end(&mut self.desk, outcome.name(), report).await?;
         Ok((outcome, error))
+    }
+
+    /// Counts the model calls of a step beyond what it costs at most, which is the calls that the graph makes: a service
+    /// may need more for one of them, where a model stands in for another or sentences are graded one by one.
+    fn overrun(&mut self, cost: Cost, report: &Report) {
+        let beyond = u64::from(report.usage.model_calls).saturating_sub(cost.model_calls);
+        self.cost.model_calls = self.cost.model_calls.saturating_add(beyond);
     }
 
     /// Takes the edge that the outcome opens: to a node, or to the end.

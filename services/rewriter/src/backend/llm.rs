@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use emend_chassis::Scope;
-use emend_models::chat::{Chat, ChatError, FinishReason};
+use emend_models::chat::{Accepts, Chat, ChatError, ChatReply, FinishReason};
 use emend_models::prompt::{Condense, PromptError, Prompts, Rendered, RewriteRetrieval, RewriteWebSearch, Turn, query};
 use emend_models::text;
 use emend_proto::v1::chat_message::Role;
@@ -53,15 +53,18 @@ impl LlmBackend {
             asked.max_tokens = u32::try_from(most + AROUND).ok();
             asked.temperature = temperature;
             asked.deadline = Some(scope.deadline.instant());
+            asked.accepts = Accepts::only(|reply| said(reply).is_some());
             let receipt = asked.receipt.clone();
-            match self.chat.complete(asked).await {
+            let replied = self.chat.complete(asked).await;
+            let waste = receipt.waste();
+            usage.input_tokens += waste.input_tokens;
+            usage.output_tokens += waste.output_tokens;
+            match replied {
                 Ok(reply) => {
                     usage.model_calls += receipt.calls().max(1);
                     usage.input_tokens += reply.usage.input_tokens;
                     usage.output_tokens += reply.usage.output_tokens;
-                    // A reply that was cut has no end of its JSON, and what is read from it would be half a query.
-                    let cut = reply.finish_reason == FinishReason::Length && reply.text.contains('{');
-                    let said = query(&reply.text).filter(|_| !cut);
+                    let said = said(&reply);
                     // Half a question is another question.
                     let whole = |said| if condenses { said } else { shortened(said, most) };
                     match said.as_deref().map(whole) {
@@ -146,6 +149,12 @@ impl LlmBackend {
     }
 }
 
+/// The query of a reply. One that was cut has no end of its JSON, and what is read from it would be half a query.
+fn said(reply: &ChatReply) -> Option<String> {
+    let cut = reply.finish_reason == FinishReason::Length && reply.text.contains('{');
+    query(&reply.text).filter(|_| !cut)
+}
+
 /// The query's limit in tokens: the request's, or else the service's, and room for the question where that comes back.
 fn longest(request: &RewriteRequest) -> usize {
     let asked = request.max_tokens.and_then(|tokens| usize::try_from(tokens).ok());
@@ -205,6 +214,17 @@ mod tests {
         let said: String = asked.messages.iter().map(|message| message.content.as_str()).collect();
         assert!(said.contains("When was the boiler in the old mill installed?") && said.contains("old mill heating"));
         assert!(asked.deadline.is_some() && asked.max_tokens.is_some());
+        let reads = |text: &str, finish_reason| {
+            asked.accepts.reads(&ChatReply {
+                text: text.to_owned(),
+                model: "m".to_owned(),
+                usage: emend_models::chat::Usage::default(),
+                finish_reason,
+                logprobs: Vec::new(),
+            })
+        };
+        assert!(reads("{\"query\": \"mill\"}", FinishReason::Stop));
+        assert!(!reads("{\"query\": \"mill\"", FinishReason::Length) && !reads("{}", FinishReason::Stop));
     }
 
     #[tokio::test]
@@ -246,7 +266,11 @@ mod tests {
         let going = Scripted::replies(["{\"query\": \"old mill heating\"}"]);
         let rewritten = rewrite(&going, request(RewritePurpose::Retrieval, &["old mill heating"])).await;
         assert_eq!(rewritten.fallback, Some("the model could not be asked again"));
-        let refusing = Scripted::answering(|_| {
+        let refusing = Scripted::answering(|request| {
+            request.receipt.wasted(emend_models::chat::Usage {
+                input_tokens: 30,
+                output_tokens: 4,
+            });
             Err(ChatError::Refused {
                 model: "m".to_owned(),
                 reason: "no".to_owned(),
@@ -257,6 +281,8 @@ mod tests {
             (rewritten.query.as_str(), rewritten.fallback),
             ("boiler old mill installed", Some("the model refused"))
         );
+        let usage = rewritten.usage;
+        assert_eq!((usage.model_calls, usage.input_tokens, usage.output_tokens), (1, 30, 4));
     }
 
     #[tokio::test]

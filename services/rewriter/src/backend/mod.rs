@@ -43,6 +43,7 @@ pub struct Rewritten {
 /// # Errors
 /// [`LoadError`] when the options do not describe one, or its model cannot be had.
 pub async fn load(options: &Options) -> Result<Arc<dyn Backend>, LoadError> {
+    options.chat.check()?;
     match options.backend {
         BackendKind::Keywords => Ok(Arc::new(KeywordBackend)),
         BackendKind::Llm => {

@@ -1,11 +1,13 @@
-//! Grades that were given before.
+//! Grades that were given before, or are being given.
 
 use std::any::Any;
+use std::future::Future;
 use std::sync::Arc;
 
 use emend_chassis::semconv;
 use emend_models::prompt::Rendered;
-use moka::sync::Cache;
+use emend_proto::v1::Usage;
+use moka::future::Cache;
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::{Counter, Meter};
 use sha2::{Digest, Sha256};
@@ -34,16 +36,39 @@ impl Key {
 }
 
 /// Keeps real grades, so many at most; the least used go first. A missing grade is not kept: it may be had the next time.
+/// What is being asked for is not asked for again in the meantime.
 #[derive(Debug)]
 pub(super) struct GradeCache {
-    /// A grade of the type that its task has, which the prompt in its key tells. None where nothing is kept.
-    grades: Option<Cache<Key, Arc<dyn Any + Send + Sync>>>,
+    /// An outcome of the type that its task has, which the prompt in its key tells. None where nothing is kept or shared.
+    grades: Option<Cache<Key, Kept>>,
     hits: Counter<u64>,
     misses: Counter<u64>,
 }
 
+type Kept = Arc<dyn Any + Send + Sync>;
+
+/// What came of asking for a grade.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Given<T> {
+    pub(super) outcome: T,
+    /// What it cost, which is told to nobody but who asked.
+    pub(super) usage: Usage,
+    pub(super) holds: Holds,
+}
+
+/// For whom an outcome holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// For everybody, from now on.
+    Kept,
+    /// For those who wait for it.
+    Shared,
+    /// For who asked alone: it comes of how much time they had.
+    Own,
+}
+
 impl GradeCache {
-    /// A cache of so many entries; with 0 it keeps nothing.
+    /// A cache of so many entries; with 0 it keeps nothing, and whoever asks is given a grade of their own.
     pub(super) fn new(entries: u64, meter: &Meter) -> Self {
         let counter = |name| meter.u64_counter(name).with_unit("{grade}").build();
         Self {
@@ -54,18 +79,62 @@ impl GradeCache {
     }
 
     /// The grade of the task with this name, where it was given before.
-    pub(super) fn get<T: Clone + 'static>(&self, task: &'static str, key: &Key) -> Option<T> {
+    pub(super) async fn get<T: Clone + 'static>(&self, task: &'static str, key: &Key) -> Option<T> {
         let grades = self.grades.as_ref()?;
-        let found = grades.get(key).and_then(|grade| (*grade).downcast_ref::<T>().cloned());
-        let counter = if found.is_some() { &self.hits } else { &self.misses };
-        counter.add(1, &[KeyValue::new(semconv::GEN_AI_EVALUATION_NAME, task)]);
+        let found = grades
+            .get(key)
+            .await
+            .and_then(|grade| grade.downcast_ref::<T>().cloned());
+        self.count(task, found.is_some());
         found
     }
 
-    pub(super) fn put<T: Send + Sync + 'static>(&self, key: Key, grade: T) {
+    pub(super) async fn put<T: Send + Sync + 'static>(&self, key: Key, grade: T) {
         if let Some(grades) = &self.grades {
-            grades.insert(key, Arc::new(grade));
+            grades.insert(key, Arc::new(grade)).await;
         }
+    }
+
+    /// The outcome that was given before, or that somebody else is being given, at no cost; else that of `give`, of which
+    /// one at a time runs for a key. Where who is being given it leaves, or has no time left, the next of those who wait
+    /// asks. It is counted under the name of the task, where there is one.
+    pub(super) async fn join<T, F>(&self, task: Option<&'static str>, key: Key, give: impl Fn() -> F) -> (T, Usage)
+    where
+        T: Clone + Send + Sync + 'static,
+        F: Future<Output = Given<T>>,
+    {
+        while let Some(grades) = &self.grades {
+            let mut own: Option<(Option<T>, Usage)> = None;
+            let asked = async {
+                let Given { outcome, usage, holds } = give().await;
+                let (mine, others) = match holds {
+                    Holds::Kept => (None, Ok(Arc::new(outcome) as Kept)),
+                    Holds::Shared => (None, Err(Some(outcome))),
+                    Holds::Own => (Some(outcome), Err(None)),
+                };
+                own = Some((mine, usage));
+                others
+            };
+            let shared: Option<T> = match grades.try_get_with(key, asked).await {
+                Ok(kept) => kept.downcast_ref::<T>().cloned(),
+                Err(unkept) => unkept.as_ref().clone(),
+            };
+            let is_known = own.is_none();
+            let (mine, usage) = own.unwrap_or_default();
+            if let Some(outcome) = mine.or(shared) {
+                if let Some(task) = task {
+                    self.count(task, is_known);
+                }
+                return (outcome, usage);
+            }
+        }
+        let Given { outcome, usage, .. } = give().await;
+        (outcome, usage)
+    }
+
+    fn count(&self, task: &'static str, is_known: bool) {
+        let counter = if is_known { &self.hits } else { &self.misses };
+        counter.add(1, &[KeyValue::new(semconv::GEN_AI_EVALUATION_NAME, task)]);
     }
 }
 
@@ -84,18 +153,33 @@ mod tests {
         assert_ne!(Key::of(["ab"]), Key::of(["ab", ""]));
     }
 
-    #[test]
-    fn hits_and_misses_are_counted_by_task() {
+    fn given(outcome: f64, holds: Holds) -> Given<f64> {
+        let usage = Usage {
+            model_calls: 1,
+            ..Usage::default()
+        };
+        Given { outcome, usage, holds }
+    }
+
+    #[tokio::test]
+    async fn hits_and_misses_are_counted_by_task() {
         let exporter = InMemoryMetricExporter::default();
         let provider = SdkMeterProvider::builder()
             .with_reader(PeriodicReader::builder(exporter.clone()).build())
             .build();
         let cache = GradeCache::new(10, &provider.meter("test"));
         let key = Key::of(["a"]);
-        assert_eq!(cache.get::<f64>("grade_documents", &key), None);
-        cache.put(key, 0.5);
-        assert_eq!(cache.get::<f64>("grade_documents", &key), Some(0.5));
-        assert_eq!(cache.get::<f64>("grade_documents", &key), Some(0.5));
+        assert_eq!(cache.get::<f64>("grade_documents", &key).await, None);
+        cache.put(key, 0.5).await;
+        assert_eq!(cache.get::<f64>("grade_documents", &key).await, Some(0.5));
+        assert_eq!(cache.get::<f64>("grade_documents", &key).await, Some(0.5));
+        let key = Key::of(["b"]);
+        let give = || async { given(0.25, Holds::Kept) };
+        assert_eq!(cache.join(Some("grade_usefulness"), key, give).await.1.model_calls, 1);
+        for _ in 0..2 {
+            let known = cache.join(Some("grade_usefulness"), key, give).await;
+            assert_eq!(known, (0.25, Usage::default()));
+        }
         provider.force_flush().unwrap();
         let mut counts = Vec::new();
         for resource in exporter.get_finished_metrics().unwrap() {
@@ -114,16 +198,37 @@ mod tests {
             counts,
             [
                 ("emend.grade_cache.hits".to_owned(), "grade_documents".to_owned(), 2),
+                ("emend.grade_cache.hits".to_owned(), "grade_usefulness".to_owned(), 2),
                 ("emend.grade_cache.misses".to_owned(), "grade_documents".to_owned(), 1),
+                ("emend.grade_cache.misses".to_owned(), "grade_usefulness".to_owned(), 1),
             ]
         );
     }
 
-    #[test]
-    fn a_cache_without_entries_keeps_nothing() {
+    #[tokio::test]
+    async fn what_is_not_kept_is_asked_for_again() {
+        let cache = GradeCache::new(10, &SdkMeterProvider::builder().build().meter("test"));
+        let key = Key::of(["a"]);
+        for (number, holds) in [Holds::Shared, Holds::Own, Holds::Kept].into_iter().enumerate() {
+            let outcome = number as f64;
+            let joined = cache.join(None, key, || async { given(outcome, holds) }).await;
+            assert_eq!((joined.0, joined.1.model_calls), (outcome, 1));
+        }
+        let joined = cache.join(None, key, || async { given(9.0, Holds::Kept) }).await;
+        assert_eq!((joined.0, joined.1.model_calls), (2.0, 0));
+    }
+
+    #[tokio::test]
+    async fn a_cache_without_entries_keeps_nothing() {
         let provider = SdkMeterProvider::builder().build();
         let cache = GradeCache::new(0, &provider.meter("test"));
-        cache.put(Key::of(["a"]), 0.5);
-        assert_eq!(cache.get::<f64>("grade_documents", &Key::of(["a"])), None);
+        cache.put(Key::of(["a"]), 0.5).await;
+        assert_eq!(cache.get::<f64>("grade_documents", &Key::of(["a"])).await, None);
+        for _ in 0..2 {
+            let joined = cache
+                .join(None, Key::of(["a"]), || async { given(0.5, Holds::Kept) })
+                .await;
+            assert_eq!((joined.0, joined.1.model_calls), (0.5, 1));
+        }
     }
 }

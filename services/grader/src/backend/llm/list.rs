@@ -1,14 +1,16 @@
 //! Several grades in one call.
 
 use emend_chassis::Deadline;
+use emend_models::chat::ChatReply;
 use emend_models::prompt::{Evidence, GradeDocumentsBatch, GradeStrips, Prompt, Rendered};
 use emend_models::text;
 use emend_models::verdict::{self, Verdict};
 use emend_proto::v1::{Passage, Usage};
+use futures::FutureExt;
 use futures::future::join_all;
 
-use super::cache::Key;
-use super::{Asked, LlmBackend, add, beginning, evidence, score, unrendered};
+use super::cache::{Given, Holds, Key};
+use super::{LlmBackend, add, beginning, evidence, score, unrendered};
 use crate::backend::{Grade, Graded, Strips, Ungraded};
 
 /// Tokens of one verdict of a list, braces and quotes among them, with room to spare.
@@ -31,16 +33,15 @@ impl LlmBackend {
             let texts = [self.chat.model(), version, question, &passage.title, &passage.text];
             Key::of(texts)
         };
-        let mut grades: Vec<Option<Grade<f64>>> = passages
-            .iter()
-            .map(|passage| {
-                if passage.text.trim().is_empty() {
-                    return Some(Grade::Ungraded(Ungraded::NoText));
-                }
-                let known = self.cache.get(GradeDocumentsBatch::NAME, &key(passage));
+        let mut grades: Vec<Option<Grade<f64>>> = Vec::with_capacity(passages.len());
+        for passage in passages {
+            grades.push(if passage.text.trim().is_empty() {
+                Some(Grade::Ungraded(Ungraded::NoText))
+            } else {
+                let known = self.cache.get(GradeDocumentsBatch::NAME, &key(passage)).await;
                 known.map(Grade::Graded)
-            })
-            .collect();
+            });
+        }
         let open: Vec<usize> = (0..passages.len()).filter(|place| grades[*place].is_none()).collect();
         let calls = open.chunks(self.settings.batch).map(|places| async move {
             let evidence: Vec<Evidence<'_>> = places.iter().map(|place| evidence(&passages[*place])).collect();
@@ -49,17 +50,18 @@ impl LlmBackend {
                 passages: &evidence,
             };
             let asked = match self.prompts.render(&input, language) {
-                Ok(rendered) => self.list(rendered, places.len(), until).await,
-                Err(error) => Listed::none(places.len(), &unrendered(&error), Usage::default()),
+                // Its passages are kept one by one.
+                Ok(rendered) => self.list(None, rendered, places.len(), until).await,
+                Err(error) => (Listed::none(places.len(), &unrendered(&error)), Usage::default()),
             };
             (places, asked)
         });
         let mut usage = Usage::default();
-        for (places, listed) in join_all(calls).await {
-            add(&mut usage, &listed.usage);
+        for (places, (listed, cost)) in join_all(calls).await {
+            add(&mut usage, &cost);
             for (place, grade) in places.iter().zip(listed.grades) {
                 if let (Grade::Graded(score), true) = (&grade, listed.is_own) {
-                    self.cache.put(key(&passages[*place]), *score);
+                    self.cache.put(key(&passages[*place]), *score).await;
                 }
                 grades[*place] = Some(grade);
             }
@@ -88,62 +90,82 @@ impl LlmBackend {
             Ok(rendered) => rendered,
             Err(error) => return (vec![Grade::Ungraded(unrendered(&error)); count], Usage::default()),
         };
-        let key = Key::of_prompt(self.chat.model(), &rendered);
-        if let Some(scores) = self.cache.get::<Vec<f64>>(rendered.name, &key) {
-            return (scores.into_iter().map(Grade::Graded).collect(), Usage::default());
-        }
-        let listed = self.list(rendered, count, until).await;
-        let scores: Option<Vec<f64>> = listed.grades.iter().map(|grade| grade.graded().copied()).collect();
-        if let (Some(scores), true) = (scores, listed.is_own) {
-            self.cache.put(key, scores);
-        }
-        (listed.grades, listed.usage)
+        let (listed, usage) = self.list(Some(rendered.name), rendered, count, until).await;
+        (listed.grades, usage)
     }
 
-    /// One call for `count` numbered things. A reply with too many verdicts or too few, or in another order, is none: it
-    /// does not say which verdict is whose.
-    async fn list(&self, rendered: Rendered, count: usize, until: Deadline) -> Listed {
+    /// One call for `count` numbered things, which is kept as a whole where it is one of a task. A reply with too many
+    /// verdicts or too few, or in another order, is none: it does not say which verdict is whose.
+    async fn list(
+        &self,
+        task: Option<&'static str>,
+        rendered: Rendered,
+        count: usize,
+        until: Deadline,
+    ) -> (Listed, Usage) {
         let tokens = TOKENS_A_VERDICT * count;
         let limit = (tokens > LONG_REPLY).then(|| u32::try_from(tokens + LONG_REPLY).unwrap_or(u32::MAX));
-        let asked = self.call(rendered, limit, until, |reply| {
+        let read = move |reply: &ChatReply| {
             let verdicts = verdict::list(&reply.text, count)?;
             let fine = verdict::probabilities(&reply.logprobs, count);
-            Some((verdicts, fine, beginning(&reply.text)))
-        });
-        let Asked { grade, usage, is_own } = asked.await;
-        match grade {
-            Ok((verdicts, fine, reply)) => {
-                let one = |(place, verdict): (usize, Option<Verdict>)| match verdict {
-                    Some(verdict) => Grade::Graded(score(
-                        fine.as_ref().and_then(|fine| fine.get(place).copied()),
-                        if verdict.is_yes() { 1.0 } else { 0.0 },
-                    )),
-                    None => Grade::Ungraded(Ungraded::NoVerdict { reply: reply.clone() }),
-                };
-                Listed {
-                    grades: verdicts.into_iter().enumerate().map(one).collect(),
-                    usage,
-                    is_own,
-                }
-            }
-            Err(reason) => Listed::none(count, &reason, usage),
-        }
+            let one = |(place, verdict): (usize, Option<Verdict>)| match verdict {
+                Some(verdict) => Grade::Graded(score(
+                    fine.as_ref().and_then(|fine| fine.get(place).copied()),
+                    if verdict.is_yes() { 1.0 } else { 0.0 },
+                )),
+                None => Grade::Ungraded(Ungraded::NoVerdict {
+                    reply: beginning(&reply.text),
+                }),
+            };
+            Some(verdicts.into_iter().enumerate().map(one).collect::<Vec<_>>())
+        };
+        let key = Key::of_prompt(self.chat.model(), &rendered);
+        let give = |receipt| {
+            let asked = self.call(rendered.clone(), limit, until, receipt, read);
+            asked.map(|given| Listed::of(given, count, task.is_some()))
+        };
+        let (listed, usage) = self.join(task, key, until, give).await;
+        (
+            listed.unwrap_or_else(|| Listed::none(count, &Ungraded::OutOfTime)),
+            usage,
+        )
     }
 }
 
 /// The grades of one call, as many as were asked for.
+#[derive(Clone)]
 struct Listed {
     grades: Vec<Grade<f64>>,
-    usage: Usage,
-    /// As [`Asked::is_own`].
+    /// Whether they may be kept: the model that was asked has given them.
     is_own: bool,
 }
 
 impl Listed {
-    fn none(count: usize, reason: &Ungraded, usage: Usage) -> Self {
+    /// What came of a call for `count` grades, kept as a whole where that `may` be and each of them is there.
+    fn of(given: Given<Result<Vec<Grade<f64>>, Ungraded>>, count: usize, may: bool) -> Given<Self> {
+        let Given { outcome, usage, holds } = given;
+        let listed = match outcome {
+            Ok(grades) => Self {
+                grades,
+                is_own: holds == Holds::Kept,
+            },
+            Err(reason) => Self::none(count, &reason),
+        };
+        let is_whole = listed.grades.iter().all(|grade| grade.graded().is_some());
+        let holds = match holds {
+            Holds::Kept if !may || !is_whole => Holds::Shared,
+            holds => holds,
+        };
+        Given {
+            outcome: listed,
+            usage,
+            holds,
+        }
+    }
+
+    fn none(count: usize, reason: &Ungraded) -> Self {
         Self {
             grades: vec![Grade::Ungraded(reason.clone()); count],
-            usage,
             is_own: false,
         }
     }

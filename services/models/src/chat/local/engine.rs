@@ -13,7 +13,7 @@ use super::gguf::Gguf;
 use super::sampling::{Likely, Sampling, likelihoods};
 use super::template::Template;
 use super::tokens::{Text, Tokens};
-use crate::chat::{ChatDelta, ChatError, ChatRequest, FinishReason, Message, Role, TokenLogprobs, Usage};
+use crate::chat::{ChatDelta, ChatError, ChatRequest, FinishReason, Message, TokenLogprobs, Usage};
 
 /// Tokens of a prompt that are taken in at once. What is kept of a prompt for the next one is a multiple of it, so that
 /// a token's values are computed in the same company, and come out the same to the last bit, with and without it.
@@ -36,9 +36,8 @@ pub(super) struct Engine {
 
 /// What to do for one call.
 pub(super) struct Plan {
+    /// With the client's defaults in it.
     pub(super) request: ChatRequest,
-    pub(super) temperature: f32,
-    pub(super) max_tokens: u32,
     pub(super) deadline: std::time::Instant,
 }
 
@@ -129,7 +128,7 @@ impl Engine {
 
     /// Computes a reply and gives its end; `None` when nobody wants it any more.
     fn reply(&self, plan: Plan, deltas: &Deltas) -> Result<Option<ChatDelta>, ChatError> {
-        let Plan { request, deadline, .. } = &plan;
+        let Plan { request, deadline } = &plan;
         let over = || deltas.is_closed() || std::time::Instant::now() >= *deadline;
         if over() {
             return Ok(None);
@@ -140,11 +139,12 @@ impl Engine {
             Some(taken) => taken,
             None => return Ok(None),
         };
-        let mut sampling = Sampling::new(plan.temperature, request.seed);
+        let mut sampling = Sampling::new(request);
+        let most = request.max_tokens.map_or(u64::MAX, u64::from);
         let mut text = Text::default();
         let mut spoken = 0;
         let finish_reason = loop {
-            if spoken >= u64::from(plan.max_tokens) || cache.len() >= self.context {
+            if spoken >= most || cache.len() >= self.context {
                 break FinishReason::Length;
             }
             let Some(token) = sampling.choose(&logits) else {
@@ -155,6 +155,7 @@ impl Engine {
             }
             spoken += 1;
             if request.top_logprobs > 0 {
+                // The model's own view: a penalty is none of it.
                 let place = self.place(&logits, token, request.top_logprobs);
                 let _ = deltas.send(Ok(ChatDelta::Logprobs(vec![place])));
             }
@@ -186,7 +187,7 @@ impl Engine {
             })
             .collect();
         if let Some(schema) = &request.response_schema {
-            say_schema(&mut messages, &schema.schema);
+            schema.say(&mut messages);
         }
         let text = self
             .template
@@ -259,15 +260,5 @@ fn send(deltas: &Deltas, text: String) {
     if !text.is_empty() {
         // Nobody listening shows at the next layer.
         let _ = deltas.send(Ok(ChatDelta::Text(text)));
-    }
-}
-
-/// Asks in words for what follows no grammar here.
-fn say_schema(messages: &mut Vec<Message>, schema: &serde_json::Value) {
-    let words =
-        format!("Reply with one JSON object and nothing else. It must be valid against this JSON schema: {schema}");
-    match messages.first_mut() {
-        Some(first) if first.role == Role::System => first.content = format!("{}\n\n{words}", first.content),
-        _ => messages.insert(0, Message::system(words)),
     }
 }

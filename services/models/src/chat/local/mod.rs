@@ -25,11 +25,11 @@ use futures::stream::{self, BoxStream};
 use futures::{FutureExt, StreamExt};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
-use tracing::{Instrument, Span, field};
+use tracing::Instrument;
 
-use super::{Chat, ChatDelta, ChatError, ChatOptions, ChatReply, ChatRequest, FinishReason, Usage};
+use super::call::{self, Caller};
+use super::{Chat, ChatDelta, ChatError, ChatOptions, ChatReply, ChatRequest, FinishReason, Receipt, Usage};
 use crate::fetch::FetchError;
-use crate::semconv;
 use engine::{Engine, Plan};
 
 pub use load::load;
@@ -76,10 +76,8 @@ pub struct LocalChat {
 
 struct Inner {
     engine: Arc<Engine>,
-    temperature: f32,
-    max_tokens: u32,
+    caller: Caller,
     timeout: Duration,
-    record_content: bool,
 }
 
 impl LocalChat {
@@ -97,10 +95,8 @@ impl LocalChat {
         Self {
             inner: Arc::new(Inner {
                 engine,
-                temperature: options.llm_temperature,
-                max_tokens: options.llm_max_tokens,
+                caller: Caller::new(options, "candle", None),
                 timeout: options.llm_timeout,
-                record_content: options.llm_record_content,
             }),
         }
     }
@@ -112,7 +108,8 @@ impl Chat for LocalChat {
     }
 
     fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatReply, ChatError>> {
-        let span = self.inner.span(&request);
+        let request = self.inner.caller.completed(request);
+        let span = self.inner.caller.span(self.model(), &request);
         async move {
             let mut call = Call::new(Arc::clone(&self.inner), request);
             let mut reply = ChatReply {
@@ -138,7 +135,8 @@ impl Chat for LocalChat {
     }
 
     fn stream(&self, request: ChatRequest) -> BoxStream<'static, Result<ChatDelta, ChatError>> {
-        let span = self.inner.span(&request);
+        let request = self.inner.caller.completed(request);
+        let span = self.inner.caller.span(self.model(), &request);
         let call = Call::new(Arc::clone(&self.inner), request);
         stream::unfold((call, span), |(mut call, span)| async move {
             let delta = call.next().instrument(span.clone()).await?;
@@ -156,11 +154,12 @@ struct Call {
     deadline: Instant,
     state: State,
     may_be_empty: bool,
+    receipt: Receipt,
     text: String,
 }
 
 enum State {
-    Asking(ChatRequest),
+    Asking(Box<ChatRequest>),
     /// No more deltas than the reply may have tokens: the channel needs no limit of its own, and closing it is how the
     /// computation learns that nobody listens.
     Reading(Deltas),
@@ -173,7 +172,8 @@ impl Call {
         Self {
             deadline: request.deadline.map_or(own, |deadline| deadline.min(own)),
             may_be_empty: request.may_be_empty,
-            state: State::Asking(request),
+            receipt: request.receipt.clone(),
+            state: State::Asking(Box::new(request)),
             text: String::new(),
             inner,
         }
@@ -186,14 +186,13 @@ impl Call {
         };
         match &delta {
             Ok(ChatDelta::Finished { finish_reason, usage }) => {
-                self.inner.record(*finish_reason, *usage, &self.text);
+                let model = self.inner.engine.name();
+                self.inner.caller.replied(model, *finish_reason, *usage, &self.text);
                 self.state = State::Over;
             }
             Ok(_) => {}
             Err(error) => {
-                let span = Span::current();
-                span.record(semconv::ERROR_TYPE, error.code());
-                span.record(semconv::OTEL_STATUS_CODE, "ERROR");
+                call::failed(error);
                 self.state = State::Over;
             }
         }
@@ -207,12 +206,12 @@ impl Call {
             model: engine.name().to_owned(),
         };
         if let State::Asking(request) = &mut self.state {
-            let request = std::mem::take(request);
+            let request = std::mem::take(&mut **request);
             request.receipt.called();
             request.receipt.answered(engine.name());
+            // A schema is said in words: nothing here enforces one.
+            call::asked_for("text");
             let plan = Plan {
-                temperature: request.temperature.unwrap_or(self.inner.temperature),
-                max_tokens: request.max_tokens.unwrap_or(self.inner.max_tokens),
                 deadline: self.deadline.into_std(),
                 request,
             };
@@ -237,56 +236,15 @@ impl Call {
         match &delta {
             ChatDelta::Text(text) => self.text.push_str(text),
             ChatDelta::Logprobs(_) => {}
-            ChatDelta::Finished { finish_reason, .. } => {
+            ChatDelta::Finished { finish_reason, usage } => {
                 let meant = self.may_be_empty && *finish_reason == FinishReason::Stop;
                 if self.text.trim().is_empty() && !meant {
+                    self.receipt.wasted(*usage);
                     let why = format!("it is empty and finished with `{}`", finish_reason.as_str());
                     return Err(self.inner.engine.bad_reply(&why));
                 }
             }
         }
         Ok(delta)
-    }
-}
-
-impl Inner {
-    fn span(&self, request: &ChatRequest) -> Span {
-        let model = self.engine.name();
-        let span = tracing::info_span!(
-            "chat",
-            { semconv::OTEL_NAME } = format!("chat {model}"),
-            { semconv::OTEL_KIND } = "internal",
-            { semconv::OTEL_STATUS_CODE } = field::Empty,
-            { semconv::GEN_AI_OPERATION_NAME } = "chat",
-            { semconv::GEN_AI_PROVIDER_NAME } = "candle",
-            { semconv::GEN_AI_REQUEST_MODEL } = model,
-            { semconv::GEN_AI_REQUEST_TEMPERATURE } = f64::from(request.temperature.unwrap_or(self.temperature)),
-            { semconv::GEN_AI_REQUEST_MAX_TOKENS } = request.max_tokens.unwrap_or(self.max_tokens),
-            { semconv::GEN_AI_RESPONSE_MODEL } = field::Empty,
-            { semconv::GEN_AI_RESPONSE_FINISH_REASONS } = field::Empty,
-            { semconv::GEN_AI_USAGE_INPUT_TOKENS } = field::Empty,
-            { semconv::GEN_AI_USAGE_OUTPUT_TOKENS } = field::Empty,
-            { semconv::GEN_AI_INPUT_MESSAGES } = field::Empty,
-            { semconv::GEN_AI_OUTPUT_MESSAGES } = field::Empty,
-            { semconv::ERROR_TYPE } = field::Empty,
-        );
-        if self.record_content
-            && let Ok(messages) = serde_json::to_string(&request.messages)
-        {
-            span.record(semconv::GEN_AI_INPUT_MESSAGES, messages);
-        }
-        span
-    }
-
-    /// Writes the outcome into the current span.
-    fn record(&self, finish_reason: FinishReason, usage: Usage, text: &str) {
-        let span = Span::current();
-        span.record(semconv::GEN_AI_RESPONSE_MODEL, self.engine.name());
-        span.record(semconv::GEN_AI_RESPONSE_FINISH_REASONS, finish_reason.as_str());
-        span.record(semconv::GEN_AI_USAGE_INPUT_TOKENS, usage.input_tokens);
-        span.record(semconv::GEN_AI_USAGE_OUTPUT_TOKENS, usage.output_tokens);
-        if self.record_content {
-            span.record(semconv::GEN_AI_OUTPUT_MESSAGES, text);
-        }
     }
 }

@@ -1,10 +1,17 @@
 //! From logits to the next token and to what could have stood in its place.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use crate::chat::ChatRequest;
 
 /// How tokens are chosen.
 pub(super) struct Sampling {
     temperature: f32,
+    penalty: f32,
+    /// How often each token has been chosen.
+    said: HashMap<u32, u16>,
     random: fastrand::Rng,
 }
 
@@ -16,16 +23,40 @@ pub(super) struct Likely {
 }
 
 impl Sampling {
-    /// At a temperature of 0 the likeliest token is chosen; the same `seed` chooses the same tokens again.
-    pub(super) fn new(temperature: f32, seed: Option<u64>) -> Self {
+    /// At a temperature of 0, which is also that of a request without one, the likeliest token is chosen; the same seed
+    /// chooses the same tokens again. As often as a token has been chosen, its logit is less by the frequency penalty,
+    /// as in OpenAI's API.
+    pub(super) fn new(request: &ChatRequest) -> Self {
         Self {
-            temperature,
-            random: seed.map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed),
+            temperature: request.temperature.unwrap_or_default(),
+            penalty: request.frequency_penalty.unwrap_or_default(),
+            said: HashMap::new(),
+            random: request.seed.map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed),
         }
     }
 
     /// A token; `None` where a logit is no number.
     pub(super) fn choose(&mut self, logits: &[f32]) -> Option<u32> {
+        let logits = self.penalised(logits);
+        let token = self.draw(&logits)?;
+        let count = self.said.entry(token).or_default();
+        *count = count.saturating_add(1);
+        Some(token)
+    }
+
+    fn penalised<'a>(&self, logits: &'a [f32]) -> Cow<'a, [f32]> {
+        let mut logits = Cow::Borrowed(logits);
+        if self.penalty != 0.0 {
+            for (token, count) in &self.said {
+                if let Some(logit) = logits.to_mut().get_mut(*token as usize) {
+                    *logit -= self.penalty * f32::from(*count);
+                }
+            }
+        }
+        logits
+    }
+
+    fn draw(&mut self, logits: &[f32]) -> Option<u32> {
         let best = best(logits)?;
         if self.temperature < 1e-5 {
             return u32::try_from(best).ok();
@@ -78,11 +109,20 @@ mod tests {
 
     const LOGITS: [f32; 4] = [0.0, 2.0, 1.0, -30.0];
 
+    fn sampling(temperature: f32, seed: Option<u64>, penalty: Option<f32>) -> Sampling {
+        Sampling::new(&ChatRequest {
+            temperature: Some(temperature),
+            seed,
+            frequency_penalty: penalty,
+            ..ChatRequest::default()
+        })
+    }
+
     #[test]
     fn cold_takes_the_likeliest_and_a_seed_repeats() {
-        assert_eq!(Sampling::new(0.0, None).choose(&LOGITS), Some(1));
+        assert_eq!(sampling(0.0, None, None).choose(&LOGITS), Some(1));
         let draw = |seed| {
-            let mut sampling = Sampling::new(1.0, Some(seed));
+            let mut sampling = sampling(1.0, Some(seed), None);
             (0..200).filter_map(|_| sampling.choose(&LOGITS)).collect::<Vec<u32>>()
         };
         assert_eq!(draw(7), draw(7));
@@ -90,8 +130,24 @@ mod tests {
     }
 
     #[test]
+    fn a_penalty_is_paid_each_time_a_token_was_said_and_a_negative_one_is_a_premium() {
+        let said = |penalty| {
+            let mut sampling = sampling(0.0, None, penalty);
+            (0..6).filter_map(|_| sampling.choose(&LOGITS)).collect::<Vec<u32>>()
+        };
+        // From 0, 2 and 1 with 0.75 less each time: 2, 1.25, 1, 0.5, 0.25, 0.
+        assert_eq!(said(Some(0.75)), [1, 1, 2, 1, 2, 0]);
+        for penalty in [None, Some(0.0), Some(-1.0)] {
+            assert_eq!(said(penalty), [1; 6], "{penalty:?}");
+        }
+        let mut sampling = sampling(0.0, None, Some(-0.2));
+        assert_eq!(sampling.choose(&[0.1, 0.0]), Some(0));
+        assert_eq!(sampling.choose(&[0.0, 0.1]), Some(0));
+    }
+
+    #[test]
     fn tokens_are_drawn_as_often_as_they_are_likely() {
-        let mut sampling = Sampling::new(0.5, Some(1));
+        let mut sampling = sampling(0.5, Some(1), None);
         let mut counts = [0_u32; 4];
         for _ in 0..20_000 {
             counts[sampling.choose(&LOGITS).unwrap() as usize] += 1;
@@ -106,8 +162,8 @@ mod tests {
 
     #[test]
     fn numbers_that_are_none_choose_nothing() {
-        assert_eq!(Sampling::new(0.0, None).choose(&[0.0, f32::NAN]), None);
-        assert_eq!(Sampling::new(1.0, None).choose(&[]), None);
+        assert_eq!(sampling(0.0, None, None).choose(&[0.0, f32::NAN]), None);
+        assert_eq!(sampling(1.0, None, None).choose(&[]), None);
     }
 
     #[test]

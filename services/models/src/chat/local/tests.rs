@@ -1,5 +1,6 @@
 //! Tiny models with random weights, from file to reply.
 
+mod span;
 mod tiny;
 
 use std::path::PathBuf;
@@ -24,7 +25,11 @@ struct Line {
 }
 
 fn options() -> ChatOptions {
-    Line::parse_from(["x"]).chat
+    with(&[])
+}
+
+fn with(flags: &[&str]) -> ChatOptions {
+    Line::parse_from([&["x"], flags].concat()).chat
 }
 
 struct Model {
@@ -42,6 +47,11 @@ impl Model {
             engine,
             _dir: dir,
         }
+    }
+
+    /// A client of its own of the same model.
+    fn client(&self, flags: &[&str]) -> LocalChat {
+        LocalChat::new(Arc::clone(&self.engine), &with(flags))
     }
 
     /// Waits until no call computes, and tells whether the last one was computed to its end.
@@ -122,6 +132,31 @@ async fn a_seed_repeats_and_another_does_not() {
     assert_eq!(said(1, 1.5).await, said(1, 1.5).await);
     assert_ne!(said(1, 1.5).await, said(2, 1.5).await);
     assert_eq!(said(1, 0.0).await, said(2, 0.0).await);
+}
+
+#[tokio::test]
+async fn a_client_has_a_seed_and_a_penalty_where_a_request_has_none() {
+    let model = Model::new(&Tiny::default());
+    let said = async |flags: &[&str], request: ChatRequest| model.client(flags).complete(request).await.unwrap().text;
+    let hot = || ChatRequest {
+        temperature: Some(1.5),
+        ..asking("the thing", 30)
+    };
+    let seeded = || ChatRequest { seed: Some(7), ..hot() };
+    assert_eq!(said(&["--llm-seed", "7"], hot()).await, said(&[], seeded()).await);
+    assert_eq!(said(&["--llm-seed", "8"], seeded()).await, said(&[], seeded()).await);
+
+    let plain = said(&[], asking("the thing", 60)).await;
+    let penalised = said(&["--llm-frequency-penalty", "2"], asking("the thing", 60)).await;
+    let request = ChatRequest {
+        frequency_penalty: Some(2.0),
+        ..asking("the thing", 60)
+    };
+    assert_eq!(penalised, said(&[], request).await);
+    assert_ne!(plain, penalised);
+    // At a temperature of 0 a tiny model says the same over and over; the penalty makes it say more.
+    let kinds = |text: &str| text.chars().collect::<std::collections::HashSet<char>>().len();
+    assert!(kinds(&penalised) > kinds(&plain), "{plain:?} and {penalised:?}");
 }
 
 #[tokio::test]
@@ -248,6 +283,12 @@ async fn an_empty_reply_is_bad_unless_it_may_be_empty() {
     });
     let request = asking("the thing", 4);
     let error = model.chat.complete(request.clone()).await.unwrap_err();
+    assert_eq!(
+        (request.receipt.calls(), request.receipt.model().as_deref()),
+        (1, Some("tiny"))
+    );
+    let waste = request.receipt.waste();
+    assert!(waste.input_tokens > 0 && waste.output_tokens == 0, "{waste:?}");
     assert!(
         error.code() == "bad_reply" && error.to_string().contains("`stop`"),
         "{error}"

@@ -6,13 +6,11 @@ use std::time::{Duration, SystemTime};
 use reqwest::{Response, StatusCode};
 use serde_json::Value;
 use tokio::time::Instant;
-use tracing::Span;
 
 use super::dialect::{Dialect, Feature};
 use super::limit::{Held, Slot};
 use super::{Inner, wire};
-use crate::chat::{ChatError, ChatRequest};
-use crate::semconv;
+use crate::chat::{ChatError, ChatRequest, call};
 
 /// Tries of one call that failed in passing, the first one included.
 const TRIES: u32 = 3;
@@ -61,8 +59,7 @@ impl Inner {
                     self.dialect.learn(&suspects, sent);
                     slot.succeeded();
                     request.receipt.answered(&self.model);
-                    let format = wire::Format::of(request, has);
-                    Span::current().record(semconv::EMEND_LLM_RESPONSE_FORMAT, format.as_str());
+                    call::asked_for(wire::Format::of(request, has).as_str());
                     return Ok((response, slot));
                 }
                 Ok(response) => self.refusal(response).await,

@@ -12,8 +12,8 @@ use tracing::{Instrument, Span};
 use super::http::chain;
 use super::limit::Slot;
 use super::sse::Events;
-use super::{Inner, record_error, wire};
-use crate::chat::{ChatDelta, ChatError, ChatRequest, FinishReason, Usage};
+use super::{Inner, wire};
+use crate::chat::{ChatDelta, ChatError, ChatRequest, FinishReason, Receipt, Usage, call};
 
 /// A call whose reply is being read.
 struct Reading {
@@ -30,12 +30,13 @@ struct Reading {
     /// What was asked for, which servers may send unasked.
     wants_logprobs: bool,
     may_be_empty: bool,
+    receipt: Receipt,
     /// `[DONE]` or the end of the body has come.
     ended: bool,
 }
 
 enum State {
-    Asking(ChatRequest),
+    Asking(Box<ChatRequest>),
     Reading(Box<Reading>),
     Over,
 }
@@ -47,7 +48,7 @@ pub(super) fn deltas(
     span: Span,
 ) -> impl Stream<Item = Result<ChatDelta, ChatError>> + Send + 'static {
     stream::unfold(
-        (inner, State::Asking(request), span),
+        (inner, State::Asking(Box::new(request)), span),
         |(inner, state, span)| async move {
             let (item, state) = next(&inner, state).instrument(span.clone()).await?;
             Some((item, (inner, state, span)))
@@ -68,7 +69,7 @@ async fn next(inner: &Inner, state: State) -> Option<(Result<ChatDelta, ChatErro
         Ok((delta @ ChatDelta::Finished { .. }, _)) => (Ok(delta), State::Over),
         Ok((delta, reading)) => (Ok(delta), State::Reading(reading)),
         Err(error) => {
-            record_error(&error);
+            call::failed(&error);
             (Err(error), State::Over)
         }
     })
@@ -90,6 +91,7 @@ async fn ask(inner: &Inner, request: &ChatRequest) -> Result<Box<Reading>, ChatE
         usage: Usage::default(),
         wants_logprobs: request.top_logprobs > 0,
         may_be_empty: request.may_be_empty,
+        receipt: request.receipt.clone(),
         ended: false,
     }))
 }
@@ -166,6 +168,7 @@ impl Reading {
             None => return Err(inner.bad_reply("the stream ended before the reply did")),
         };
         if self.text.trim().is_empty() && !(self.may_be_empty && wire::ended(finish_reason)) {
+            self.receipt.wasted(self.usage);
             return Err(match finish_reason {
                 FinishReason::ContentFilter => ChatError::Refused {
                     model: inner.model.clone(),
@@ -174,8 +177,7 @@ impl Reading {
                 other => inner.bad_reply(format!("it is empty and finished with `{}`", other.as_str())),
             });
         }
-        inner.record(&self.model, finish_reason, self.usage);
-        inner.record_answer(&self.text);
+        inner.caller.replied(&self.model, finish_reason, self.usage, &self.text);
         Ok(ChatDelta::Finished {
             finish_reason,
             usage: self.usage,

@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 use tokio::time::Instant;
 
 use super::*;
-use crate::chat::{Message, ResponseSchema};
+use crate::chat::{FinishReason, Message, ResponseSchema, Usage};
 
 /// A server on 127.0.0.1 that answers with what it is told, one connection a request, and keeps what it was sent.
 struct Server {

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::dialect::Feature;
-use crate::chat::{ChatReply, ChatRequest, FinishReason, Message, Role, TokenLogprobs, Usage};
+use crate::chat::{ChatReply, ChatRequest, FinishReason, TokenLogprobs, Usage};
 
 /// How a reply's form is asked for, the strictest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ pub(super) fn body(request: &ChatRequest, stream: bool, model: &str, has: impl F
             Format::Text => None,
         };
         if !used(Feature::JsonSchema) {
-            say_schema(&mut messages, &schema.schema);
+            schema.say(&mut messages);
         }
         if let Some(format) = format {
             body.insert("response_format".to_owned(), format);
@@ -105,16 +105,6 @@ pub(super) fn body(request: &ChatRequest, stream: bool, model: &str, has: impl F
     }
     body.insert("messages".to_owned(), json!(messages));
     Value::Object(body)
-}
-
-/// Asks in words for what `response_format` would have enforced.
-fn say_schema(messages: &mut Vec<Message>, schema: &Value) {
-    let words =
-        format!("Reply with one JSON object and nothing else. It must be valid against this JSON schema: {schema}");
-    match messages.first_mut() {
-        Some(first) if first.role == Role::System => first.content = format!("{}\n\n{words}", first.content),
-        _ => messages.insert(0, Message::system(words)),
-    }
 }
 
 #[derive(Deserialize)]
@@ -240,6 +230,15 @@ pub(super) fn reply(body: &[u8], asked: &str, may_be_empty: bool) -> Result<Chat
         finish_reason,
         logprobs: places(choice.logprobs),
     })
+}
+
+/// What a body that is no reply says that it cost.
+pub(super) fn spent(body: &[u8]) -> Usage {
+    let completion: Option<Completion> = serde_json::from_slice(body).ok();
+    completion
+        .and_then(|completion| completion.usage)
+        .map(Usage::from)
+        .unwrap_or_default()
 }
 
 /// Reads one event of a stream.

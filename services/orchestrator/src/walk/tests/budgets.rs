@@ -68,6 +68,33 @@ async fn no_more_models_are_called_than_the_budget_allows() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn calls_beyond_those_of_the_graph_count_against_the_budget() {
+    // Retrieving is free, the grades of four passages are four calls, and an answer is one.
+    for (fallbacks, answers) in [(0, 2), (1, 1), (40, 1)] {
+        let services = never_useful().generate_nth(move |number| emend_proto::v1::GenerateFinished {
+            usage: super::super::scripted::calls(1 + fallbacks),
+            ..answer(&format!("Answer {number}."))
+        });
+        let budget = Budget {
+            // A second round would come to thirteen: a query, four more grades, and an answer.
+            model_calls: Some(13),
+            ..Budget::default()
+        };
+        let result = ask_within("self-rag", budget, &services).await;
+        let written = path(&result).iter().filter(|node| **node == "generate").count();
+        assert_eq!(written, answers, "{fallbacks}: {:?}", path(&result));
+        assert_eq!(result.exhausted(), Limit::ModelCalls);
+        if fallbacks == 40 {
+            assert_eq!(path(&result).last(), Some(&"generate"));
+            assert_eq!(
+                result.reason,
+                "the budget of 13 model calls leaves 0 and the next step may need 2"
+            );
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_web_is_not_searched_beyond_the_budget() {
     let budget = Budget {
         web_searches: Some(0),

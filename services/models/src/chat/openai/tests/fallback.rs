@@ -2,7 +2,7 @@
 
 use super::standin::{Answer, Standin, busy};
 use super::*;
-use crate::chat::Receipt;
+use crate::chat::{Accepts, Receipt, TokenLogprobs};
 
 /// The model of the first server, and those of the others behind it.
 fn chain(servers: &[&Standin], flags: &[&str]) -> Arc<dyn Chat> {
@@ -71,26 +71,131 @@ async fn the_chain_goes_on_to_its_end_and_no_further() {
     );
 }
 
+/// Answers that are no replies, and what they are called.
+fn no_replies() -> [(Vec<Vec<u8>>, &'static str); 6] {
+    let said =
+        |message: Value, why: &str| json!({ "choices": [{ "message": message, "finish_reason": why }] }).to_string();
+    let cut = |body: &str| {
+        vec![format!("HTTP/1.1 200 OK\r\ncontent-length: 900\r\nconnection: close\r\n\r\n{body}").into_bytes()]
+    };
+    let ok = |body: &str| response("200 OK", "", body);
+    [
+        (ok(&said(json!({ "refusal": "I will not" }), "stop")), "refused"),
+        (ok(&said(json!({ "content": "" }), "content_filter")), "refused"),
+        (ok(&said(json!({ "content": " " }), "stop")), "bad_reply"),
+        (ok("{\"choices\":[]}"), "bad_reply"),
+        (ok("<html>"), "bad_reply"),
+        (cut("{\"choices\":"), "bad_reply"),
+    ]
+}
+
 #[tokio::test]
-async fn who_answers_rejects_or_refuses_has_the_last_word() {
-    let second = answering("never asked").await;
-    let refusal =
-        json!({ "choices": [{ "message": { "refusal": "I will not" }, "finish_reason": "stop" }] }).to_string();
-    let empty = json!({ "choices": [{ "message": { "content": "" }, "finish_reason": "stop" }] }).to_string();
-    let firsts = [
-        (response("200 OK", "", &refusal), "refused"),
-        (response("200 OK", "", &empty), "bad_reply"),
-        (response("200 OK", "", "{\"choices\":"), "bad_reply"),
-        (response("200 OK", "", "{\"choices\":[]}"), "bad_reply"),
-        (response("400 Bad Request", "", "context length"), "rejected"),
-        (response("401 Unauthorized", "", "who are you"), "unauthorized"),
-    ];
-    for (answer, code) in firsts {
+async fn a_model_that_sends_no_reply_is_stood_in_for_once() {
+    let second = answering("from the second").await;
+    for (answer, code) in no_replies() {
+        let only = answer.clone();
+        let alone = Standin::start(move |_| Answer::Bytes(only.clone())).await;
+        assert_eq!(alone.client(&[]).complete(ask()).await.unwrap_err().code(), code);
         let first = Standin::start(move |_| Answer::Bytes(answer.clone())).await;
+        let receipt = Receipt::default();
+        let request = ChatRequest {
+            receipt: receipt.clone(),
+            ..ask()
+        };
+        let reply = chain(&[&first, &second], &[]).complete(request).await.unwrap();
+        assert_eq!(reply.text, "from the second", "{code}");
+        assert_eq!((receipt.calls(), receipt.model().as_deref()), (2, Some("other-0")));
+        assert_eq!(first.seen().requests, 1, "a bad reply is not asked for again");
+    }
+    assert_eq!(second.seen().requests, no_replies().len());
+}
+
+#[tokio::test]
+async fn a_reply_that_the_caller_cannot_read_is_asked_for_elsewhere() {
+    let (noise, second) = (answering("well, perhaps").await, answering("yes").await);
+    let request = || ChatRequest {
+        accepts: Accepts::only(|reply| reply.text == "yes"),
+        ..ask()
+    };
+    let one = Usage {
+        input_tokens: 7,
+        output_tokens: 2,
+    };
+    let two = Usage {
+        input_tokens: 14,
+        output_tokens: 4,
+    };
+    let asked = request();
+    let receipt = asked.receipt.clone();
+    let reply = chain(&[&noise, &noise, &second], &[]).complete(asked).await.unwrap();
+    assert_eq!((reply.text.as_str(), reply.usage, receipt.waste()), ("yes", one, two));
+    let asked = request();
+    let receipt = asked.receipt.clone();
+    let reply = chain(&[&noise, &noise], &[]).complete(asked).await.unwrap();
+    assert_eq!(
+        (reply.usage, receipt.waste()),
+        (Usage::default(), two),
+        "each is told once"
+    );
+    let down = failing("503 Service Unavailable", "retry-after-ms: 0\r\n").await;
+    for servers in [&[&noise][..], &[&noise, &noise], &[&noise, &down], &[&down, &noise]] {
+        let reply = chain(servers, &[]).complete(request()).await.unwrap();
+        assert_eq!(
+            reply.text, "well, perhaps",
+            "it is the caller's to say what is wrong with it"
+        );
+    }
+    assert_eq!(
+        chain(&[&noise, &second], &[]).complete(ask()).await.unwrap().text,
+        "well, perhaps"
+    );
+}
+
+#[tokio::test]
+async fn what_a_bad_reply_cost_is_told() {
+    let usage = json!({ "prompt_tokens": 7, "completion_tokens": 2 });
+    let whole = json!({ "choices": [{ "message": { "refusal": "no" } }], "usage": usage }).to_string();
+    let piece = json!({ "choices": [{ "delta": {}, "finish_reason": "stop" }], "usage": usage });
+    let event = format!("data: {piece}\n\n").into_bytes();
+    let refusing = Standin::start(move |_| Answer::Bytes(response("200 OK", "", &whole))).await;
+    let empty = Standin::start(move |_| Answer::Bytes(events(&[&event]))).await;
+    let (one, other) = (ask(), ask());
+    let receipts = [one.receipt.clone(), other.receipt.clone()];
+    assert_eq!(refusing.client(&[]).complete(one).await.unwrap_err().code(), "refused");
+    let streamed: Vec<_> = empty.client(&[]).stream(other).collect().await;
+    assert!(
+        matches!(&streamed[..], [Err(ChatError::BadReply { .. })]),
+        "{streamed:?}"
+    );
+    for receipt in receipts {
+        let waste = receipt.waste();
+        assert_eq!((waste.input_tokens, waste.output_tokens), (7, 2));
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_is_rejected_is_asked_of_nobody_else() {
+    let second = answering("never asked").await;
+    for (status, code) in [("400 Bad Request", "rejected"), ("401 Unauthorized", "unauthorized")] {
+        let first = failing(status, "").await;
         let error = chain(&[&first, &second], &[]).complete(ask()).await.unwrap_err();
         assert_eq!(error.code(), code);
     }
     assert_eq!(second.seen().requests, 0);
+}
+
+#[tokio::test]
+async fn a_model_that_was_reached_says_more_than_one_that_was_not() {
+    let refusal = json!({ "choices": [{ "message": { "refusal": "I will not" } }] }).to_string();
+    let refusing = Standin::start(move |_| Answer::Bytes(response("200 OK", "", &refusal))).await;
+    let down = failing("503 Service Unavailable", "retry-after-ms: 0\r\n").await;
+    for (servers, model) in [([&refusing, &down], "small"), ([&down, &refusing], "other-0")] {
+        let error = chain(&servers, &[]).complete(ask()).await.unwrap_err();
+        assert!(
+            matches!(&error, ChatError::Refused { model: who, .. } if who == model),
+            "{error}"
+        );
+    }
 }
 
 #[tokio::test]
@@ -116,18 +221,39 @@ async fn a_stream_is_stood_in_for_before_its_first_text() {
     let second = Standin::start(move |_| Answer::Bytes(events(&[whole]))).await;
     let down = failing("503 Service Unavailable", "retry-after-ms: 0\r\n").await;
     let silent = Standin::start(|_| Answer::Stuck(events(&[]))).await;
-    for (first, timeout) in [(&down, "600s"), (&silent, "100ms")] {
+    // Blank text and tokens are no text yet.
+    let blank: &[u8] = b"data: {\"choices\":[{\"delta\":{\"content\":\" \"},\"logprobs\":{\"content\":[{\"token\":\" \",\"logprob\":-0.1}]}}]}\n\n";
+    let stops: &[u8] = b"data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+    let broken: &[u8] = b"data: {\"choices\n\n";
+    let firsts = [
+        (down, "600s"),
+        (silent, "100ms"),
+        (Standin::start(move |_| Answer::Bytes(events(&[blank]))).await, "600s"),
+        (
+            Standin::start(move |_| Answer::Bytes(events(&[blank, stops]))).await,
+            "600s",
+        ),
+        (
+            Standin::start(move |_| Answer::Bytes(events(&[blank, broken]))).await,
+            "600s",
+        ),
+    ];
+    for (number, (first, timeout)) in firsts.iter().enumerate() {
         let chat = Chain::new(
             Arc::new(first.client(&["--llm-timeout", timeout])),
             vec![Arc::new(second.client(&[]))],
         );
-        let found: Vec<_> = chat.stream(ask()).collect().await;
+        let request = ChatRequest {
+            top_logprobs: 1,
+            ..ask()
+        };
+        let found: Vec<_> = chat.stream(request).collect().await;
         assert!(
             matches!(found.as_slice(), [Ok(ChatDelta::Text(text)), Ok(ChatDelta::Finished { .. })] if text == "whole"),
-            "{found:?}"
+            "{number}: {found:?}"
         );
     }
-    assert_eq!(second.seen().requests, 2);
+    assert_eq!(second.seen().requests, firsts.len());
 }
 
 /// A model that streams this.
@@ -158,6 +284,28 @@ async fn a_stream_that_breaks_after_its_first_text_is_not_stood_in_for() {
     let said = vec![half, Err(down())];
     let chat = Chain::new(Arc::new(Streaming(said.clone())), vec![second]);
     assert_eq!(chat.stream(ask()).collect::<Vec<_>>().await, said);
+}
+
+#[tokio::test]
+async fn a_stream_says_what_the_last_model_says_and_what_is_held_back_is_not_lost() {
+    let place = |token: &str| {
+        Ok(ChatDelta::Logprobs(vec![TokenLogprobs {
+            token: token.to_owned(),
+            logprob: -0.1,
+            top: Vec::new(),
+        }]))
+    };
+    let text = |text: &str| Ok(ChatDelta::Text(text.to_owned()));
+    let bad = |model: &str| ChatError::BadReply {
+        model: model.to_owned(),
+        reason: "cut".to_owned(),
+    };
+    let first = || Arc::new(Streaming(vec![place("a"), Err(bad("first"))]));
+    let said = vec![place(" "), text(" "), place("b"), text("b"), Err(bad("second"))];
+    let chat = Chain::new(first(), vec![Arc::new(Streaming(said.clone()))]);
+    assert_eq!(chat.stream(ask()).collect::<Vec<_>>().await, said);
+    let chat = Chain::new(first(), vec![Arc::new(Streaming(vec![text(" "), Err(bad("second"))]))]);
+    assert_eq!(chat.stream(ask()).collect::<Vec<_>>().await, [Err(bad("second"))]);
 }
 
 #[tokio::test]
@@ -199,13 +347,13 @@ async fn a_key_goes_to_nobody_but_the_server_that_it_is_for() {
 
 #[test]
 fn a_url_needs_a_model_and_a_key_a_fallback() {
-    assert!(options(&[]).connect().is_ok_and(|chat| chat.is_none()));
-    let url = ["--llm-url", "http://127.0.0.1:1"];
-    let nameless = ChatOptions {
+    let nameless = |flags: &[&str]| ChatOptions {
         llm_model: None,
-        ..options(&url)
+        ..options(flags)
     };
-    let error = nameless.connect().err().unwrap();
+    assert!(nameless(&[]).connect().is_ok_and(|chat| chat.is_none()));
+    let url = ["--llm-url", "http://127.0.0.1:1"];
+    let error = nameless(&url).connect().err().unwrap();
     assert!(error.to_string().contains("--llm-model"), "{error}");
     let with = |flags: &[&str]| options(&[&url, flags].concat()).connect().err().unwrap().to_string();
     let error = with(&["--llm-fallback", "nowhere#model"]);
