@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, fs, num::NonZero, process::ExitCode, thread};
 use anyhow::{Context as _, Result};
 use emend_models::{
     embed,
-    evaluate::{Calibrated, Calibration, Calibrator, Evaluator, metrics},
+    evaluate::{
+        Calibrated, Calibration, Calibrator, Evaluator,
+        metrics::{self, Judged},
+    },
 };
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde::Serialize;
@@ -16,6 +19,9 @@ use crate::{
     progress::{self, ModelProgress},
     reliability::{self, Curve},
 };
+
+/// Follows the name of a data set for those of its pairs that no person judged.
+const CONSTRUCTED: &str = ", constructed";
 
 /// One model, or one data set of it, on questions that it was not fitted to.
 #[derive(Debug, Serialize)]
@@ -50,12 +56,8 @@ pub async fn run(options: CalibrateOptions) -> Result<ExitCode> {
         for path in files {
             let source = pairs::source(path);
             let named = |pair: LabelledPair| {
-                let source = if pair.constructed {
-                    format!("{source}, constructed")
-                } else {
-                    source.clone()
-                };
-                (source, pair)
+                let marked = if pair.constructed { CONSTRUCTED } else { "" };
+                (format!("{source}{marked}"), pair)
             };
             labelled.extend(pairs::read(path, task)?.into_iter().map(named));
         }
@@ -65,7 +67,8 @@ pub async fn run(options: CalibrateOptions) -> Result<ExitCode> {
     shown.finish();
     let embedder = embedder?;
     let name = embedder.id().to_owned();
-    let mut calibrator = Calibrator::new(Evaluator::load(embedder, &options.evaluator)?);
+    let evaluator = Evaluator::load(embedder, &options.evaluator)?;
+    let mut calibrator = Calibrator::new(evaluator).words_only(options.words_only);
     let bar = progress::pairs("reading", labelled.len() as u64);
     let mut observed = Vec::with_capacity(labelled.len());
     {
@@ -106,8 +109,13 @@ fn about(embedder: &str, options: &CalibrateOptions, labelled: &[(String, Labell
     for (source, pair) in labelled {
         *sources.entry((pair.task, source)).or_default() += 1;
     }
+    let seen = if options.words_only {
+        "on words alone".to_owned()
+    } else {
+        format!("with {embedder}")
+    };
     let mut about = format!(
-        "Coefficients of the evaluator with {embedder}, fitted by `emend calibrate --target-precision {}`: logistic\n\
+        "Coefficients of the evaluator {seen}, fitted by `emend calibrate --target-precision {}`: logistic\n\
          regressions over standardised features with an L2 penalty; a row weighs 1/√n of its data set's n rows.\n\
          The penalty and the thresholds are chosen on judgements of questions that a model was not fitted to.\n\
          Fitted on:\n",
@@ -180,13 +188,15 @@ fn show(options: &CalibrateOptions, calibration: &Calibration) -> Result<()> {
     Ok(())
 }
 
-/// The model as a whole, then by data set where there are several.
+/// The model as a whole, then by data set where there are several; of a set with labels of both origins also each of them
+/// by itself, where it has both labels.
 fn rows(model: &Calibrated) -> Vec<Row> {
-    let mut sources: BTreeMap<&str, Vec<metrics::Judged>> = BTreeMap::new();
+    let mut sets: BTreeMap<&str, BTreeMap<&str, Vec<Judged>>> = BTreeMap::new();
     for (source, judged) in &model.judged {
-        sources.entry(source).or_default().push(*judged);
+        let set = source.strip_suffix(CONSTRUCTED).unwrap_or(source);
+        sets.entry(set).or_default().entry(source).or_default().push(*judged);
     }
-    let row = |source: Option<&str>, judged: &[metrics::Judged]| Row {
+    let row = |source: Option<&str>, judged: &[Judged]| Row {
         task: model.task,
         group: model.group,
         source: source.map(str::to_owned),
@@ -198,8 +208,25 @@ fn rows(model: &Calibrated) -> Vec<Row> {
         expected_calibration_error: metrics::expected_calibration_error(judged),
     };
     let mut rows = vec![row(None, &model.judgements())];
-    if sources.len() > 1 {
-        rows.extend(sources.iter().map(|(source, judged)| row(Some(source), judged)));
+    if sets.len() == 1 && sets.values().all(|parts| parts.len() == 1) {
+        return rows;
+    }
+    for (set, parts) in &sets {
+        let all: Vec<Judged> = parts.values().flatten().copied().collect();
+        match parts.keys().next() {
+            Some(only) if parts.len() == 1 => rows.push(row(Some(only), &all)),
+            _ => {
+                rows.push(row(Some(set), &all));
+                for (source, judged) in parts {
+                    let name = if source == set {
+                        format!("{set}, human")
+                    } else {
+                        (*source).to_owned()
+                    };
+                    rows.extend(metrics::roc_auc(judged).map(|_| row(Some(&name), judged)));
+                }
+            }
+        }
     }
     rows
 }

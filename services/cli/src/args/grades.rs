@@ -24,6 +24,9 @@ pub struct CalibrateOptions {
     /// Precision from which a passage counts as surely relevant or surely not, and a sentence as fully supported
     #[arg(long, value_name = "P", default_value_t = 0.9, value_parser = share)]
     pub target_precision: f64,
+    /// Fit to words alone, without what the embedder sees: for embedders that have no coefficients of their own
+    #[arg(long)]
+    pub words_only: bool,
     /// The file to write
     #[arg(long, value_name = "TOML", default_value = "coefficients.toml")]
     pub out: PathBuf,

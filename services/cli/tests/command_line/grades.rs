@@ -44,13 +44,15 @@ fn calibration_writes_a_file_that_a_walk_then_uses() {
     let output = place.emend(&arguments).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(
-        stdout(&output).contains("relevance") && stdout(&output).contains("written to"),
+        ["relevance", "made, human", "made, constructed", "written to"]
+            .iter()
+            .all(|words| stdout(&output).contains(words)),
         "{}",
         stdout(&output)
     );
     let written = fs::read_to_string(out).unwrap();
     assert!(
-        written.contains("# - relevance: made, 60 pairs\n# Made up.\n"),
+        written.contains("# - relevance: made, 30 pairs\n# - relevance: made, constructed, 30 pairs\n# Made up.\n"),
         "{written}"
     );
     assert!(fs::read_to_string(page).unwrap().contains("<svg"));

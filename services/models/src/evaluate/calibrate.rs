@@ -14,6 +14,7 @@ const LEAST_ROWS: usize = 40;
 /// Collects labelled pairs and fits the evaluator's models to them.
 pub struct Calibrator {
     evaluator: Evaluator,
+    words_only: bool,
     tables: BTreeMap<(Task, Group), Table>,
     /// For each passage whose sentences were labelled: the model's group and the places of its rows.
     passages: Vec<(Group, std::ops::Range<usize>)>,
@@ -57,9 +58,16 @@ impl Calibrator {
     pub fn new(evaluator: Evaluator) -> Self {
         Self {
             evaluator,
+            words_only: false,
             tables: BTreeMap::new(),
             passages: Vec::new(),
         }
+    }
+
+    /// Leaves out what the embedder sees: the coefficients are for any embedder, or none.
+    #[must_use]
+    pub fn words_only(self, words_only: bool) -> Self {
+        Self { words_only, ..self }
     }
 
     /// What the models see of a pair, for [`add`](Self::add). It takes `&self`, so that many pairs are looked at at once.
@@ -89,7 +97,7 @@ impl Calibrator {
         let mut places = None;
         for (place, (task, group, features)) in observed.iter().enumerate() {
             let table = self.tables.entry((*task, *group)).or_insert_with(|| Table {
-                names: fitted(*task, *group),
+                names: fitted(*task, *group, self.words_only),
                 rows: Vec::new(),
             });
             places.get_or_insert(table.rows.len());
@@ -212,14 +220,17 @@ impl Calibrator {
 }
 
 /// The features that a model is fitted to: across languages only meaning, numbers and names can agree.
-fn fitted(task: Task, group: Group) -> Vec<&'static str> {
+fn fitted(task: Task, group: Group, words_only: bool) -> Vec<&'static str> {
     let agree = |name: &str| {
         ["cosine", "numbers", "names"]
             .iter()
             .any(|start| name.starts_with(start))
     };
     let names = task.features().iter().copied();
-    names.filter(|name| group != Group::Cross || agree(name)).collect()
+    names
+        .filter(|name| group != Group::Cross || agree(name))
+        .filter(|name| !(words_only && name.starts_with("cosine")))
+        .collect()
 }
 
 /// What is missing says nothing: an embedder that does not show its tokens leaves columns that never vary.

@@ -36,6 +36,16 @@ async fn add_relevance(calibrator: &mut Calibrator) {
 }
 
 #[tokio::test]
+async fn words_alone_can_be_fitted() {
+    let mut calibrator = calibrator().words_only(true);
+    add_relevance(&mut calibrator).await;
+    let calibration = calibrator.finish(0.9);
+    let file = calibration.coefficients.to_toml("");
+    assert!(!file.contains("cosine") && file.contains("sentence_overlap"), "{file}");
+    assert!(metrics::roc_auc(&calibration.models[0].judgements()).unwrap() > 0.99);
+}
+
+#[tokio::test]
 async fn pairs_become_coefficients_that_tell_them_apart_and_survive_a_file() {
     let mut calibrator = calibrator();
     add_relevance(&mut calibrator).await;
