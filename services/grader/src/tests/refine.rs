@@ -35,7 +35,7 @@ async fn the_best_strips_are_kept_in_the_order_of_passages_and_text() {
     let mut request = refinement(
         QUESTION,
         &[
-            "Knead the dough well. The lighthouse of Corran Point is tall. Let it rest under a cloth.",
+            "Knead the dough well. The lighthouse of Corran is tall. Let it rest under a cloth.",
             "  ",
             "The lighthouse of Corran Point is 31 metres tall. Bread needs salt. How the lighthouse stands there!",
         ],
@@ -59,7 +59,7 @@ async fn the_best_strips_are_kept_in_the_order_of_passages_and_text() {
     assert_eq!(
         kept(&response.strips),
         [
-            "The lighthouse of Corran Point is tall.",
+            "The lighthouse of Corran is tall.",
             "The lighthouse of Corran Point is 31 metres tall."
         ]
     );

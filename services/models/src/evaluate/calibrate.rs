@@ -64,7 +64,8 @@ impl Calibrator {
         }
     }
 
-    /// Leaves out what the embedder sees: the coefficients are for any embedder, or none.
+    /// Leaves out what the embedder sees: the coefficients are for any embedder, or none. Words say nothing across
+    /// languages, so pairs in two of them are passed over, and later judged as pairs without a common word.
     #[must_use]
     pub fn words_only(self, words_only: bool) -> Self {
         Self { words_only, ..self }
@@ -90,10 +91,12 @@ impl Calibrator {
         };
         let is_answer = matches!(pair, Pair::Answer { .. });
         let Observed(observed) = observed;
-        let Some((_, group, _)) = observed.first() else {
+        let Some(&(_, group, _)) = observed.first() else {
             return;
         };
-        let group = *group;
+        if self.words_only && group == Group::Cross {
+            return;
+        }
         let mut places = None;
         for (place, (task, group, features)) in observed.iter().enumerate() {
             let table = self.tables.entry((*task, *group)).or_insert_with(|| Table {
@@ -140,6 +143,9 @@ impl Calibrator {
                 fitted: enough,
                 judged: sources.zip(judged).collect(),
             });
+        }
+        if self.words_only {
+            coefficients.forget(Group::Cross);
         }
         let thresholds = self.thresholds(*coefficients.thresholds(), &models, target_precision);
         coefficients.set_thresholds(thresholds);

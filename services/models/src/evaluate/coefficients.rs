@@ -223,6 +223,15 @@ impl Coefficients {
         self.models.entry(task).or_default().insert(group, model);
     }
 
+    /// Drops a group's models; those for alphabets judge its pairs.
+    pub(super) fn forget(&mut self, group: Group) {
+        if group != Group::Alphabet {
+            self.models.values_mut().for_each(|models| {
+                models.remove(&group);
+            });
+        }
+    }
+
     /// The file that [`read`](Self::read) reads, with `about` in comments at its head.
     pub fn to_toml(&self, about: &str) -> String {
         let mut file = String::new();

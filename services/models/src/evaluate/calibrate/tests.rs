@@ -39,9 +39,23 @@ async fn add_relevance(calibrator: &mut Calibrator) {
 async fn words_alone_can_be_fitted() {
     let mut calibrator = calibrator().words_only(true);
     add_relevance(&mut calibrator).await;
+    let across = Pair::Relevance {
+        question: "등대는 누가 설계했습니까?",
+        passage: "Knead the dough for ten minutes.",
+    };
+    let observed = calibrator.observe(across).await.unwrap();
+    calibrator.add("made", across, observed, &[true]);
     let calibration = calibrator.finish(0.9);
+    assert_eq!(
+        calibration.models.len(),
+        1,
+        "words of two languages say nothing of each other"
+    );
     let file = calibration.coefficients.to_toml("");
-    assert!(!file.contains("cosine") && file.contains("sentence_overlap"), "{file}");
+    assert!(
+        !file.contains("cosine") && !file.contains(".cross]") && file.contains("sentence_overlap"),
+        "{file}"
+    );
     assert!(metrics::roc_auc(&calibration.models[0].judgements()).unwrap() > 0.99);
 }
 
