@@ -50,7 +50,7 @@ impl Form {
         let repeats = !plain_given.is_empty() && plain_asked.contains(&plain_given);
         let last = plain_given.chars().next_back();
         let noun = noun(&asked);
-        let class = last.is_some_and(|last| noun.iter().any(|c| *c == last));
+        let class = last.is_some_and(|last| noun.contains(&last));
         Self {
             unit: counter(&asked).map_or(0.0, |wanted| unit(wanted, &given)),
             class: f64::from(u8::from(class)),
