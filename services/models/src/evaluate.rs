@@ -303,8 +303,9 @@ impl Evaluator {
     }
 
     async fn usefulness_explained(&self, question: &str, answer: &str) -> Result<Explanation, EvaluateError> {
-        let task = usefulness_task(answer);
-        let (asked, pairs) = self.pairs(task, Question::new(question), &[answer]).await?;
+        let asked = Question::new(question);
+        let task = usefulness_task(&asked, answer);
+        let (asked, pairs) = self.pairs(task, asked, &[answer]).await?;
         let coefficients = self.coefficients();
         let explain = move || {
             let pair = pairs.first()?;
@@ -332,7 +333,7 @@ impl Evaluator {
         let (task, first, second, question) = match pair {
             Pair::Relevance { question, passage } => (Task::Relevance, question, passage, None),
             Pair::Answer { question, passage } => (Task::Answer, question, passage, None),
-            Pair::Usefulness { question, answer } => (usefulness_task(answer), question, answer, None),
+            Pair::Usefulness { question, answer } => (Task::Usefulness, question, answer, None),
             Pair::Groundedness {
                 question,
                 claim,
@@ -340,10 +341,10 @@ impl Evaluator {
             } => (Task::Groundedness, claim, evidence, asked(question)),
         };
         let first = Question::new(first);
-        let task = if task == Task::Groundedness {
-            groundedness_task(first.view(), question.as_ref())
-        } else {
-            task
+        let task = match task {
+            Task::Groundedness => groundedness_task(first.view(), question.as_ref()),
+            Task::Usefulness => usefulness_task(&first, second),
+            _ => task,
         };
         let (first, mut pairs) = self.embedded_pair(task, first, second).await?;
         let Some(pair) = pairs.pop() else { return Ok(Vec::new()) };
@@ -373,8 +374,8 @@ fn asked(question: &str) -> Option<Question> {
 }
 
 /// An answer in a few words says little besides what it is: its kind and unit count, not the words of the question.
-fn usefulness_task(answer: &str) -> Task {
-    if features::is_fragment(&View::new(answer)) {
+fn usefulness_task(question: &Question, answer: &str) -> Task {
+    if features::is_bare(question, &View::new(answer)) {
         Task::UsefulFragment
     } else {
         Task::Usefulness

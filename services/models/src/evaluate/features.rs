@@ -19,7 +19,7 @@ pub(super) use groundedness::{NAMES as GROUNDEDNESS, groundedness, is_fragment, 
 pub(super) use late::Late;
 pub(super) use question::Question;
 pub(super) use relevance::{NAMES as RELEVANCE, relevance};
-pub(super) use usefulness::{NAMES as USEFULNESS, usefulness};
+pub(super) use usefulness::{NAMES as USEFULNESS, is_bare, usefulness};
 pub(super) use view::View;
 
 use crate::text::Script;

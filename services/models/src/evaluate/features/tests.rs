@@ -103,3 +103,18 @@ fn quotes_and_fragments_are_told_apart() {
     assert!(is_fragment(&View::new("1902")) && is_fragment(&View::new("五一勞動節")));
     assert!(!is_fragment(&evidence));
 }
+
+#[test]
+fn a_short_sentence_is_no_bare_answer() {
+    let question = Question::new("휴가는 누가 승인하나요?");
+    for (answer, bare) in [
+        ("팀장", true),
+        ("휴가는 팀장이 승인한다.", false),
+        ("휴가는 팀장이 승인하나", false),
+    ] {
+        assert_eq!(is_bare(&question, &View::new(answer)), bare, "{answer}");
+    }
+    let question = Question::new("Who approves leave?");
+    assert!(is_bare(&question, &View::new("Ada Miller")));
+    assert!(!is_bare(&question, &View::new("Ada approves leave")));
+}

@@ -121,3 +121,14 @@ pub(in crate::evaluate) fn usefulness(question: &Question, answer: &View, cosine
     }
     features
 }
+
+/// Whether an answer is a few words, such as a name or a date, and no sentence: one ends with a mark, or says half of the
+/// question again.
+pub(in crate::evaluate) fn is_bare(question: &Question, answer: &View) -> bool {
+    super::is_fragment(answer)
+        && !answer
+            .text
+            .trim_end()
+            .ends_with(['.', '!', '?', '。', '！', '？', '．'])
+        && question.weighted.share(|word| answer.all.contains(word)) < 0.5
+}
