@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use emend_chassis::{Deadline, Scope};
-use emend_models::chat::{Chat, ChatDelta, ChatError, ChatReply, ChatRequest, FinishReason, Usage};
+use emend_models::chat::{Chat, ChatDelta, ChatError, ChatReply, ChatRequest};
 use emend_models::prompt::{PromptOptions, Prompts};
 use emend_proto::v1::{Passage, Relevance};
 use futures::FutureExt;
@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use tokio::sync::Notify;
 
-use super::{Gated, documents, llm, options, passage, relevances};
+use super::{Gated, documents, llm, options, passage, relevances, reply_of};
 use crate::backend::{Backend, Grade, LlmBackend, LlmSettings, Strips, Ungraded};
 
 /// A model whose first call waits to be let, and then says this; every other says "yes" at once.
@@ -61,16 +61,7 @@ impl Chat for Hesitant {
                 model: "hesitant".to_owned(),
                 reason: reason.to_owned(),
             })?;
-            Ok(ChatReply {
-                text: text.to_owned(),
-                model: "hesitant".to_owned(),
-                usage: Usage {
-                    input_tokens: 10,
-                    output_tokens: 1,
-                },
-                finish_reason: FinishReason::Stop,
-                logprobs: Vec::new(),
-            })
+            Ok(reply_of("hesitant", text))
         }
         .boxed()
     }

@@ -190,22 +190,27 @@ impl Chat for Gated {
                 futures::future::pending::<()>().await;
             }
             self.open.acquire().await.unwrap().forget();
-            Ok(ChatReply {
-                text: "yes".to_owned(),
-                model: "gated".to_owned(),
-                usage: Usage {
-                    input_tokens: 10,
-                    output_tokens: 1,
-                },
-                finish_reason: FinishReason::Stop,
-                logprobs: Vec::new(),
-            })
+            Ok(reply_of("gated", "yes"))
         }
         .boxed()
     }
 
     fn stream(&self, _request: ChatRequest) -> BoxStream<'static, Result<ChatDelta, ChatError>> {
         futures::stream::empty().boxed()
+    }
+}
+
+/// A whole reply of ten tokens read and one written.
+fn reply_of(model: &str, text: &str) -> ChatReply {
+    ChatReply {
+        text: text.to_owned(),
+        model: model.to_owned(),
+        usage: Usage {
+            input_tokens: 10,
+            output_tokens: 1,
+        },
+        finish_reason: FinishReason::Stop,
+        logprobs: Vec::new(),
     }
 }
 
