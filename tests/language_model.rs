@@ -1,10 +1,6 @@
 //! Every graph with a language model in the grader, the generator and the rewriter: a stand-in behind real HTTP.
 
-use clap::Parser as _;
-use emend_cli::{
-    args::{Arguments, Command},
-    cluster::{Cluster, Plan},
-};
+use emend_cli::cluster::{Cluster, Plan};
 use emend_proto::v1::WalkStatus;
 use emend_tests::{Fixture, model::Model, question};
 
@@ -13,26 +9,8 @@ const LIGHTHOUSE: &str = "The Torvik lighthouse was built in 1873 by the enginee
 const BAKERY: &str = "The village bakery sells rye bread on Tuesdays.";
 
 async fn fixture(model: &Model) -> Fixture {
-    Fixture::with_options(Plan::default(), |data| {
-        let url = model.url();
-        let arguments = [
-            "emend",
-            "up",
-            "--embedder",
-            "hashed",
-            "--data-dir",
-            data,
-            "--llm-url",
-            &url,
-            "--llm-model",
-            "stand-in",
-        ];
-        match Arguments::parse_from(arguments).command {
-            Command::Up(options) => options.local,
-            _ => unreachable!("parsed `up`"),
-        }
-    })
-    .await
+    let flags = ["--llm-url", &model.url(), "--llm-model", "stand-in"];
+    Fixture::with_flags(Plan::default(), &flags).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -101,12 +79,7 @@ async fn a_model_that_would_never_be_asked_is_refused_before_anything_starts() {
         ["--llm-fallback", "http://127.0.0.1:1/v1#small"],
         ["--llm-model", "small"],
     ] {
-        let mut local = emend_tests::local_options(data.path());
-        let arguments = ["emend", "up"].iter().chain(&flags);
-        match Arguments::parse_from(arguments).command {
-            Command::Up(options) => local.chat = options.local.chat,
-            _ => unreachable!("parsed `up`"),
-        }
+        let local = emend_tests::local_options(data.path(), &flags);
         let error = match Cluster::start(&local, Plan::default()).await {
             Ok(_) => panic!("started with {flags:?}"),
             Err(error) => error.to_string(),

@@ -4,11 +4,7 @@
 
 use std::path::Path;
 
-use clap::Parser as _;
-use emend_cli::{
-    args::{Arguments, Command, LocalOptions},
-    cluster::{Component, Plan},
-};
+use emend_cli::cluster::{Component, Plan};
 use emend_proto::v1::{
     GradeDocumentsRequest, GradeGroundednessRequest, GradeUsefulnessRequest, ListGraphsRequest, Passage, Relevance,
     RewritePurpose, RewriteRequest, Support, WalkResult, WalkStatus, rewriter_service_client::RewriterServiceClient,
@@ -26,17 +22,12 @@ const LIGHTHOUSE: &str = "The Torvik lighthouse was built in 1873 by the enginee
 const BAKERY: &str = "The village bakery sells rye bread on Tuesdays.";
 const QUESTION: &str = "Who built the Torvik lighthouse in 1873?";
 
-fn local_options(data: &str, model: &Path, grader: &str) -> LocalOptions {
+/// A village whose services ask the model in this file.
+async fn village(model: &Path, grader: &str) -> Fixture {
     let model = model.to_str().expect("a UTF-8 path");
     let local = format!("local:{model}");
     let grader = if grader == "cascade" { grader } else { &local };
-    let arguments = [
-        "emend",
-        "up",
-        "--embedder",
-        "hashed",
-        "--data-dir",
-        data,
+    let flags = [
         "--generator",
         &local,
         "--rewriter",
@@ -50,15 +41,7 @@ fn local_options(data: &str, model: &Path, grader: &str) -> LocalOptions {
         "--llm-seed",
         "7",
     ];
-    match Arguments::parse_from(arguments).command {
-        Command::Up(options) => options.local,
-        _ => unreachable!("parsed `up`"),
-    }
-}
-
-/// A village whose services ask the model in this file.
-async fn village(model: &Path, grader: &str) -> Fixture {
-    let fixture = Fixture::with_options(Plan::default(), |data| local_options(data, model, grader)).await;
+    let fixture = Fixture::with_flags(Plan::default(), &flags).await;
     fixture
         .ingest("village", &[("lighthouse", LIGHTHOUSE), ("bakery", BAKERY)])
         .await;

@@ -37,17 +37,15 @@ impl Fixture {
 
     /// As `plan` says, with a folder of pages for the web.
     pub async fn start_with(plan: Plan, web: Option<&Path>) -> Self {
-        Self::with_options(plan, |data| LocalOptions {
-            web_folder: web.map(Path::to_owned),
-            ..local_options(Path::new(data))
-        })
-        .await
+        let folder = web.map(|folder| folder.to_str().expect("a UTF-8 path"));
+        let flags = folder.map_or(vec![], |folder| vec!["--web-folder", folder]);
+        Self::with_flags(plan, &flags).await
     }
 
-    /// As `plan` and the options for its data folder say.
-    pub async fn with_options(plan: Plan, options: impl FnOnce(&str) -> LocalOptions) -> Self {
+    /// As `plan` and these flags say.
+    pub async fn with_flags(plan: Plan, flags: &[&str]) -> Self {
         let data = tempfile::tempdir().expect("a temporary folder");
-        let local = options(data.path().to_str().expect("a UTF-8 path"));
+        let local = local_options(data.path(), flags);
         let cluster = Cluster::start(&local, plan).await.expect("the services start");
         Self { cluster, _data: data }
     }
@@ -120,10 +118,11 @@ impl Fixture {
     }
 }
 
-/// Options with the embedder `hashed` and everything else at its default.
-pub fn local_options(data: &Path) -> LocalOptions {
+/// Options with the embedder `hashed`, these flags, and everything else at its default.
+pub fn local_options(data: &Path, flags: &[&str]) -> LocalOptions {
     let data = data.to_str().expect("a UTF-8 path");
-    match Arguments::parse_from(["emend", "up", "--embedder", "hashed", "--data-dir", data]).command {
+    let arguments = ["emend", "up", "--embedder", "hashed", "--data-dir", data];
+    match Arguments::parse_from(arguments.iter().chain(flags)).command {
         Command::Up(options) => options.local,
         _ => unreachable!("parsed `up`"),
     }
