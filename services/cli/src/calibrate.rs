@@ -1,6 +1,6 @@
 //! `emend calibrate`: the evaluator's coefficients and thresholds from labelled pairs.
 
-use std::{collections::BTreeMap, fs, num::NonZero, process::ExitCode, thread};
+use std::{collections::BTreeMap, fs, process::ExitCode};
 
 use anyhow::{Context as _, Result};
 use emend_models::{
@@ -10,7 +10,7 @@ use emend_models::{
         metrics::{self, Judged},
     },
 };
-use futures::{StreamExt as _, TryStreamExt as _, stream};
+use futures::TryStreamExt as _;
 use serde::Serialize;
 
 use crate::{
@@ -73,10 +73,7 @@ pub async fn run(options: CalibrateOptions) -> Result<ExitCode> {
     let mut observed = Vec::with_capacity(labelled.len());
     {
         let calibrator = &calibrator;
-        let cores = thread::available_parallelism().map_or(1, NonZero::get);
-        let mut looked = stream::iter(&labelled)
-            .map(|(_, pair)| calibrator.observe(pair.pair()))
-            .buffered(cores);
+        let mut looked = pairs::each(&labelled, |(_, pair)| calibrator.observe(pair.pair()));
         while let Some(one) = looked.try_next().await? {
             observed.push(one);
             bar.inc(1);

@@ -4,11 +4,14 @@ use std::{
     collections::BTreeMap,
     fs,
     io::BufRead as _,
+    num::NonZero,
     path::{Path, PathBuf},
+    thread,
 };
 
 use anyhow::{Context as _, Result, bail};
 use emend_models::{evaluate::Pair, text};
+use futures::{Stream, StreamExt as _, stream};
 use serde::Deserialize;
 
 /// What the pairs of a file are labelled for.
@@ -166,6 +169,15 @@ fn labelled(task: Task, line: Line) -> Result<LabelledPair> {
         lang: line.lang,
         constructed: line.constructed,
     })
+}
+
+/// What `look` makes of each item, in order, as many at once as there are cores.
+pub fn each<'a, I, F>(items: &'a [I], look: impl FnMut(&'a I) -> F + 'a) -> impl Stream<Item = F::Output> + 'a
+where
+    F: Future + 'a,
+{
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    stream::iter(items).map(look).buffered(cores)
 }
 
 /// The files of labelled pairs of a folder by task and name: `relevance/NAME.jsonl`, `groundedness/…`, `usefulness/…`.

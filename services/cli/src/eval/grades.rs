@@ -15,6 +15,7 @@ use emend_models::{
         metrics::{self, Judged},
     },
 };
+use futures::TryStreamExt as _;
 use serde::Serialize;
 
 use crate::{
@@ -23,6 +24,9 @@ use crate::{
     progress::{self, ModelProgress},
     reliability::{self, Curve},
 };
+
+/// Pairs that are judged before their judgements are timed: few enough that the embedder still remembers their texts.
+const AT_ONCE: usize = 16;
 
 /// The judgements of one data set, or of a part of it.
 #[derive(Debug, Serialize)]
@@ -106,21 +110,29 @@ pub async fn grades(options: EvalGradesOptions) -> Result<ExitCode> {
 async fn judge(evaluator: &Evaluator, set: &str, labelled: &[LabelledPair]) -> Result<BTreeMap<(String, bool), Part>> {
     let mut parts: BTreeMap<(String, bool), Part> = BTreeMap::new();
     let bar = progress::pairs(set, labelled.len() as u64);
-    for pair in labelled {
-        // The first time embeds the texts; what a judgement costs by itself shows the second time.
-        let judgements = evaluator.explain(pair.pair()).await?;
-        let started = Instant::now();
-        evaluator.explain(pair.pair()).await?;
-        let spent = started.elapsed();
-        let lang = pair.lang.clone().unwrap_or_default();
-        let part = parts.entry((lang, pair.constructed)).or_default();
-        part.spent += spent;
-        let judged = judgements.iter().zip(&pair.labels).map(|(judgement, label)| Judged {
-            probability: judgement.probability,
-            label: *label,
-        });
-        part.judged.extend(judged);
-        bar.inc(1);
+    for chunk in labelled.chunks(AT_ONCE) {
+        // The first time embeds the texts, as many at once as there are cores; what a judgement costs by itself shows the
+        // second time, one after another.
+        let mut judging = pairs::each(chunk, |pair| evaluator.explain(pair.pair()));
+        let mut judged = Vec::with_capacity(chunk.len());
+        while let Some(judgements) = judging.try_next().await? {
+            judged.push(judgements);
+            bar.inc(1);
+        }
+        drop(judging);
+        for (pair, judgements) in chunk.iter().zip(judged) {
+            let started = Instant::now();
+            evaluator.explain(pair.pair()).await?;
+            let spent = started.elapsed();
+            let lang = pair.lang.clone().unwrap_or_default();
+            let part = parts.entry((lang, pair.constructed)).or_default();
+            part.spent += spent;
+            let judged = judgements.iter().zip(&pair.labels).map(|(judgement, label)| Judged {
+                probability: judgement.probability,
+                label: *label,
+            });
+            part.judged.extend(judged);
+        }
     }
     bar.finish_and_clear();
     Ok(parts)

@@ -9,7 +9,11 @@ use std::{
     },
 };
 
-use futures::future::{BoxFuture, FutureExt};
+use futures::{
+    StreamExt as _, TryStreamExt as _,
+    future::{BoxFuture, FutureExt},
+    stream,
+};
 use tokio::sync::{Semaphore, oneshot};
 
 use super::{
@@ -121,12 +125,14 @@ pub(super) fn required(files: &fetch::ModelFiles, name: &str) -> Result<PathBuf,
     })
 }
 
-/// Embeds on threads of its own, one batch at a time.
+/// Embeds on threads of its own, as many batches at a time as there are threads.
 pub(super) struct LocalEmbedder {
     encoder: Arc<Encoder>,
     pool: rayon::ThreadPool,
-    /// A batch uses every thread of the pool. Two at a time would only wait for each other; waiting here is in order.
-    turn: Semaphore,
+    /// One batch alone is spread over every thread of the pool, but its products are too small to keep them all busy; a
+    /// batch a thread does. Waiting here is in order.
+    turns: Semaphore,
+    threads: usize,
     /// Tokens that the longest prefix takes.
     prefix_tokens: usize,
 }
@@ -168,7 +174,8 @@ impl LocalEmbedder {
         Ok(Self {
             encoder: Arc::new(encoder),
             pool,
-            turn: Semaphore::new(1),
+            turns: Semaphore::new(threads),
+            threads,
             prefix_tokens,
         })
     }
@@ -178,7 +185,7 @@ impl LocalEmbedder {
         &self,
         work: impl FnOnce(&Encoder) -> Result<T, EmbedError> + Send + 'static,
     ) -> Result<T, EmbedError> {
-        let _turn = self.turn.acquire().await.map_err(|error| self.encoder.failed(error))?;
+        let _turn = self.turns.acquire().await.map_err(|error| self.encoder.failed(error))?;
         let (sender, receiver) = oneshot::channel();
         let encoder = self.encoder.clone();
         let span = tracing::Span::current();
@@ -232,26 +239,26 @@ impl Embedder for LocalEmbedder {
         async move {
             let stop = Arc::new(AtomicBool::new(false));
             let _stop_on_drop = StopOnDrop(stop.clone());
-            let mut texts = texts.into_iter().peekable();
-            let mut embeddings = Vec::with_capacity(texts.len());
-            while texts.peek().is_some() {
-                let batch = self.next_batch(&mut texts);
+            let count = texts.len();
+            let batches = self.batches(texts).into_iter().map(|batch| {
                 let stop = stop.clone();
-                let vectors = self
-                    .compute(move |encoder| {
-                        let mut tokens = Vec::with_capacity(batch.len());
-                        for text in &batch {
-                            if stop.load(Ordering::Relaxed) {
-                                return Ok(None);
-                            }
-                            tokens.push(encoder.tokens(kind, text)?);
+                self.compute(move |encoder| {
+                    let mut tokens = Vec::with_capacity(batch.len());
+                    for text in &batch {
+                        if stop.load(Ordering::Relaxed) {
+                            return Ok(None);
                         }
-                        encoder
-                            .bert
-                            .encode(&tokens, &stop)
-                            .map_err(|error| encoder.failed(error))
-                    })
-                    .await?;
+                        tokens.push(encoder.tokens(kind, text)?);
+                    }
+                    encoder
+                        .bert
+                        .encode(&tokens, &stop)
+                        .map_err(|error| encoder.failed(error))
+                })
+            });
+            let mut embedded = stream::iter(batches).buffered(self.threads);
+            let mut embeddings = Vec::with_capacity(count);
+            while let Some(vectors) = embedded.try_next().await? {
                 // `None` only after this future was dropped, when nothing comes back here.
                 embeddings.extend(vectors.into_iter().flatten().map(Embedding::from));
             }
@@ -269,20 +276,21 @@ impl Embedder for LocalEmbedder {
             let stop = Arc::new(AtomicBool::new(false));
             let _stop_on_drop = StopOnDrop(stop.clone());
             let mut all = Vec::with_capacity(texts.len());
-            // A text at a time: passages fill the threads by themselves.
-            for text in texts {
+            // Each text by itself: passages are large enough.
+            let texts = texts.into_iter().map(|text| {
                 let stop = stop.clone();
-                let vectors = self
-                    .compute(move |encoder| {
-                        let (ids, of) = encoder.pieces(kind, &text)?;
-                        let rows = encoder
-                            .bert
-                            .rows(std::slice::from_ref(&ids), &stop)
-                            .map_err(|error| encoder.failed(error))?;
-                        let rows = rows.and_then(|rows| rows.into_iter().next());
-                        Ok(rows.map(|rows| encoder.token_vectors(&ids, &of, &rows, text.len())))
-                    })
-                    .await?;
+                self.compute(move |encoder| {
+                    let (ids, of) = encoder.pieces(kind, &text)?;
+                    let rows = encoder
+                        .bert
+                        .rows(std::slice::from_ref(&ids), &stop)
+                        .map_err(|error| encoder.failed(error))?;
+                    let rows = rows.and_then(|rows| rows.into_iter().next());
+                    Ok(rows.map(|rows| encoder.token_vectors(&ids, &of, &rows, text.len())))
+                })
+            });
+            let mut embedded = stream::iter(texts).buffered(self.threads);
+            while let Some(vectors) = embedded.try_next().await? {
                 // `None` only after this future was dropped, when nothing comes back here.
                 all.extend(vectors.map(Arc::new));
             }
@@ -293,14 +301,24 @@ impl Embedder for LocalEmbedder {
 }
 
 impl LocalEmbedder {
-    /// Takes texts until they are about [`BATCH_TOKENS`], at least one.
-    fn next_batch(&self, texts: &mut std::iter::Peekable<std::vec::IntoIter<String>>) -> Vec<String> {
-        let (mut batch, mut tokens) = (Vec::new(), 0);
-        while let Some(text) = texts.next_if(|text| batch.is_empty() || tokens + self.estimate(text) <= BATCH_TOKENS) {
-            tokens += self.estimate(&text);
-            batch.push(text);
+    /// The texts in order, in batches of about [`BATCH_TOKENS`] with at least one text each.
+    fn batches(&self, texts: Vec<String>) -> Vec<Vec<String>> {
+        let mut batches: Vec<Vec<String>> = Vec::new();
+        let mut tokens = 0;
+        for text in texts {
+            let own = self.estimate(&text);
+            match batches.last_mut() {
+                Some(batch) if tokens + own <= BATCH_TOKENS => {
+                    tokens += own;
+                    batch.push(text);
+                }
+                _ => {
+                    tokens = own;
+                    batches.push(vec![text]);
+                }
+            }
         }
-        batch
+        batches
     }
 
     /// About the tokens of a text, without the work of finding them: rather too many.
