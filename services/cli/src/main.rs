@@ -1,6 +1,6 @@
 //! `emend`: questions answered over your own documents.
 
-use std::process::ExitCode;
+use std::{io, process::ExitCode};
 
 use clap::Parser as _;
 use emend_chassis::{ServiceOptions, Telemetry, TelemetryOptions};
@@ -33,9 +33,17 @@ async fn main() -> ExitCode {
     telemetry.shutdown().await;
     match outcome {
         Ok(code) => code,
+        Err(error) if reader_left(&error) => ExitCode::SUCCESS,
         Err(error) => {
             emend_cli::render::error(&error);
             ExitCode::from(1)
         }
     }
+}
+
+/// Whether the output's reader has seen enough, as `head` does.
+fn reader_left(error: &anyhow::Error) -> bool {
+    error
+        .downcast_ref::<io::Error>()
+        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }

@@ -98,6 +98,20 @@ fn json_is_one_object_on_standard_output() {
 }
 
 #[test]
+fn a_reader_that_leaves_early_is_no_error() {
+    let place = Place::new();
+    let docs = place.docs.path().to_str().unwrap();
+    for format in ["--json", "--json=events"] {
+        let mut asking = place.emend(&["ask", "--docs", docs, format, "--", ASKED]);
+        let mut child = asking.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert!(!stderr(&output).contains("error"), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn abstaining_has_an_exit_status_of_its_own() {
     let place = Place::new();
     let output = place.ask(&["--graph", "self-rag", "--", "Which comet passes near Jupiter?"]);

@@ -84,8 +84,8 @@ impl ChatOptions {
     /// nobody believes in a model, or in one that stands in for it, that is never asked.
     ///
     /// # Errors
-    /// [`ChatError::Options`] when a fallback or a model's name comes without `--llm-url`, or there are more keys than
-    /// fallbacks.
+    /// [`ChatError::Options`] when a fallback or a model's name comes without `--llm-url`, there are more keys than fallbacks,
+    /// or both `--llm-url` and `--llm-local` name a model. A key alone is fine: services may share one secret.
     pub fn check(&self) -> Result<(), ChatError> {
         // An option that the environment gives as nothing is not given.
         let given = |value: &Option<String>| value.clone().filter(|value| !value.trim().is_empty());
@@ -97,8 +97,14 @@ impl ChatOptions {
                 format!("there are {keys} keys for {count} fallbacks; give one for each, in their order"),
             );
         }
-        if given(&self.llm_url).is_some() {
-            return Ok(());
+        if let Some(url) = given(&self.llm_url) {
+            return match &self.llm_local {
+                Some(model) => refused(
+                    "--llm-local",
+                    format!("{model} and --llm-url {url} are two models, and one is asked; give one of them"),
+                ),
+                None => Ok(()),
+            };
         }
         if let Some(Fallback { url, model }) = self.llm_fallback.first() {
             return refused(
@@ -120,7 +126,7 @@ impl ChatOptions {
         Ok(())
     }
 
-    /// The chat model that these options describe: that of `--llm-local`, else that of `--llm-url`, else none.
+    /// The chat model that these options describe: that of `--llm-local` or of `--llm-url`, or none.
     ///
     /// The same local model is loaded once a process; `progress` follows the download of one that is not on this
     /// machine. To a server nothing is sent: whether it answers shows at the first call.
@@ -304,12 +310,17 @@ mod tests {
             error.contains("1 keys for 0 fallbacks") && !error.contains("secret"),
             "{error}"
         );
+        let error = check(&[local, url].concat()).unwrap_err().to_string();
+        for word in ["--llm-local:", "smollm2", "http://127.0.0.1:1", "give one of them"] {
+            assert!(error.contains(word), "{error}");
+        }
         // An option of the environment that is empty is none.
         for flags in [
             &[][..],
             &local,
             &[url, model, fallback].concat(),
             &["--llm-model", "", "--llm-url", ""],
+            &["--llm-api-key", "secret"],
         ] {
             assert_eq!(check(flags), Ok(()), "{flags:?}");
         }
