@@ -118,11 +118,16 @@ impl Fixture {
     }
 }
 
-/// Options with the embedder `hashed`, these flags, and everything else at its default.
+/// Options with these flags, the embedder `hashed` where they name none, and everything else at its default.
 pub fn local_options(data: &Path, flags: &[&str]) -> LocalOptions {
     let data = data.to_str().expect("a UTF-8 path");
-    let arguments = ["emend", "up", "--embedder", "hashed", "--data-dir", data];
-    match Arguments::parse_from(arguments.iter().chain(flags)).command {
+    let arguments = ["emend", "up", "--data-dir", data];
+    let embedder: &[&str] = if flags.contains(&"--embedder") {
+        &[]
+    } else {
+        &["--embedder", "hashed"]
+    };
+    match Arguments::parse_from(arguments.iter().chain(embedder).chain(flags)).command {
         Command::Up(options) => options.local,
         _ => unreachable!("parsed `up`"),
     }

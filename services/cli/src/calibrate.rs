@@ -39,6 +39,8 @@ struct Row {
     best_f1: Option<f64>,
     brier: f64,
     expected_calibration_error: f64,
+    /// What the error would be by chance if the probabilities were right: so few pairs can show no less.
+    chance_calibration_error: f64,
 }
 
 /// Fits the models for which there are pairs, and writes all coefficients to a file.
@@ -136,7 +138,7 @@ fn show(options: &CalibrateOptions, calibration: &Calibration) -> Result<()> {
         return Ok(());
     }
     anstream::println!(
-        "{:<21} {:<9} {:<24} {:>6} {:>7} {:>7} {:>7} {:>7}",
+        "{:<21} {:<9} {:<24} {:>6} {:>7} {:>7} {:>7} {:>7} {:>7}",
         "task",
         "group",
         "data",
@@ -144,7 +146,8 @@ fn show(options: &CalibrateOptions, calibration: &Calibration) -> Result<()> {
         "AUC",
         "F1",
         "Brier",
-        "ECE"
+        "ECE",
+        "chance"
     );
     for row in &rows {
         let data = match (&row.source, row.fitted) {
@@ -154,14 +157,15 @@ fn show(options: &CalibrateOptions, calibration: &Calibration) -> Result<()> {
         };
         let share = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
         anstream::println!(
-            "{:<21} {:<9} {data:<24} {:>6} {:>7} {:>7} {:>7.3} {:>7.3}",
+            "{:<21} {:<9} {data:<24} {:>6} {:>7} {:>7} {:>7.3} {:>7.3} {:>7.3}",
             row.task,
             row.group,
             row.pairs,
             share(row.roc_auc),
             share(row.best_f1),
             row.brier,
-            row.expected_calibration_error
+            row.expected_calibration_error,
+            row.chance_calibration_error
         );
     }
     if rows.iter().any(|row| !row.fitted) {
@@ -203,6 +207,7 @@ fn rows(model: &Calibrated) -> Vec<Row> {
         best_f1: metrics::best_f1(judged).map(|best| best.f1()),
         brier: metrics::brier(judged),
         expected_calibration_error: metrics::expected_calibration_error(judged),
+        chance_calibration_error: metrics::chance_calibration_error(judged),
     };
     let mut rows = vec![row(None, &model.judgements())];
     if sets.len() == 1 && sets.values().all(|parts| parts.len() == 1) {

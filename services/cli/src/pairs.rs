@@ -171,13 +171,13 @@ fn labelled(task: Task, line: Line) -> Result<LabelledPair> {
     })
 }
 
-/// What `look` makes of each item, in order, as many at once as there are cores.
+/// What `look` makes of each item, in order; enough at once that no core waits for the one whose turn it is.
 pub fn each<'a, I, F>(items: &'a [I], look: impl FnMut(&'a I) -> F + 'a) -> impl Stream<Item = F::Output> + 'a
 where
     F: Future + 'a,
 {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    stream::iter(items).map(look).buffered(cores)
+    stream::iter(items).map(look).buffered(2 * cores)
 }
 
 /// The files of labelled pairs of a folder by task and name: `relevance/NAME.jsonl`, `groundedness/…`, `usefulness/…`.

@@ -46,6 +46,8 @@ struct Row {
     best_threshold: Option<f64>,
     brier: f64,
     expected_calibration_error: f64,
+    /// What the error would be by chance if the probabilities were right: so few pairs can show no less.
+    chance_calibration_error: f64,
     /// Pairs a second of one core, the texts' vectors at hand.
     pairs_per_second: f64,
 }
@@ -111,8 +113,8 @@ async fn judge(evaluator: &Evaluator, set: &str, labelled: &[LabelledPair]) -> R
     let mut parts: BTreeMap<(String, bool), Part> = BTreeMap::new();
     let bar = progress::pairs(set, labelled.len() as u64);
     for chunk in labelled.chunks(AT_ONCE) {
-        // The first time embeds the texts, as many at once as there are cores; what a judgement costs by itself shows the
-        // second time, one after another.
+        // The first time embeds the texts, several at once; what a judgement costs by itself shows the second time, one after
+        // another.
         let mut judging = pairs::each(chunk, |pair| evaluator.explain(pair.pair()));
         let mut judged = Vec::with_capacity(chunk.len());
         while let Some(judgements) = judging.try_next().await? {
@@ -152,13 +154,14 @@ fn row(task: &'static str, set: &str, lang: String, labels: &'static str, part: 
         best_threshold: best.map(|best| best.threshold),
         brier: metrics::brier(&part.judged),
         expected_calibration_error: metrics::expected_calibration_error(&part.judged),
+        chance_calibration_error: metrics::chance_calibration_error(&part.judged),
         pairs_per_second: part.judged.len() as f64 / part.spent.as_secs_f64().max(1e-9),
     }
 }
 
 fn print(rows: &[Row]) {
     anstream::println!(
-        "{:<13} {:<16} {:<8} {:<12} {:>5} {:>5} {:>6} {:>6} {:>6} {:>6} {:>8}",
+        "{:<13} {:<16} {:<8} {:<12} {:>5} {:>5} {:>6} {:>6} {:>6} {:>6} {:>6} {:>8}",
         "task",
         "set",
         "lang",
@@ -169,12 +172,13 @@ fn print(rows: &[Row]) {
         "F1",
         "Brier",
         "ECE",
+        "chance",
         "pairs/s"
     );
     let share = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
     for row in rows {
         anstream::println!(
-            "{:<13} {:<16} {:<8} {:<12} {:>5} {:>5} {:>6} {:>6} {:>6.3} {:>6.3} {:>8.0}",
+            "{:<13} {:<16} {:<8} {:<12} {:>5} {:>5} {:>6} {:>6} {:>6.3} {:>6.3} {:>6.3} {:>8.0}",
             row.task,
             row.set,
             row.lang,
@@ -185,6 +189,7 @@ fn print(rows: &[Row]) {
             share(row.best_f1),
             row.brier,
             row.expected_calibration_error,
+            row.chance_calibration_error,
             row.pairs_per_second
         );
     }

@@ -5,7 +5,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use futures::future::{BoxFuture, FutureExt};
+use futures::{
+    TryFutureExt as _,
+    future::{BoxFuture, FutureExt},
+};
 use moka::sync::Cache;
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
@@ -17,7 +20,8 @@ use super::{EmbedError, Embedder, Embedding, Input, TokenVectors};
 
 /// The first 16 bytes of the SHA-256 of the kind and the text: the text itself is not kept.
 type Key = [u8; 16];
-type InFlight = Mutex<HashMap<Key, watch::Receiver<Option<Embedding>>>>;
+type Waits = HashMap<Key, watch::Receiver<Option<Remembered>>>;
+type InFlight = Mutex<Waits>;
 
 /// What was embedded.
 #[derive(Clone)]
@@ -77,47 +81,91 @@ impl Cached {
     }
 
     /// Sorts what `found` lacks into what this call embeds and what it waits for.
-    fn claim(
+    fn claim<I: Clone>(
         &self,
         keys: &[Key],
-        texts: &[String],
-        found: &mut HashMap<Key, Embedding>,
-    ) -> (Claims<'_>, Vec<String>, Waits) {
+        items: &[I],
+        found: &mut HashMap<Key, Remembered>,
+    ) -> (Claims<'_>, Vec<I>, Waits) {
         let mut claims = Claims {
             in_flight: &self.in_flight,
             senders: Vec::new(),
         };
         let (mut mine, mut waits) = (Vec::new(), Waits::new());
         let mut in_flight = lock(&self.in_flight);
-        for (key, text) in keys.iter().zip(texts) {
+        for (key, item) in keys.iter().zip(items) {
             if found.contains_key(key)
                 || waits.contains_key(key)
                 || claims.senders.iter().any(|(claimed, _)| claimed == key)
             {
                 continue;
             }
-            if let Some(Remembered::Text(embedding)) = self.remembered.get(key) {
-                found.insert(*key, embedding);
+            if let Some(remembered) = self.remembered.get(key) {
+                found.insert(*key, remembered);
             } else if let Some(receiver) = in_flight.get(key) {
                 waits.insert(*key, receiver.clone());
             } else {
                 let (sender, receiver) = watch::channel(None);
                 in_flight.insert(*key, receiver);
                 claims.senders.push((*key, sender));
-                mine.push(text.clone());
+                mine.push(item.clone());
             }
         }
         drop(in_flight);
         (claims, mine, waits)
     }
-}
 
-type Waits = HashMap<Key, watch::Receiver<Option<Embedding>>>;
+    /// One for each key, in order, of what is remembered, what other calls are embedding and what `embed` makes of the
+    /// items that are left; `None` where `embed` makes none.
+    async fn each<'a, I: Clone>(
+        &'a self,
+        keys: &[Key],
+        items: &[I],
+        embed: impl Fn(Vec<I>) -> BoxFuture<'a, Result<Option<Vec<Remembered>>, EmbedError>>,
+    ) -> Result<Option<Vec<Remembered>>, EmbedError> {
+        let mut found = HashMap::with_capacity(keys.len());
+        loop {
+            let (mut claims, mine, waits) = self.claim(keys, items, &mut found);
+            if mine.is_empty() && waits.is_empty() {
+                break;
+            }
+            // Own texts first: two calls that wait for each other's texts would wait for ever otherwise.
+            if !mine.is_empty() {
+                let asked = mine.len();
+                let span = self.span(asked);
+                let Some(embedded) = embed(mine).instrument(span).await? else {
+                    return Ok(None);
+                };
+                if embedded.len() != asked {
+                    return Err(EmbedError::Model {
+                        model: self.inner.id().to_owned(),
+                        detail: format!("{} embeddings for {asked} texts", embedded.len()),
+                    });
+                }
+                for ((key, sender), embedded) in claims.senders.iter_mut().zip(embedded) {
+                    self.remembered.insert(*key, embedded.clone());
+                    sender.send_replace(Some(embedded.clone()));
+                    found.insert(*key, embedded);
+                }
+            }
+            drop(claims);
+            for (key, mut receiver) in waits {
+                // Closed without a value: the other call failed or left, and the next round takes its text over.
+                if let Ok(value) = receiver.wait_for(Option::is_some).await
+                    && let Some(embedded) = value.clone()
+                {
+                    found.insert(key, embedded);
+                }
+            }
+        }
+        Ok(Some(keys.iter().filter_map(|key| found.get(key).cloned()).collect()))
+    }
+}
 
 /// The texts that one call embeds; gives them up when dropped, done or not.
 struct Claims<'a> {
     in_flight: &'a InFlight,
-    senders: Vec<(Key, watch::Sender<Option<Embedding>>)>,
+    senders: Vec<(Key, watch::Sender<Option<Remembered>>)>,
 }
 
 impl Drop for Claims<'_> {
@@ -129,7 +177,7 @@ impl Drop for Claims<'_> {
     }
 }
 
-fn lock(in_flight: &InFlight) -> MutexGuard<'_, HashMap<Key, watch::Receiver<Option<Embedding>>>> {
+fn lock(in_flight: &InFlight) -> MutexGuard<'_, Waits> {
     // Every change is a single insert or remove: a panic elsewhere leaves nothing half done.
     in_flight.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -188,40 +236,18 @@ impl Embedder for Cached {
     fn embed<'a>(&'a self, kind: Input, texts: Vec<String>) -> BoxFuture<'a, Result<Vec<Embedding>, EmbedError>> {
         async move {
             let keys: Vec<Key> = texts.iter().map(|text| key(kind, text)).collect();
-            let mut found = HashMap::with_capacity(keys.len());
-            loop {
-                let (mut claims, mine, waits) = self.claim(&keys, &texts, &mut found);
-                if mine.is_empty() && waits.is_empty() {
-                    break;
-                }
-                // Own texts first: two calls that wait for each other's texts would wait for ever otherwise.
-                if !mine.is_empty() {
-                    let asked = mine.len();
-                    let span = self.span(asked);
-                    let embeddings = self.inner.embed(kind, mine).instrument(span).await?;
-                    if embeddings.len() != asked {
-                        return Err(EmbedError::Model {
-                            model: self.inner.id().to_owned(),
-                            detail: format!("{} embeddings for {asked} texts", embeddings.len()),
-                        });
-                    }
-                    for ((key, sender), embedding) in claims.senders.iter_mut().zip(embeddings) {
-                        self.remembered.insert(*key, Remembered::Text(embedding.clone()));
-                        sender.send_replace(Some(embedding.clone()));
-                        found.insert(*key, embedding);
-                    }
-                }
-                drop(claims);
-                for (key, mut receiver) in waits {
-                    // Closed without a value: the other call failed or left, and the next round takes its text over.
-                    if let Ok(value) = receiver.wait_for(Option::is_some).await
-                        && let Some(embedding) = value.clone()
-                    {
-                        found.insert(key, embedding);
-                    }
-                }
-            }
-            Ok(keys.iter().filter_map(|key| found.get(key).cloned()).collect())
+            let embed = |texts| {
+                let embedded = self.inner.embed(kind, texts);
+                embedded
+                    .map_ok(|embedded| Some(embedded.into_iter().map(Remembered::Text).collect()))
+                    .boxed()
+            };
+            let embedded = self.each(&keys, &texts, embed).await?.unwrap_or_default().into_iter();
+            let texts = embedded.filter_map(|embedded| match embedded {
+                Remembered::Text(embedding) => Some(embedding),
+                Remembered::Tokens(_) => None,
+            });
+            Ok(texts.collect())
         }
         .boxed()
     }
@@ -233,30 +259,20 @@ impl Embedder for Cached {
     ) -> BoxFuture<'a, Result<Option<Vec<Arc<TokenVectors>>>, EmbedError>> {
         async move {
             let keys: Vec<Key> = texts.iter().map(|pieces| tokens_key(kind, pieces)).collect();
-            let mut found: HashMap<Key, Arc<TokenVectors>> = HashMap::with_capacity(keys.len());
-            let (mut missing, mut mine) = (Vec::new(), Vec::new());
-            for (key, pieces) in keys.iter().zip(texts) {
-                if found.contains_key(key) || missing.contains(key) {
-                    continue;
-                }
-                if let Some(Remembered::Tokens(tokens)) = self.remembered.get(key) {
-                    found.insert(*key, tokens);
-                } else {
-                    missing.push(*key);
-                    mine.push(pieces);
-                }
-            }
-            if !mine.is_empty() {
-                let span = self.span(mine.len());
-                let Some(embedded) = self.inner.embed_tokens(kind, mine).instrument(span).await? else {
-                    return Ok(None);
-                };
-                for (key, tokens) in missing.into_iter().zip(embedded) {
-                    self.remembered.insert(key, Remembered::Tokens(tokens.clone()));
-                    found.insert(key, tokens);
-                }
-            }
-            Ok(Some(keys.iter().filter_map(|key| found.get(key).cloned()).collect()))
+            let embed = |texts| {
+                let embedded = self.inner.embed_tokens(kind, texts);
+                embedded
+                    .map_ok(|embedded| Some(embedded?.into_iter().map(Remembered::Tokens).collect()))
+                    .boxed()
+            };
+            let Some(embedded) = self.each(&keys, &texts, embed).await? else {
+                return Ok(None);
+            };
+            let tokens = embedded.into_iter().filter_map(|embedded| match embedded {
+                Remembered::Tokens(tokens) => Some(tokens),
+                Remembered::Text(_) => None,
+            });
+            Ok(Some(tokens.collect()))
         }
         .boxed()
     }
@@ -310,6 +326,25 @@ mod tests {
                     .iter()
                     .map(|text| Embedding::from([text.len() as f32, 1.0]))
                     .collect())
+            }
+            .boxed()
+        }
+        fn embed_tokens<'a>(
+            &'a self,
+            _: Input,
+            texts: Vec<Vec<String>>,
+        ) -> BoxFuture<'a, Result<Option<Vec<Arc<TokenVectors>>>, EmbedError>> {
+            async move {
+                self.gate.acquire().await.unwrap().forget();
+                self.embedded
+                    .lock()
+                    .unwrap()
+                    .extend(texts.iter().map(|pieces| pieces.join("|")));
+                let none = |pieces: Vec<String>| {
+                    let whole = Embedding::from([pieces.len() as f32, 1.0]);
+                    Arc::new(TokenVectors::new(2, Vec::new(), &[], pieces.len(), whole))
+                };
+                Ok(Some(texts.into_iter().map(none).collect()))
             }
             .boxed()
         }
@@ -379,6 +414,31 @@ mod tests {
         assert_eq!(one[1], other[0]);
         assert_eq!(inner.embedded(), ["a", "shared", "bb"]);
         assert!(lock(&cached.in_flight).is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn tokens_are_embedded_once_too() {
+        let inner = Counting::new(0);
+        let cached = Arc::new(Cached::new(inner.clone(), 1));
+        let calls: Vec<_> = [["ab", "c"], ["a", "bc"], ["ab", "c"]]
+            .map(|pieces| {
+                let cached = cached.clone();
+                tokio::spawn(async move { cached.embed_tokens(Input::Passage, vec![texts(&pieces)]).await })
+            })
+            .into_iter()
+            .collect();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        inner.gate.add_permits(10);
+        for call in calls {
+            let tokens = call.await.unwrap().unwrap().unwrap();
+            assert_eq!(tokens[0].whole()[0], 2.0);
+        }
+        let mut embedded = inner.embedded();
+        embedded.sort();
+        assert_eq!(embedded, ["ab|c", "a|bc"]);
+        // A text is not taken for its tokens.
+        cached.embed(Input::Passage, texts(&["ab"])).await.unwrap();
+        assert_eq!(inner.embedded().len(), 3);
     }
 
     #[tokio::test(start_paused = true)]

@@ -225,7 +225,8 @@ impl Calibrator {
     }
 }
 
-/// The features that a model is fitted to: across languages only meaning, numbers and names can agree.
+/// The features that a model is fitted to: across languages only meaning, numbers and names can agree, and the languages
+/// of alphabets were too few to tell apart.
 fn fitted(task: Task, group: Group, words_only: bool) -> Vec<&'static str> {
     let agree = |name: &str| {
         ["cosine", "numbers", "names"]
@@ -235,6 +236,7 @@ fn fitted(task: Task, group: Group, words_only: bool) -> Vec<&'static str> {
     let names = task.features().iter().copied();
     names
         .filter(|name| group != Group::Cross || agree(name))
+        .filter(|name| group == Group::Cjk || !name.starts_with("language"))
         .filter(|name| !(words_only && name.starts_with("cosine")))
         .collect()
 }

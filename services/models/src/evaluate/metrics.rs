@@ -110,6 +110,11 @@ pub fn brier(judged: &[Judged]) -> f64 {
     sum / judged.len().max(1) as f64
 }
 
+/// The place of a probability among `count` bins of the same width.
+fn bin(probability: f64, count: usize) -> usize {
+    ((probability * count as f64) as usize).min(count.saturating_sub(1))
+}
+
 /// `count` bins of the same width.
 pub fn reliability(judged: &[Judged], count: usize) -> Vec<Bin> {
     let width = 1.0 / count.max(1) as f64;
@@ -117,7 +122,7 @@ pub fn reliability(judged: &[Judged], count: usize) -> Vec<Bin> {
         .map(|place| {
             let own: Vec<&Judged> = judged
                 .iter()
-                .filter(|one| ((one.probability / width) as usize).min(count - 1) == place)
+                .filter(|one| bin(one.probability, count) == place)
                 .collect();
             let share = |sum: f64| if own.is_empty() { 0.0 } else { sum / own.len() as f64 };
             Bin {
@@ -131,14 +136,29 @@ pub fn reliability(judged: &[Judged], count: usize) -> Vec<Bin> {
         .collect()
 }
 
+/// Bins of the calibration error.
+const BINS: usize = 10;
+
 /// The mean distance of probability and share of right ones over ten bins, weighted by their sizes, 0–1 (Naeini et al.
 /// 2015); 0 for none.
 pub fn expected_calibration_error(judged: &[Judged]) -> f64 {
-    let off: f64 = reliability(judged, 10)
+    let off: f64 = reliability(judged, BINS)
         .iter()
         .map(|bin| bin.count as f64 * (bin.mean - bin.right).abs())
         .sum();
     off / judged.len().max(1) as f64
+}
+
+/// What [`expected_calibration_error`] shows by chance, 0–1: its mean if each label were yes with just the probability that
+/// was said. So many pairs cannot show a lower error, however well calibrated. The share of right ones of a bin is taken
+/// as normal.
+pub fn chance_calibration_error(judged: &[Judged]) -> f64 {
+    let mut variances = [0.0; BINS];
+    for one in judged {
+        variances[bin(one.probability, BINS)] += one.probability * (1.0 - one.probability);
+    }
+    let off: f64 = variances.iter().map(|variance| variance.sqrt()).sum();
+    off * std::f64::consts::FRAC_2_PI.sqrt() / judged.len().max(1) as f64
 }
 
 #[cfg(test)]
@@ -189,5 +209,18 @@ mod tests {
         let bins = reliability(&half, 10);
         assert_eq!((bins[7].count, bins[7].right, bins[0].count), (2, 0.5, 0));
         assert_eq!((brier(&[]), expected_calibration_error(&[])), (0.0, 0.0));
+    }
+
+    #[test]
+    fn few_pairs_are_off_by_chance() {
+        // Four fair coins: 0 to 4 heads in 1, 4, 6, 4, 1 of 16 cases are off by 2, 1, 0, 1, 2 of 4, by 0.1875 in the mean.
+        let coins = judged(&[(0.5, true); 4]);
+        let chance = chance_calibration_error(&coins);
+        assert!((chance - 0.1875).abs() < 0.02, "{chance}");
+        // A quarter of it for sixteen times as many.
+        let many = chance_calibration_error(&coins.repeat(16));
+        assert!((many - chance / 4.0).abs() < 1e-9, "{many}");
+        assert_eq!(chance_calibration_error(&judged(&[(1.0, true), (0.0, false)])), 0.0);
+        assert_eq!(chance_calibration_error(&[]), 0.0);
     }
 }

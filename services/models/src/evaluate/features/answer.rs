@@ -15,6 +15,8 @@ pub(in crate::evaluate) const NAMES: &[&str] = &[
     "cosine_lead",
     "cosine_late",
     "cosine_late_low",
+    "cosine_late_even",
+    "cosine_late_with_before",
     "cosine_late_behind",
     "cosine_late_passage",
     "overlap",
@@ -107,6 +109,9 @@ pub(in crate::evaluate) fn answer_sentences(
                     let own = late.sentences.get(index).copied().unwrap_or(late.passage);
                     features.set("cosine_late", own.mean);
                     features.set("cosine_late_low", own.low);
+                    features.set("cosine_late_even", own.even);
+                    let with_before = late.with_before.get(index).copied().unwrap_or(own.low);
+                    features.set("cosine_late_with_before", with_before);
                     features.set("cosine_late_behind", late.best().mean - own.mean);
                     features.set("cosine_late_passage", late.passage.mean);
                 }

@@ -33,6 +33,8 @@ pub(in crate::evaluate) struct Late {
     pub(super) sentences: Vec<Near>,
     /// The highest [`Near::even`] of two sentences that follow each other: an answer may need both.
     pub(super) pair: f64,
+    /// The [`Near::low`] of each sentence together with the one before it, which may name what a pronoun stands for.
+    pub(super) with_before: Vec<f64>,
 }
 
 impl Late {
@@ -63,6 +65,12 @@ impl Late {
             .map(|two| mean(two[0].iter().zip(&two[1]).map(|(a, b)| a.max(*b))))
             .chain(nearest.iter().map(|own| mean(own.iter().copied())))
             .fold(-1.0, f64::max);
+        let with_before = (0..nearest.len()).map(|index| {
+            let two = &nearest[index.saturating_sub(1)..=index];
+            let both = (0..weights.len()).map(|place| two.iter().fold(-1.0, |best: f64, own| best.max(own[place])));
+            Near::new(&both.collect::<Vec<_>>(), &weights).low
+        });
+        let with_before = with_before.collect();
         let sentences = nearest
             .iter()
             .zip(seen)
@@ -71,6 +79,7 @@ impl Late {
             passage,
             sentences: sentences.collect(),
             pair,
+            with_before,
         })
     }
 
@@ -198,6 +207,11 @@ mod tests {
         let passage = vectors(&[("▁boiler", 0), ("▁hums", 0), ("▁spring", 1)], &[1, 5, 2]);
         let late = Late::new(&question, &passage, 2).unwrap();
         assert!((late.pair - 1.0).abs() < 0.01, "{late:?}");
+        // The first has none before it; the second has all of the question with the first.
+        let [first, second] = late.with_before[..] else {
+            panic!("{late:?}");
+        };
+        assert!(first < 0.01 && (second - 1.0).abs() < 0.01, "{late:?}");
         assert!(
             late.sentences
                 .iter()

@@ -4,6 +4,7 @@ use super::overlap::{negates, opposes, subsequence};
 use super::question::Question;
 use super::view::View;
 use super::{Cosines, Features};
+use crate::text::{self, Language};
 
 /// The names of the features of [`relevance`].
 pub(in crate::evaluate) const NAMES: &[&str] = &[
@@ -35,6 +36,8 @@ pub(in crate::evaluate) const NAMES: &[&str] = &[
     "expected_passage",
     "expected_sentence",
     "novelty",
+    "language_ja",
+    "language_ko",
 ];
 
 /// The features of a question and a passage.
@@ -114,6 +117,10 @@ pub(in crate::evaluate) fn relevance(question: &Question, passage: &View, cosine
     let words = &passage.sets[best];
     let new = words.iter().filter(|word| !question.view.all.contains(*word)).count();
     features.set("novelty", new as f64 / words.len().max(1) as f64);
+    // Cosines and shares of words are higher in one language than in another.
+    let language = text::language(&passage.text);
+    features.set("language_ja", flag(language == Language::Ja));
+    features.set("language_ko", flag(language == Language::Ko));
     features
 }
 

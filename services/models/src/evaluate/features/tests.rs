@@ -12,6 +12,7 @@ fn cosines() -> Cosines {
         passage: near,
         sentences: vec![near; 2],
         pair: 0.8,
+        with_before: vec![0.7; 2],
     };
     Cosines {
         passage: 0.8,
