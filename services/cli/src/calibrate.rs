@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use emend_models::{
     embed,
     evaluate::{
-        Calibrated, Calibration, Calibrator, Evaluator,
+        Calibrated, Calibration, Calibrator, Evaluator, Targets,
         metrics::{self, Judged},
     },
 };
@@ -85,7 +85,10 @@ pub async fn run(options: CalibrateOptions) -> Result<ExitCode> {
     for ((source, pair), observed) in labelled.iter().zip(observed) {
         calibrator.add(source, pair.pair(), observed, &pair.labels);
     }
-    let calibration = calibrator.finish(options.target_precision);
+    let calibration = calibrator.finish(Targets {
+        precision: options.target_precision,
+        recall: options.target_recall,
+    });
     let about = about(&name, &options, &labelled);
     let file = calibration.coefficients.to_toml(&about);
     fs::write(&options.out, file).with_context(|| format!("cannot write {}", options.out.display()))?;
@@ -114,11 +117,12 @@ fn about(embedder: &str, options: &CalibrateOptions, labelled: &[(String, Labell
         format!("with {embedder}")
     };
     let mut about = format!(
-        "Coefficients of the evaluator {seen}, fitted by `emend calibrate --target-precision {}`: logistic\n\
-         regressions over standardised features with an L2 penalty; a row weighs 1/√n of its data set's n rows.\n\
-         The penalty and the thresholds are chosen on judgements of questions that a model was not fitted to.\n\
+        "Coefficients of the evaluator {seen}, fitted by `emend calibrate`: logistic regressions\n\
+         over standardised features with an L2 penalty; a row weighs 1/√n of its data set's n rows. The penalty and\n\
+         the thresholds are chosen on judgements of questions that a model was not fitted to, for a precision of {}\n\
+         and a recall of {}.\n\
          Fitted on:\n",
-        options.target_precision
+        options.target_precision, options.target_recall
     );
     for ((task, source), rows) in sources {
         about.push_str(&format!("- {}: {source}, {rows} pairs\n", task.name()));

@@ -22,7 +22,7 @@ use clap::Args;
 use crate::embed::Embedder;
 use crate::text;
 pub use crate::verdict::Support;
-pub use calibrate::{Calibrated, Calibration, Calibrator, Observed};
+pub use calibrate::{Calibrated, Calibration, Calibrator, Observed, Targets};
 use coefficients::Task;
 pub use coefficients::{Coefficients, Thresholds};
 pub use error::EvaluateError;

@@ -24,6 +24,9 @@ pub struct CalibrateOptions {
     /// Precision from which a passage counts as surely relevant or surely not, and a sentence as fully supported
     #[arg(long, value_name = "P", default_value_t = 0.9, value_parser = share)]
     pub target_precision: f64,
+    /// Share of the relevant passages that count as relevant at least: one that is lost takes its answer along
+    #[arg(long, value_name = "R", default_value_t = 0.9, value_parser = share)]
+    pub target_recall: f64,
     /// Fit to words alone, without what the embedder sees: for embedders that have no coefficients of their own
     #[arg(long)]
     pub words_only: bool,
@@ -76,6 +79,6 @@ pub struct EvalGradesOptions {
 fn share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if (0.5..=1.0).contains(&value) => Ok(value),
-        _ => Err(format!("`{text}` is not a precision; give a number from 0.5 to 1")),
+        _ => Err(format!("`{text}` is not a target; give a number from 0.5 to 1")),
     }
 }

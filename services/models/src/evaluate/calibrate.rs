@@ -20,6 +20,16 @@ pub struct Calibrator {
     passages: Vec<(Group, std::ops::Range<usize>)>,
 }
 
+/// What thresholds are to reach; shares, 0–1.
+#[derive(Clone, Copy, Debug)]
+pub struct Targets {
+    /// How often what counts as surely relevant, surely not relevant or fully supported is so at least.
+    pub precision: f64,
+    /// How many of the relevant passages count as relevant at least: one that is lost takes its answer along, one too many
+    /// is only read.
+    pub recall: f64,
+}
+
 /// What the models see of a pair; one entry, or one a sentence for [`Pair::Answer`].
 #[derive(Clone, Debug)]
 pub struct Observed(Vec<(Task, Group, Features)>);
@@ -117,8 +127,9 @@ impl Calibrator {
     }
 
     /// Fits every model that has enough pairs, and chooses thresholds on cross-validated judgements: `upper` and `fully`
-    /// so that yes is right with at least `target_precision` (0–1), `lower` so that no is, the others where F1 is highest.
-    pub fn finish(self, target_precision: f64) -> Calibration {
+    /// so that yes is right as often as the targets say, `lower` so that no is, `relevant` so that it misses no more of
+    /// the relevant ones than they allow, `answers` with most right outcomes, the others where F1 is highest.
+    pub fn finish(self, targets: Targets) -> Calibration {
         let mut coefficients = (*self.evaluator.coefficients()).clone();
         let mut models = Vec::new();
         for ((task, group), table) in &self.tables {
@@ -147,12 +158,12 @@ impl Calibrator {
         if self.words_only {
             coefficients.forget(Group::Cross);
         }
-        let thresholds = self.thresholds(*coefficients.thresholds(), &models, target_precision);
+        let thresholds = self.thresholds(*coefficients.thresholds(), &models, targets);
         coefficients.set_thresholds(thresholds);
         Calibration { coefficients, models }
     }
 
-    fn thresholds(&self, mut thresholds: Thresholds, models: &[Calibrated], target: f64) -> Thresholds {
+    fn thresholds(&self, mut thresholds: Thresholds, models: &[Calibrated], targets: Targets) -> Thresholds {
         let of = |tasks: &[Task]| -> Vec<Judged> {
             let own = models
                 .iter()
@@ -160,8 +171,8 @@ impl Calibrator {
             own.flat_map(Calibrated::judgements).collect()
         };
         let relevance = of(&[Task::Relevance]);
-        if let Some(best) = metrics::best_f1(&relevance) {
-            let upper = metrics::precise(&relevance, target).map_or(1.0, |decision| decision.threshold);
+        if let Some(relevant) = metrics::complete(&relevance, targets.recall) {
+            let upper = metrics::precise(&relevance, targets.precision).map_or(1.0, |decision| decision.threshold);
             let opposite: Vec<Judged> = relevance
                 .iter()
                 .map(|one| Judged {
@@ -169,15 +180,15 @@ impl Calibrator {
                     label: !one.label,
                 })
                 .collect();
-            let lower = metrics::precise(&opposite, target).map_or(0.0, |decision| 1.0 - decision.threshold);
-            thresholds.lower = round(lower.min(best.threshold));
-            thresholds.relevant = round(best.threshold);
-            thresholds.upper = round(upper.max(best.threshold));
+            let lower = metrics::precise(&opposite, targets.precision).map_or(0.0, |decision| 1.0 - decision.threshold);
+            thresholds.lower = round(lower.min(relevant.threshold));
+            thresholds.relevant = round(relevant.threshold);
+            thresholds.upper = round(upper.max(relevant.threshold));
             thresholds.strip = thresholds.lower;
         }
         let groundedness = of(&[Task::Groundedness, Task::GroundedFragment]);
         if let Some(best) = metrics::best_f1(&groundedness) {
-            let fully = metrics::precise(&groundedness, target).map_or(1.0, |decision| decision.threshold);
+            let fully = metrics::precise(&groundedness, targets.precision).map_or(1.0, |decision| decision.threshold);
             thresholds.partially = round(best.threshold);
             thresholds.fully = round(fully.max(best.threshold));
         }

@@ -101,6 +101,11 @@ pub fn precise(judged: &[Judged], precision: f64) -> Option<Decision> {
         .min_by(|a, b| a.threshold.total_cmp(&b.threshold))
 }
 
+/// The highest threshold that says yes to at least this share of the right ones; `None` without a right one.
+pub fn complete(judged: &[Judged], recall: f64) -> Option<Decision> {
+    decisions(judged).into_iter().find(|decision| decision.recall >= recall)
+}
+
 /// The mean squared distance of probability and label, 0–1, lower is better (Brier 1950); 0 for none.
 pub fn brier(judged: &[Judged]) -> f64 {
     let sum: f64 = judged
@@ -190,6 +195,9 @@ mod tests {
         assert_eq!(precise(&pairs, 0.9).unwrap().threshold, 0.8);
         assert_eq!(precise(&pairs, 0.7).unwrap().threshold, 0.6);
         assert_eq!(precise(&judged(&[(0.5, false)]), 0.9), None);
+        assert_eq!(complete(&pairs, 0.5).unwrap().threshold, 0.8);
+        assert_eq!(complete(&pairs, 0.7).unwrap().threshold, 0.6);
+        assert_eq!(complete(&judged(&[(0.5, false)]), 0.7), None);
         assert_eq!(best_f1(&judged(&[(0.5, false)])), None);
     }
 

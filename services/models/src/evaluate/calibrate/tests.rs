@@ -3,6 +3,11 @@ use crate::embed::HashedEmbedder;
 use crate::evaluate::EvaluatorOptions;
 use std::sync::Arc;
 
+const TARGETS: Targets = Targets {
+    precision: 0.9,
+    recall: 0.9,
+};
+
 fn calibrator() -> Calibrator {
     let options = EvaluatorOptions::default();
     Calibrator::new(Evaluator::load(Arc::new(HashedEmbedder), &options).unwrap())
@@ -45,7 +50,7 @@ async fn words_alone_can_be_fitted() {
     };
     let observed = calibrator.observe(across).await.unwrap();
     calibrator.add("made", across, observed, &[true]);
-    let calibration = calibrator.finish(0.9);
+    let calibration = calibrator.finish(TARGETS);
     assert_eq!(
         calibration.models.len(),
         1,
@@ -63,7 +68,8 @@ async fn words_alone_can_be_fitted() {
 async fn pairs_become_coefficients_that_tell_them_apart_and_survive_a_file() {
     let mut calibrator = calibrator();
     add_relevance(&mut calibrator).await;
-    let calibration = calibrator.finish(0.9);
+    let recall = 0.25;
+    let calibration = calibrator.finish(Targets { recall, ..TARGETS });
     let [model] = calibration.models.as_slice() else {
         panic!("{:?}", calibration.models.len())
     };
@@ -72,6 +78,13 @@ async fn pairs_become_coefficients_that_tell_them_apart_and_survive_a_file() {
     assert!(metrics::roc_auc(&model.judgements()).unwrap() > 0.99);
     let thresholds = calibration.coefficients.thresholds();
     assert!(thresholds.lower <= thresholds.relevant && thresholds.relevant <= thresholds.upper);
+    let relevant = metrics::complete(&model.judgements(), recall).unwrap();
+    assert!(
+        (thresholds.relevant - relevant.threshold).abs() <= 0.0005,
+        "{thresholds:?} {relevant:?}"
+    );
+    let best = metrics::best_f1(&model.judgements()).unwrap().threshold;
+    assert!(best < thresholds.relevant - 0.001, "it is another: {best} {relevant:?}");
 
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(
@@ -110,7 +123,7 @@ async fn too_few_pairs_change_nothing() {
         let observed = calibrator.observe(pair).await.unwrap();
         calibrator.add("made", pair, observed, &[n % 2 == 0]);
     }
-    let calibration = calibrator.finish(0.9);
+    let calibration = calibrator.finish(TARGETS);
     assert!(
         calibration
             .models
@@ -139,7 +152,7 @@ async fn the_threshold_of_answers_counts_passages_without_one() {
             calibrator.add("made", pair, observed, &labels);
         }
     }
-    let calibration = calibrator.finish(0.9);
+    let calibration = calibrator.finish(TARGETS);
     let evaluator = Evaluator::new(Arc::new(HashedEmbedder), calibration.coefficients.clone());
     let passages = [
         "Snow fell. The mill of Lund was built in 1711.",
