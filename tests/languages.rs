@@ -24,6 +24,7 @@ const BOOKS: [Book; 5] = [
         answered: &[
             ("How many days of holiday do I have?", "25"),
             ("Where is the head office?", "Tromsø"),
+            ("When was the head office opened?", "2014"),
             ("How much may a hotel cost?", "120"),
             ("How soon must receipts be handed in?", "two weeks"),
         ],
@@ -51,7 +52,7 @@ const BOOKS: [Book; 5] = [
         answered: &[
             ("有給休暇は何日ありますか？", "25"),
             ("休暇は誰が承認しますか？", "課長"),
-            ("本社はどこにありますか？", "函館"),
+            ("ホテル代はいくらまでですか？", "1万2千"),
             ("本社は誰が開きましたか？", "田中美咲"),
         ],
         unanswered: &["最高財務責任者は誰ですか？", "無線LANのパスワードは何ですか？"],
@@ -86,7 +87,7 @@ const BOOKS: [Book; 5] = [
 
 /// Every walk of a graph over every book that does not end as it should.
 async fn wrong(graph: &str) -> Vec<String> {
-    let flags = ["--embedder", "multilingual-e5-small"];
+    let flags = ["--embedder", "e5-small"];
     let fixture = Fixture::with_flags(Plan::default(), &flags).await;
     let mut wrong = Vec::new();
     for book in &BOOKS {

@@ -171,25 +171,30 @@ impl Evaluator {
         *self.coefficients().thresholds()
     }
 
-    /// For each passage, in order, the probability that it is relevant to the question, 0–1. An empty passage has 0.
+    /// For each passage, in order, the probability that it is relevant to the question, 0–1: that of its best section where
+    /// it has several. An empty passage has 0.
     ///
     /// # Errors
     /// [`EvaluateError::Embed`] when the texts could not be embedded.
     pub async fn relevance(&self, question: &str, passages: &[&str]) -> Result<Vec<f64>, EvaluateError> {
-        let (asked, pairs) = self.pairs(Task::Relevance, Question::new(question), passages).await?;
+        let sections = pieces::sections(passages);
+        let texts = sections.iter().map(|section| section.text);
+        let (asked, pairs) = self.pairs(Task::Relevance, Question::new(question), texts).await?;
+        let places: Vec<usize> = sections.iter().map(|section| section.passage).collect();
+        let mut relevance = vec![0.0_f64; passages.len()];
         let coefficients = self.coefficients();
         compute(move || {
-            pairs
-                .iter()
-                .map(|pair| match pair.view.text.trim() {
-                    "" => 0.0,
-                    _ => coefficients.probability(
-                        Task::Relevance,
-                        pair.group,
-                        &features::relevance(&asked, &pair.view, pair.cosines.as_ref()),
-                    ),
-                })
-                .collect()
+            for (pair, place) in pairs.iter().zip(places) {
+                if pair.view.text.trim().is_empty() {
+                    continue;
+                }
+                let features = features::relevance(&asked, &pair.view, pair.cosines.as_ref());
+                let own = coefficients.probability(Task::Relevance, pair.group, &features);
+                if let Some(best) = relevance.get_mut(place) {
+                    *best = best.max(own);
+                }
+            }
+            relevance
         })
         .await
     }
@@ -200,33 +205,32 @@ impl Evaluator {
     /// # Errors
     /// [`EvaluateError::Embed`] when the texts could not be embedded.
     pub async fn best_sentences(&self, question: &str, passages: &[&str]) -> Result<Vec<SentenceScore>, EvaluateError> {
-        let (asked, pairs) = self.pairs(Task::Answer, Question::new(question), passages).await?;
+        let sections = pieces::sections(passages);
+        let texts = sections.iter().map(|section| section.text);
+        let (asked, pairs) = self.pairs(Task::Answer, Question::new(question), texts).await?;
+        let places: Vec<(usize, usize)> = sections
+            .iter()
+            .map(|section| (section.passage, section.start))
+            .collect();
         let coefficients = self.coefficients();
         compute(move || {
             let mut scores: Vec<SentenceScore> = Vec::new();
-            for (passage, pair) in pairs
-                .iter()
-                .enumerate()
-                .filter(|(_, pair)| !pair.view.text.trim().is_empty())
-            {
+            for (pair, (passage, start)) in pairs.iter().zip(places) {
+                if pair.view.text.trim().is_empty() {
+                    continue;
+                }
                 let sentences = features::answer_sentences(&asked, &pair.view, pair.cosines.as_ref());
-                scores.extend(
-                    sentences
-                        .iter()
-                        .zip(&pair.view.sentences)
-                        .map(|(features, range)| SentenceScore {
-                            passage,
-                            range: range.clone(),
-                            probability: {
-                                let probability = coefficients.probability(Task::Answer, pair.group, features);
-                                if features::says_it_all(&asked, features) {
-                                    probability.max(SAYS_IT_ALL)
-                                } else {
-                                    probability
-                                }
-                            },
-                        }),
-                );
+                for (features, range) in sentences.iter().zip(&pair.view.sentences) {
+                    let mut probability = coefficients.probability(Task::Answer, pair.group, features);
+                    if features::says_it_all(&asked, features) {
+                        probability = probability.max(SAYS_IT_ALL);
+                    }
+                    scores.push(SentenceScore {
+                        passage,
+                        range: start + range.start..start + range.end,
+                        probability,
+                    });
+                }
             }
             scores.sort_by(|a, b| b.probability.total_cmp(&a.probability));
             scores
@@ -247,7 +251,10 @@ impl Evaluator {
     ) -> Result<Groundedness, EvaluateError> {
         let (claim, question) = (Question::new(sentence), asked(question));
         let task = groundedness_task(claim.view(), question.as_ref());
-        let (claim, pairs) = self.pairs(task, claim, evidence).await?;
+        let sections = pieces::sections(evidence);
+        let texts = sections.iter().map(|section| section.text);
+        let (claim, pairs) = self.pairs(task, claim, texts).await?;
+        let places: Vec<usize> = sections.iter().map(|section| section.passage).collect();
         let coefficients = self.coefficients();
         compute(move || {
             let claim = claim.view();
@@ -257,11 +264,8 @@ impl Evaluator {
                 let quoted = task == Task::Groundedness && features::is_quoted(claim, &pair.view);
                 if quoted { probability.max(QUOTED) } else { probability }
             };
-            let best = pairs
-                .iter()
-                .map(judge)
-                .enumerate()
-                .max_by(|(_, a), (_, b)| a.total_cmp(b));
+            let judged = places.into_iter().zip(pairs.iter().map(judge));
+            let best = judged.max_by(|(_, a), (_, b)| a.total_cmp(b));
             let probability = best.map_or(0.0, |(_, probability)| probability);
             let thresholds = coefficients.thresholds();
             let level = if probability >= thresholds.fully {
@@ -305,7 +309,7 @@ impl Evaluator {
     async fn usefulness_explained(&self, question: &str, answer: &str) -> Result<Explanation, EvaluateError> {
         let asked = Question::new(question);
         let task = usefulness_task(&asked, answer);
-        let (asked, pairs) = self.pairs(task, asked, &[answer]).await?;
+        let (asked, pairs) = self.pairs(task, asked, [answer]).await?;
         let coefficients = self.coefficients();
         let explain = move || {
             let pair = pairs.first()?;
@@ -328,7 +332,7 @@ impl Evaluator {
             .collect())
     }
 
-    /// All that can be seen of a pair, whether a model asks for it or not.
+    /// All that can be seen of a pair, or of the section of it that is judged best, whether a model asks for it or not.
     async fn features_of(&self, pair: Pair<'_>) -> Result<Vec<(Task, Group, Features)>, EvaluateError> {
         let (task, first, second, question) = match pair {
             Pair::Relevance { question, passage } => (Task::Relevance, question, passage, None),
@@ -346,24 +350,40 @@ impl Evaluator {
             Task::Usefulness => usefulness_task(&first, second),
             _ => task,
         };
-        let (first, mut pairs) = self.embedded_pair(task, first, second).await?;
-        let Some(pair) = pairs.pop() else { return Ok(Vec::new()) };
+        let sections: Vec<&str> = match task {
+            Task::Usefulness | Task::UsefulFragment => Vec::new(),
+            _ => pieces::sections(&[second]).iter().map(|section| section.text).collect(),
+        };
+        let texts = if sections.is_empty() { vec![second] } else { sections };
+        let (first, pairs) = self.embedded_pairs(task, first, texts).await?;
+        let coefficients = self.coefficients();
         compute(move || {
-            let cosines = pair.cosines.as_ref();
-            let found = match task {
-                Task::Relevance => vec![features::relevance(&first, &pair.view, cosines)],
-                Task::Answer => features::answer_sentences(&first, &pair.view, cosines),
-                Task::Usefulness | Task::UsefulFragment => vec![features::usefulness(&first, &pair.view, cosines)],
-                Task::Groundedness | Task::GroundedFragment => {
-                    vec![features::groundedness(
-                        first.view(),
-                        &pair.view,
-                        cosines,
-                        question.as_ref(),
-                    )]
-                }
+            let seen = |pair: &Pieces| {
+                let cosines = pair.cosines.as_ref();
+                let found = match task {
+                    Task::Relevance => vec![features::relevance(&first, &pair.view, cosines)],
+                    Task::Answer => features::answer_sentences(&first, &pair.view, cosines),
+                    Task::Usefulness | Task::UsefulFragment => vec![features::usefulness(&first, &pair.view, cosines)],
+                    Task::Groundedness | Task::GroundedFragment => {
+                        vec![features::groundedness(
+                            first.view(),
+                            &pair.view,
+                            cosines,
+                            question.as_ref(),
+                        )]
+                    }
+                };
+                let group = pair.group;
+                found.into_iter().map(move |features| (task, group, features))
             };
-            found.into_iter().map(|features| (task, pair.group, features)).collect()
+            let all = pairs.iter().flat_map(seen);
+            if task == Task::Answer {
+                return all.collect();
+            }
+            let probability =
+                |(task, group, features): &(Task, Group, Features)| coefficients.probability(*task, *group, features);
+            let best = all.max_by(|a, b| probability(a).total_cmp(&probability(b)));
+            best.into_iter().collect()
         })
         .await
     }

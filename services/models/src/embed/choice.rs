@@ -36,8 +36,8 @@ impl FromStr for EmbedderChoice {
 
     fn from_str(value: &str) -> Result<Self, Self::Err> {
         match value.trim() {
-            "e5-small" => Ok(Self::E5Small),
-            "minilm" => Ok(Self::MiniLm),
+            "e5-small" | "multilingual-e5-small" => Ok(Self::E5Small),
+            "minilm" | "all-MiniLM-L6-v2" => Ok(Self::MiniLm),
             "hashed" => Ok(Self::Hashed),
             other => match other.strip_prefix("openai:").map(str::trim) {
                 Some(model) if !model.is_empty() => Ok(Self::OpenAi(model.to_owned())),
@@ -60,6 +60,16 @@ mod tests {
             EmbedderChoice::OpenAi("text-embedding-3-small".into()),
         ] {
             assert_eq!(choice.to_string().parse::<EmbedderChoice>(), Ok(choice));
+        }
+    }
+
+    #[test]
+    fn a_model_goes_by_its_own_name_too() {
+        for (name, choice) in [
+            ("multilingual-e5-small", EmbedderChoice::E5Small),
+            ("all-MiniLM-L6-v2", EmbedderChoice::MiniLm),
+        ] {
+            assert_eq!(name.parse(), Ok(choice));
         }
     }
 

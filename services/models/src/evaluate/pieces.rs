@@ -4,9 +4,32 @@ use super::coefficients::Task;
 use super::features::{Cosines, Group, Late, Question, View};
 use super::{EvaluateError, Evaluator, compute};
 use crate::embed::{Embedding, Input, cosine};
+use crate::text;
 
 /// Sentences of one passage that are embedded; those beyond have fewer words of the question and no cosine of their own.
 pub(super) const MAX_SENTENCES: usize = 48;
+
+/// A passage under several headings is about several things, so each of its sections is judged by itself.
+pub(super) struct Section<'t> {
+    /// The passage's place.
+    pub(super) passage: usize,
+    /// Its first byte in the passage.
+    pub(super) start: usize,
+    pub(super) text: &'t str,
+}
+
+/// The sections of all passages, in order; an empty passage has none.
+pub(super) fn sections<'t>(passages: &[&'t str]) -> Vec<Section<'t>> {
+    let mut all = Vec::new();
+    for (passage, text) in passages.iter().enumerate() {
+        for range in text::sections(text) {
+            let start = range.start;
+            let text = text.get(range).unwrap_or_default();
+            all.push(Section { passage, start, text });
+        }
+    }
+    all
+}
 
 /// A text of a pair, taken apart.
 pub(super) struct Pieces {
@@ -39,13 +62,11 @@ impl Evaluator {
         &self,
         task: Task,
         first: Question,
-        others: &[&str],
+        others: impl IntoIterator<Item = &str>,
     ) -> Result<(Question, Vec<Pieces>), EvaluateError> {
         let coefficients = self.coefficients();
-        let pieces: Vec<Pieces> = others
-            .iter()
-            .map(|other| Pieces::new(task, first.text(), other))
-            .collect();
+        let others = others.into_iter();
+        let pieces: Vec<Pieces> = others.map(|other| Pieces::new(task, first.text(), other)).collect();
         if pieces.iter().any(|piece| coefficients.needs_cosines(task, piece.group)) {
             return self.embedded(first, pieces).await;
         }
@@ -53,13 +74,14 @@ impl Evaluator {
     }
 
     /// The same, embedded whether a model wants it or not.
-    pub(super) async fn embedded_pair(
+    pub(super) async fn embedded_pairs(
         &self,
         task: Task,
         first: Question,
-        other: &str,
+        others: impl IntoIterator<Item = &str>,
     ) -> Result<(Question, Vec<Pieces>), EvaluateError> {
-        let pieces = vec![Pieces::new(task, first.text(), other)];
+        let others = others.into_iter();
+        let pieces = others.map(|other| Pieces::new(task, first.text(), other)).collect();
         self.embedded(first, pieces).await
     }
 

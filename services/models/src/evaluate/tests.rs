@@ -29,6 +29,34 @@ async fn a_passage_with_the_answer_is_more_relevant() {
 }
 
 #[tokio::test]
+async fn a_passage_under_several_headings_is_as_good_as_its_best_section() {
+    let evaluator = evaluator();
+    let asked = "When was the boiler installed?";
+    let book = format!("# House\n\n## Garden\n{GARDEN}\n\n## Heating\n{BOILER}\n");
+    let section = format!("## Heating\n{BOILER}\n");
+    let scores = evaluator.relevance(asked, &[GARDEN, &book, &section]).await.unwrap();
+    assert!(scores[1] > scores[0] && scores[1] == scores[2], "{scores:?}");
+
+    let sentences = evaluator.best_sentences(asked, &["", &book]).await.unwrap();
+    assert_eq!(sentences[0].passage, 1);
+    assert_eq!(
+        &book[sentences[0].range.clone()],
+        "The boiler was installed in 2019 by Keller Ltd."
+    );
+
+    let claim = "The boiler was installed in 2019 by Keller.";
+    let grounded = evaluator.groundedness(asked, claim, &[GARDEN, &book]).await.unwrap();
+    assert_eq!(grounded.passage, Some(1), "{grounded:?}");
+
+    let passage = &book;
+    let pair = Pair::Relevance {
+        question: asked,
+        passage,
+    };
+    assert_eq!(evaluator.explain(pair).await.unwrap()[0].probability, scores[1]);
+}
+
+#[tokio::test]
 async fn the_sentence_with_the_answer_comes_first() {
     let passages = [GARDEN, BOILER];
     let scores = evaluator()

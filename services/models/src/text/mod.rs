@@ -4,6 +4,7 @@
 mod abstention;
 mod language;
 mod script;
+mod sections;
 mod sentences;
 mod stop;
 mod words;
@@ -11,5 +12,6 @@ mod words;
 pub use abstention::is_abstention;
 pub use language::{Language, language};
 pub use script::Script;
+pub use sections::sections;
 pub use sentences::sentences;
 pub use words::{content_words, names, numbers, rarity, words};
