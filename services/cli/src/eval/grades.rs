@@ -34,7 +34,8 @@ struct Row {
     task: &'static str,
     set: String,
     lang: String,
-    /// `human`; `constructed` where the label follows from how a pair was made; `all` of a set that has both.
+    /// `human`; `constructed` where the label follows from how a pair was made; `mixed` for the right ones that people
+    /// judged against wrong ones that were made up, where only those were.
     labels: &'static str,
     pairs: usize,
     positive: usize,
@@ -78,8 +79,9 @@ pub async fn grades(options: EvalGradesOptions) -> Result<ExitCode> {
         let mut labelled = pairs::read(&path, task)?;
         labelled.truncate(options.limit.unwrap_or(usize::MAX));
         let parts = judge(&evaluator, &set, &labelled).await?;
-        let mixed = parts.keys().any(|(_, constructed)| *constructed) && parts.keys().any(|(_, made)| !made);
-        let mut all = Part::default();
+        let mut mixed = Part::default();
+        let only_wrong = |part: &Part| part.judged.iter().all(|one| !one.label);
+        let made_wrong = parts.iter().any(|((_, made), part)| *made && only_wrong(part));
         for ((lang, constructed), part) in parts {
             let labels = if constructed { "constructed" } else { "human" };
             curves.push(Curve {
@@ -88,12 +90,14 @@ pub async fn grades(options: EvalGradesOptions) -> Result<ExitCode> {
                 bins: metrics::reliability(&part.judged, 10),
             });
             rows.push(row(task.name(), &set, lang, labels, &part));
-            all.judged.extend(part.judged);
-            all.spent += part.spent;
+            let all = part.judged.len().max(1);
+            let own = part.judged.into_iter().filter(|one| one.label != constructed);
+            let own: Vec<Judged> = own.collect();
+            mixed.spent += part.spent.mul_f64(own.len() as f64 / all as f64);
+            mixed.judged.extend(own);
         }
-        // Where only wrong ones were made up, they can be ranked against nothing but the right ones that people judged.
-        if mixed {
-            rows.push(row(task.name(), &set, String::new(), "all", &all));
+        if made_wrong && mixed.judged.iter().any(|one| one.label) {
+            rows.push(row(task.name(), &set, String::new(), "mixed", &mixed));
         }
     }
     if let Some(path) = &options.diagram {

@@ -118,6 +118,48 @@ fn what_cannot_be_calibrated_is_said() {
 }
 
 #[test]
+fn wrong_pairs_that_were_made_up_are_ranked_against_right_ones_of_people() {
+    let place = Place::new();
+    let folder = tempfile::tempdir().unwrap();
+    let own = folder.path().join("usefulness");
+    fs::create_dir(&own).unwrap();
+    let lines = (0..10).flat_map(|n| {
+        let question = format!("When was bridge number {n} opened?");
+        let right = format!("Bridge number {n} was opened in {}.", 1900 + n);
+        [
+            (right, true, false),
+            ("Bridges are old.".to_owned(), false, false),
+            ("Roses stand along the wall.".to_owned(), false, true),
+        ]
+        .map(|(answer, useful, made)| {
+            format!(
+                "{}\n",
+                json!({"question": question, "answer": answer, "useful": useful, "constructed": made})
+            )
+        })
+    });
+    fs::write(own.join("made.jsonl"), lines.collect::<String>()).unwrap();
+    let data = folder.path().to_str().unwrap();
+    let output = place
+        .emend(&["eval", "grades", "--data", data, "--json"])
+        .output()
+        .unwrap();
+    let rows: Vec<Value> = serde_json::from_str(&stdout(&output)).unwrap();
+    let seen: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            (
+                row["labels"].as_str().unwrap(),
+                row["pairs"].as_u64().unwrap(),
+                row["roc_auc"].is_number(),
+            )
+        })
+        .collect();
+    let expected = [("human", 20, true), ("constructed", 10, false), ("mixed", 20, true)];
+    assert_eq!(seen, expected, "{rows:?}");
+}
+
+#[test]
 fn grades_are_compared_with_their_labels_by_kind() {
     let place = Place::new();
     let folder = tempfile::tempdir().unwrap();
@@ -133,7 +175,7 @@ fn grades_are_compared_with_their_labels_by_kind() {
         .iter()
         .map(|row| (row["labels"].as_str().unwrap(), row["pairs"].as_u64().unwrap()))
         .collect();
-    assert_eq!(kinds, [("human", 30), ("constructed", 30), ("all", 60)]);
+    assert_eq!(kinds, [("human", 30), ("constructed", 30)]);
     assert!(
         rows.iter()
             .all(|row| row["roc_auc"].as_f64().unwrap() > 0.9 && row["lang"] != "ko"),
@@ -141,7 +183,7 @@ fn grades_are_compared_with_their_labels_by_kind() {
     );
     let output = place.emend(&["eval", "grades", "--data", data]).output().unwrap();
     assert!(
-        stdout(&output).lines().count() == 4 && stdout(&output).contains("AUC"),
+        stdout(&output).lines().count() == 3 && stdout(&output).contains("AUC"),
         "{}",
         stdout(&output)
     );
