@@ -23,7 +23,10 @@ const TEMPLATE: &str = r#"{% extends "page.html" %}
 {% block body %}
 <h1>{{ title }}</h1>
 <p>Points on the diagonal are right as often as they say.</p>
-{% for figure in figures %}{{ plot(figure) }}{% endfor %}
+<section class="figures">
+{% for figure in figures %}{{ plot(figure) }}
+{% endfor %}
+</section>
 {% endblock %}"#;
 
 /// A page with a plot for each task, in the order of the curves.

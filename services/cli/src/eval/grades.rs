@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use crate::{
     args::EvalGradesOptions,
-    pairs::{self, LabelledPair},
+    pairs::{self, LabelledPair, Task},
     progress::{self, ModelProgress},
     reliability::{self, Curve},
 };
@@ -84,11 +84,7 @@ pub async fn grades(options: EvalGradesOptions) -> Result<ExitCode> {
         let made_wrong = parts.iter().any(|((_, made), part)| *made && only_wrong(part));
         for ((lang, constructed), part) in parts {
             let labels = if constructed { "constructed" } else { "human" };
-            curves.push(Curve {
-                task: task.name(),
-                name: format!("{set} {labels}"),
-                bins: metrics::reliability(&part.judged, 10),
-            });
+            curves.extend(curve(task, format!("{set} {labels}"), &part));
             rows.push(row(task.name(), &set, lang, labels, &part));
             let all = part.judged.len().max(1);
             let own = part.judged.into_iter().filter(|one| one.label != constructed);
@@ -97,6 +93,7 @@ pub async fn grades(options: EvalGradesOptions) -> Result<ExitCode> {
             mixed.judged.extend(own);
         }
         if made_wrong && mixed.judged.iter().any(|one| one.label) {
+            curves.extend(curve(task, format!("{set} mixed"), &mixed));
             rows.push(row(task.name(), &set, String::new(), "mixed", &mixed));
         }
     }
@@ -142,6 +139,16 @@ async fn judge(evaluator: &Evaluator, set: &str, labelled: &[LabelledPair]) -> R
     }
     bar.finish_and_clear();
     Ok(parts)
+}
+
+/// None of a part with one label alone: it would run along an edge, and say nothing.
+fn curve(task: Task, name: String, part: &Part) -> Option<Curve> {
+    metrics::roc_auc(&part.judged)?;
+    Some(Curve {
+        task: task.name(),
+        name,
+        bins: metrics::reliability(&part.judged, 10),
+    })
 }
 
 fn row(task: &'static str, set: &str, lang: String, labels: &'static str, part: &Part) -> Row {

@@ -140,8 +140,10 @@ fn wrong_pairs_that_were_made_up_are_ranked_against_right_ones_of_people() {
     });
     fs::write(own.join("made.jsonl"), lines.collect::<String>()).unwrap();
     let data = folder.path().to_str().unwrap();
+    let page = folder.path().join("page.html");
+    let diagram = ["--diagram", page.to_str().unwrap()];
     let output = place
-        .emend(&["eval", "grades", "--data", data, "--json"])
+        .emend(&[&["eval", "grades", "--data", data, "--json"], &diagram[..]].concat())
         .output()
         .unwrap();
     let rows: Vec<Value> = serde_json::from_str(&stdout(&output)).unwrap();
@@ -157,6 +159,12 @@ fn wrong_pairs_that_were_made_up_are_ranked_against_right_ones_of_people() {
         .collect();
     let expected = [("human", 20, true), ("constructed", 10, false), ("mixed", 20, true)];
     assert_eq!(seen, expected, "{rows:?}");
+    let page = fs::read_to_string(page).unwrap();
+    assert_eq!(
+        page.matches("<polyline").count(),
+        2,
+        "one label alone has no curve: {page}"
+    );
 }
 
 #[test]
