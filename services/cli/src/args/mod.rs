@@ -243,8 +243,9 @@ pub enum EvalCommand {
     Qa(Box<EvalQaOptions>),
     /// Judge labelled pairs with the embedded evaluator and compare
     ///
-    /// Prints for each set, language and kind of label: ROC-AUC, best F1, Brier score, expected calibration error, and
-    /// pairs a second of one core once the texts' vectors are at hand.
+    /// Prints for each set, language and kind of label: ROC-AUC, best F1, Brier score, expected calibration error, what
+    /// that error would be by chance if the probabilities were right, and pairs a second of one core once the texts'
+    /// vectors are at hand. Wrong pairs that were made up are also ranked against what people found right: `mixed`.
     Grades(Box<EvalGradesOptions>),
 }
 
