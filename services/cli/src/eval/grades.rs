@@ -47,7 +47,7 @@ struct Row {
     best_threshold: Option<f64>,
     brier: f64,
     expected_calibration_error: f64,
-    /// What the error would be by chance if the probabilities were right: so few pairs can show no less.
+    /// What the error would be by chance if the probabilities were right: on average so few pairs show no less.
     chance_calibration_error: f64,
     /// Pairs a second of one core, the texts' vectors at hand.
     pairs_per_second: f64,

@@ -155,8 +155,8 @@ pub fn expected_calibration_error(judged: &[Judged]) -> f64 {
 }
 
 /// What [`expected_calibration_error`] shows by chance, 0–1: its mean if each label were yes with just the probability that
-/// was said. So many pairs cannot show a lower error, however well calibrated. The share of right ones of a bin is taken
-/// as normal.
+/// was said. So many pairs show no lower error on average, however well calibrated. The share of right ones of a bin is
+/// taken as normal.
 pub fn chance_calibration_error(judged: &[Judged]) -> f64 {
     let mut variances = [0.0; BINS];
     for one in judged {

@@ -6,7 +6,7 @@ use super::{EvaluateError, Evaluator, compute};
 use crate::embed::{Embedding, Input, cosine};
 use crate::text;
 
-/// Sentences of one passage that are embedded; those beyond have fewer words of the question and no cosine of their own.
+/// Sentences of one section that are embedded; those beyond have fewer words of the question and no cosine of their own.
 pub(super) const MAX_SENTENCES: usize = 48;
 
 /// A passage under several headings is about several things, so each of its sections is judged by itself.
