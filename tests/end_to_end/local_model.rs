@@ -13,7 +13,7 @@ use emend_tests::{Fixture, question};
 
 use tiny::Tiny;
 
-#[path = "../services/models/src/chat/local/tests/tiny.rs"]
+#[path = "../../services/models/src/chat/local/tests/tiny.rs"]
 #[expect(dead_code, reason = "the tests of the models make more kinds of files")]
 mod tiny;
 

@@ -1,0 +1,8 @@
+//! The six services in one process, over real sockets, from the outside.
+
+mod bad_input;
+mod faults;
+mod language_model;
+mod languages;
+mod local_model;
+mod walks;
