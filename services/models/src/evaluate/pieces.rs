@@ -22,7 +22,7 @@ pub(super) struct Section<'t> {
 pub(super) fn sections<'t>(passages: &[&'t str]) -> Vec<Section<'t>> {
     let mut all = Vec::new();
     for (passage, text) in passages.iter().enumerate() {
-        for range in text::sections(text) {
+        for text::Section { range, .. } in text::sections(text) {
             let start = range.start;
             let text = text.get(range).unwrap_or_default();
             all.push(Section { passage, start, text });

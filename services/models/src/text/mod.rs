@@ -1,5 +1,5 @@
-//! Text in English, Korean, Japanese and Chinese, and in other languages as far as rules reach: language, sentences,
-//! words, numbers, names, and whether an answer abstains.
+//! Text in English, Korean, Japanese and Chinese, and in other languages as far as rules reach: language, sections,
+//! sentences, words, numbers, names, and whether an answer abstains.
 
 mod abstention;
 mod language;
@@ -12,6 +12,6 @@ mod words;
 pub use abstention::is_abstention;
 pub use language::{Language, language};
 pub use script::Script;
-pub use sections::sections;
+pub use sections::{Section, sections};
 pub use sentences::sentences;
 pub use words::{content_words, names, numbers, rarity, words};

@@ -1,40 +1,97 @@
-//! The sections of a text with Markdown headings.
+//! Where a Markdown text divides by itself.
 
 use std::ops::Range;
 
-/// Where the sections of `text` stand, in order, all of it covered: each begins with its heading, and a heading without
-/// words of its own under it stays with the next. One section where there are no headings, none for an empty text.
-pub fn sections(text: &str) -> Vec<Range<usize>> {
-    let mut sections: Vec<Range<usize>> = Vec::new();
-    let (mut start, mut end) = (0, 0);
-    let (mut fenced, mut said) = (false, false);
-    for line in text.split_inclusive('\n') {
-        let words = line.trim();
-        if words.starts_with("```") || words.starts_with("~~~") {
-            fenced = !fenced;
-        }
-        if !fenced && is_heading(words) {
-            if said {
-                sections.push(start..end);
-                (start, said) = (end, false);
-            }
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
+
+/// A part of a text under one heading, the heading included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// Bytes in the text.
+    pub range: Range<usize>,
+    /// Level of its heading, 1–6; 0 for what stands before the first.
+    pub level: u8,
+    /// Its heading and those it stands under, outermost first.
+    pub headings: Vec<String>,
+}
+
+/// Divides a text at its headings: all of it, in order and without gaps. A heading with nothing under it stays with what
+/// follows, the last one with what is before it. One section where there are no headings, none for an empty text.
+pub fn sections(text: &str) -> Vec<Section> {
+    let mut sections: Vec<Section> = Vec::new();
+    let mut path: Vec<(u8, String)> = Vec::new();
+    let mut current = Section {
+        range: 0..0,
+        level: 0,
+        headings: Vec::new(),
+    };
+    for Heading { at, body, level, title } in headings(text) {
+        let mut start = at;
+        if is_blank(text, current.range.end..at) {
+            start = current.range.start;
         } else {
-            said |= !words.is_empty();
+            current.range.end = at;
+            sections.push(current);
         }
-        end += line.len();
+        path.retain(|(above, _)| *above < level);
+        path.push((level, title));
+        current = Section {
+            range: start..body,
+            level,
+            headings: path.iter().map(|(_, title)| title.clone()).collect(),
+        };
     }
     match sections.last_mut() {
-        // A heading at the end has nothing to say.
-        Some(last) if !said => last.end = end,
-        _ if end > 0 => sections.push(start..end),
-        _ => {}
+        Some(last) if is_blank(text, current.range.end..text.len()) => last.range.end = text.len(),
+        _ if text.is_empty() => {}
+        _ => {
+            current.range.end = text.len();
+            sections.push(current);
+        }
     }
     sections
 }
 
-fn is_heading(line: &str) -> bool {
-    let marks = line.bytes().take_while(|byte| *byte == b'#').count();
-    (1..=6).contains(&marks) && line.as_bytes().get(marks).is_some_and(u8::is_ascii_whitespace)
+fn is_blank(text: &str, range: Range<usize>) -> bool {
+    text.get(range).is_none_or(|between| between.trim().is_empty())
+}
+
+struct Heading {
+    /// First byte of the heading.
+    at: usize,
+    /// First byte after it.
+    body: usize,
+    level: u8,
+    title: String,
+}
+
+/// The headings that stand on their own, not those in quotations and lists.
+fn headings(text: &str) -> Vec<Heading> {
+    let mut found = Vec::new();
+    let mut open: Option<Heading> = None;
+    let mut inside = 0_usize;
+    for (event, range) in Parser::new(text).into_offset_iter() {
+        match event {
+            Event::Start(Tag::BlockQuote(_) | Tag::List(_)) => inside += 1,
+            Event::End(TagEnd::BlockQuote(_) | TagEnd::List(_)) => inside = inside.saturating_sub(1),
+            Event::Start(Tag::Heading { level, .. }) if inside == 0 => {
+                open = Some(Heading {
+                    at: range.start,
+                    body: range.end,
+                    level: level as u8,
+                    title: String::new(),
+                });
+            }
+            Event::End(TagEnd::Heading(_)) => found.extend(open.take()),
+            Event::Text(part) | Event::Code(part) => {
+                if let Some(heading) = &mut open {
+                    heading.title.push_str(&part);
+                }
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -42,33 +99,48 @@ mod tests {
     use super::*;
     use crate::text::sentences;
 
-    fn cut(text: &str) -> Vec<&str> {
-        sections(text).into_iter().map(|range| &text[range]).collect()
+    fn outline(text: &str) -> Vec<(String, &str)> {
+        sections(text)
+            .into_iter()
+            .map(|section| (section.headings.join("/"), text[section.range].trim()))
+            .collect()
     }
 
-    #[test]
-    fn a_heading_begins_a_section() {
-        let text = "# Book\n\n## Leave\nIt is 25 days.\n\n## Travel\nTrains are booked.\n";
-        assert_eq!(
-            cut(text),
-            [
-                "# Book\n\n## Leave\nIt is 25 days.\n\n",
-                "## Travel\nTrains are booked.\n"
-            ]
-        );
-        assert_eq!(cut("Before.\n# After\nWords."), ["Before.\n", "# After\nWords."]);
-    }
-
-    #[test]
-    fn sentences_are_the_same_in_sections_and_in_the_whole() {
-        let text = include_str!("../../../../README.md");
-        let whole: Vec<&str> = sentences(text).into_iter().map(|range| &text[range]).collect();
-        let cut = cut(text);
-        let parts = cut
+    fn named<'t>(sections: &[(&str, &'t str)]) -> Vec<(String, &'t str)> {
+        sections
             .iter()
-            .flat_map(|section| sentences(section).into_iter().map(|range| &section[range]));
-        assert_eq!(parts.collect::<Vec<_>>(), whole);
-        assert!(cut.len() > 5 && cut.concat() == text);
+            .map(|(path, text)| ((*path).to_owned(), *text))
+            .collect()
+    }
+
+    #[test]
+    fn a_text_divides_at_its_headings() {
+        let text = "before\n\n# A\n\nof a\n\n## B `x`\nof b\n\nC\n===\n\nof c";
+        let wanted = [
+            ("", "before"),
+            ("A", "# A\n\nof a"),
+            ("A/B x", "## B `x`\nof b"),
+            ("C", "C\n===\n\nof c"),
+        ];
+        assert_eq!(outline(text), named(&wanted));
+    }
+
+    #[test]
+    fn a_heading_without_words_goes_with_what_follows() {
+        assert_eq!(
+            outline("# A\n\n## B\n\ntext\n"),
+            named(&[("A/B", "# A\n\n## B\n\ntext")])
+        );
+    }
+
+    #[test]
+    fn a_heading_at_the_end_has_nothing_to_say() {
+        assert_eq!(outline("text\n# End"), named(&[("", "text\n# End")]));
+        assert_eq!(
+            outline("# A\ntext\n# B\n## C\n\n"),
+            named(&[("A", "# A\ntext\n# B\n## C")])
+        );
+        assert_eq!(outline("# A\n## B"), named(&[("A/B", "# A\n## B")]));
     }
 
     #[test]
@@ -78,11 +150,23 @@ mod tests {
             "#hashtag\nwords\n#another\nwords",
             "####### seven\nwords\n####### seven\nwords",
             "# One\nwords\n```sh\n# a comment\nls\n```\nwords",
-            "# One\nwords\n# Nothing below\n\n",
-            "# Only headings\n## Only headings",
+            "words\n\n> # quoted\n\n- # in a list",
+            " \n",
         ] {
-            assert_eq!(cut(text), [text]);
+            assert_eq!(sections(text).len(), 1, "{text}");
         }
-        assert!(cut("").is_empty());
+        assert!(sections("").is_empty());
+    }
+
+    #[test]
+    fn sentences_are_the_same_in_sections_and_in_the_whole() {
+        let text = include_str!("../../../../README.md");
+        let whole: Vec<&str> = sentences(text).into_iter().map(|range| &text[range]).collect();
+        let cut: Vec<&str> = sections(text).into_iter().map(|section| &text[section.range]).collect();
+        let parts = cut
+            .iter()
+            .flat_map(|section| sentences(section).into_iter().map(|range| &section[range]));
+        assert_eq!(parts.collect::<Vec<_>>(), whole);
+        assert!(cut.len() > 5 && cut.concat() == text);
     }
 }

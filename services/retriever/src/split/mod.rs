@@ -1,13 +1,12 @@
 //! Cuts a text into sections, and sections into the chunks that are embedded.
 
-mod headings;
 mod tokens;
 
 use std::ops::Range;
 
+use emend_models::text::{Section, sections};
 use text_splitter::{ChunkConfig, ChunkConfigError, MarkdownSplitter, TextSplitter};
 
-use headings::{Block, blocks};
 use tokens::Tokens;
 
 /// A section is a passage's text, which may have 64 KiB at most.
@@ -86,9 +85,9 @@ impl SplitSettings {
         } else {
             vec![whole(text)]
         };
-        for (window, path) in blocks
+        for (window, headings) in blocks
             .iter()
-            .flat_map(|block| windows(text, &block.range).map(|window| (window, &block.path)))
+            .flat_map(|block| windows(text, &block.range).map(|window| (window, &block.headings)))
         {
             for section in sections.cut(&text[window.clone()]) {
                 let at = window.start + section.start;
@@ -111,35 +110,35 @@ impl SplitSettings {
                 pieces.sections.push(SectionPiece {
                     start,
                     text: section,
-                    headings: path.clone(),
+                    headings: headings.clone(),
                 });
             }
         }
         Ok(pieces)
     }
 
-    /// The blocks of a text, small ones with those that follow at their level or below, up to the size of a chunk: a
-    /// line under a heading is no section to answer from.
-    fn together(&self, text: &str, tokens: &Tokens<'_>) -> Vec<Block> {
-        let mut sections: Vec<Block> = Vec::new();
-        for block in blocks(text) {
-            if let Some(last) = sections.last_mut()
-                && block.level >= last.level
-                && tokens.between(last.range.start, block.range.end) <= self.chunk
+    /// The parts of a text under its headings, small ones with those that follow at their level or below, up to the size
+    /// of a chunk: a line under a heading is no section to answer from.
+    fn together(&self, text: &str, tokens: &Tokens<'_>) -> Vec<Section> {
+        let mut together: Vec<Section> = Vec::new();
+        for section in sections(text) {
+            if let Some(last) = together.last_mut()
+                && section.level >= last.level
+                && tokens.between(last.range.start, section.range.end) <= self.chunk
             {
-                last.range.end = block.range.end;
+                last.range.end = section.range.end;
                 let shared = last
-                    .path
+                    .headings
                     .iter()
-                    .zip(&block.path)
+                    .zip(&section.headings)
                     .take_while(|(left, right)| left == right)
                     .count();
-                last.path.truncate(shared);
+                last.headings.truncate(shared);
             } else {
-                sections.push(block);
+                together.push(section);
             }
         }
-        sections
+        together
     }
 }
 
@@ -167,11 +166,11 @@ fn windows(text: &str, range: &Range<usize>) -> impl Iterator<Item = Range<usize
     })
 }
 
-fn whole(text: &str) -> Block {
-    Block {
+fn whole(text: &str) -> Section {
+    Section {
         range: 0..text.len(),
         level: 0,
-        path: Vec::new(),
+        headings: Vec::new(),
     }
 }
 
