@@ -128,7 +128,8 @@ impl Calibrator {
 
     /// Fits every model that has enough pairs, and chooses thresholds on cross-validated judgements: `upper` and `fully`
     /// so that yes is right as often as the targets say, `lower` so that no is, `relevant` so that it misses no more of
-    /// the relevant ones than they allow, `answers` with most right outcomes, the others where F1 is highest.
+    /// the relevant ones than they allow, `answers` in the middle of those with most right outcomes, the others where F1 is
+    /// highest.
     pub fn finish(self, targets: Targets) -> Calibration {
         let mut coefficients = (*self.evaluator.coefficients()).clone();
         let mut models = Vec::new();
@@ -201,8 +202,8 @@ impl Calibrator {
         thresholds
     }
 
-    /// The threshold with most right outcomes over the labelled passages: the best sentence holds the answer and is
-    /// given, or the passage holds none and nothing is.
+    /// The threshold with most right outcomes over the labelled passages: the best sentence holds the answer and is given,
+    /// or the passage holds none and nothing is. Of those that are as good but for chance, the middle one.
     fn answers(&self, models: &[Calibrated]) -> Option<f64> {
         let mut best_sentences = Vec::new();
         for (group, rows) in &self.passages {
@@ -227,13 +228,21 @@ impl Calibrator {
             });
             right.count()
         };
-        (1..20)
-            .map(|step| f64::from(step) * 0.05)
-            .map(|threshold| (outcome(threshold), threshold))
-            .max_by(|(a, left), (b, right)| a.cmp(b).then(right.total_cmp(left)))
-            .filter(|(right, _)| *right > 0)
-            .map(|(_, threshold)| threshold)
+        let steps = (1..100).map(|step| f64::from(step) * 0.01);
+        let outcomes: Vec<(f64, usize)> = steps.map(|threshold| (threshold, outcome(threshold))).collect();
+        middle_of_best(&outcomes, best_sentences.len())
     }
+}
+
+/// The middle of the thresholds whose right outcomes, of so many, are within one standard error of the most.
+fn middle_of_best(outcomes: &[(f64, usize)], of: usize) -> Option<f64> {
+    let most = outcomes.iter().map(|(_, right)| *right).max()? as f64;
+    let error = (most * (1.0 - most / of as f64)).sqrt();
+    let good = outcomes
+        .iter()
+        .filter(|(_, right)| *right > 0 && *right as f64 >= most - error);
+    let good: Vec<f64> = good.map(|(threshold, _)| *threshold).collect();
+    Some(f64::midpoint(*good.first()?, *good.last()?))
 }
 
 /// The features that a model is fitted to: across languages only meaning, numbers and names can agree, and the languages

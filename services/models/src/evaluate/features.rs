@@ -9,6 +9,7 @@ mod groundedness;
 mod kind;
 mod late;
 mod overlap;
+mod place;
 mod question;
 mod relevance;
 mod usefulness;

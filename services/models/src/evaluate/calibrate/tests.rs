@@ -133,6 +133,23 @@ async fn too_few_pairs_change_nothing() {
     assert_eq!(calibration.coefficients.thresholds(), before.thresholds());
 }
 
+#[test]
+fn of_thresholds_that_are_alike_the_middle_one_is_taken() {
+    // 700 of 1000 right is off by 14.5 by chance.
+    let outcomes = [
+        (0.1, 600),
+        (0.2, 690),
+        (0.3, 692),
+        (0.4, 691),
+        (0.5, 700),
+        (0.6, 690),
+        (0.7, 685),
+    ];
+    assert_eq!(super::middle_of_best(&outcomes, 1000), Some(0.4));
+    assert_eq!(super::middle_of_best(&[(0.1, 3), (0.2, 9), (0.3, 2)], 10), Some(0.2));
+    assert_eq!(super::middle_of_best(&[(0.1, 0), (0.2, 0)], 10), None);
+}
+
 #[tokio::test]
 async fn the_threshold_of_answers_counts_passages_without_one() {
     let mut calibrator = calibrator();

@@ -2,8 +2,18 @@
 
 use super::kind::Kind;
 use super::overlap::Weighted;
+use super::place::names_place;
 use super::view::View;
 use crate::text::Script;
+
+/// English words for a time without a number.
+const TIMES: &str = include_str!("lexicon/times.txt");
+/// English words for a number.
+const COUNTS: &str = include_str!("lexicon/counts.txt");
+/// Who somebody is without a name, in English.
+const ROLES: &str = include_str!("lexicon/roles.txt");
+/// Where something is without a name, in English.
+const PLACES: &str = include_str!("lexicon/places.txt");
 
 /// A question taken apart once.
 #[derive(Clone, Debug)]
@@ -13,169 +23,6 @@ pub(in crate::evaluate) struct Question {
     /// Its content words, weighted.
     pub(super) weighted: Weighted,
 }
-
-const MONTHS: &[&str] = &[
-    "january",
-    "february",
-    "march",
-    "april",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-    "century",
-    "centuries",
-    "monday",
-    "tuesday",
-    "wednesday",
-    "thursday",
-    "friday",
-    "saturday",
-    "sunday",
-    "spring",
-    "summer",
-    "autumn",
-    "winter",
-];
-
-const COUNTS: &[&str] = &[
-    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "hundred",
-    "thousand", "million", "billion", "half", "dozen", "twice", "double", "third", "quarter",
-];
-
-/// Who somebody is without a name.
-const ROLES: &[&str] = &[
-    "manager",
-    "director",
-    "head",
-    "lead",
-    "leader",
-    "chief",
-    "officer",
-    "president",
-    "chair",
-    "chairman",
-    "chairwoman",
-    "secretary",
-    "treasurer",
-    "teacher",
-    "principal",
-    "owner",
-    "team",
-    "committee",
-    "board",
-    "council",
-    "department",
-    "minister",
-    "ministry",
-    "king",
-    "queen",
-    "prince",
-    "princess",
-    "emperor",
-    "governor",
-    "mayor",
-    "doctor",
-    "physician",
-    "nurse",
-    "engineer",
-    "architect",
-    "founder",
-    "author",
-    "editor",
-    "captain",
-    "commander",
-    "general",
-    "judge",
-    "court",
-    "parliament",
-    "congress",
-    "senate",
-    "government",
-    "police",
-    "army",
-    "administrator",
-    "coach",
-    "singer",
-    "actor",
-    "actress",
-    "wife",
-    "husband",
-    "son",
-    "daughter",
-    "father",
-    "mother",
-    "brother",
-    "sister",
-];
-
-/// Where something is without a name.
-const PLACES: &[&str] = &[
-    "floor",
-    "room",
-    "building",
-    "hall",
-    "cellar",
-    "basement",
-    "attic",
-    "kitchen",
-    "garden",
-    "park",
-    "street",
-    "road",
-    "avenue",
-    "square",
-    "station",
-    "airport",
-    "harbour",
-    "harbor",
-    "port",
-    "river",
-    "lake",
-    "sea",
-    "coast",
-    "mountain",
-    "hill",
-    "valley",
-    "island",
-    "peninsula",
-    "desert",
-    "forest",
-    "north",
-    "south",
-    "east",
-    "west",
-    "city",
-    "town",
-    "village",
-    "county",
-    "country",
-    "province",
-    "district",
-    "downtown",
-    "factory",
-    "school",
-    "university",
-    "church",
-    "castle",
-    "tower",
-    "museum",
-    "hospital",
-    "farm",
-    "field",
-    "beach",
-    "bridge",
-    "shelf",
-    "drawer",
-    "cupboard",
-    "cabinet",
-    "folder",
-    "directory",
-    "warehouse",
-];
 
 impl Question {
     pub(in crate::evaluate) fn new(text: &str) -> Self {
@@ -212,13 +59,14 @@ impl Question {
     /// the kind has no form of its own.
     pub(super) fn expects(&self, text: &str) -> f64 {
         let new = match self.kind {
-            Kind::When => self.new_number(text, is_date) || self.new_word(text, MONTHS),
+            Kind::When => self.new_number(text, is_date) || self.new_word(text, TIMES),
             Kind::HowMany => {
                 self.new_number(text, |_, _| true)
                     || self.new_word(text, COUNTS)
                     || text.chars().any(|c| "一二三四五六七八九十百千万萬億亿两兩".contains(c))
             }
             Kind::Who => self.new_name(text) || self.new_word(text, ROLES),
+            Kind::Where if text.chars().any(Script::is_cjk) && is_sentence(text) => names_place(text, self.text()),
             Kind::Where => self.new_name(text) || self.new_word(text, PLACES),
             Kind::Why => {
                 let lower = text.to_lowercase();
@@ -268,11 +116,11 @@ impl Question {
         false
     }
 
-    fn new_word(&self, text: &str, words: &[&str]) -> bool {
+    fn new_word(&self, text: &str, words: &str) -> bool {
         let lower = text.to_lowercase();
         lower
             .split(|c: char| !c.is_alphanumeric())
-            .any(|word| words.contains(&word) && !self.view.lower.contains(word))
+            .any(|word| words.split_ascii_whitespace().any(|one| one == word) && !self.view.lower.contains(word))
     }
 
     fn new_name(&self, text: &str) -> bool {
@@ -285,6 +133,13 @@ impl Question {
             .iter()
             .any(|name| !self.view.lower.contains(name.as_str()))
     }
+}
+
+/// A place by itself needs no word that says so.
+fn is_sentence(text: &str) -> bool {
+    const SHORTEST: usize = 20;
+    let text = text.trim_end();
+    text.ends_with(['.', '。', '!', '！', '．']) || text.chars().count() > SHORTEST
 }
 
 /// Whether a number reads like a year or a day.
@@ -319,6 +174,10 @@ mod tests {
             ("Where is the press?", "The press is old.", 0.0),
             ("방앗간은 언제 닫았나요?", "방앗간은 1902년에 닫았다.", 1.0),
             ("水车何时关闭？", "水车关闭了。", 0.0),
+            ("방앗간은 어디에 있나요?", "방앗간은 강가에 있습니다.", 1.0),
+            ("방앗간은 어디에 있나요?", "방앗간은 1902년에 세워졌습니다.", 0.0),
+            ("水車はどこですか？", "水車は1902年に建てられた。", 0.0),
+            ("水車はどこですか？", "川辺", 1.0),
             ("What is it?", "It is a mill.", 0.5),
         ] {
             assert_eq!(Question::new(question).expects(text), expected, "{question} / {text}");
