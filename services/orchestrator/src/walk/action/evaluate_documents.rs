@@ -51,10 +51,10 @@ pub(super) async fn run(
     }
     let kept = outcome != EvaluateDocumentsOutcome::Incorrect;
     report = report.showing(desk.state.held.iter().map(|held| held.graded(kept)).collect());
-    report.summary = format!(
-        "{} passages, best score {}",
-        desk.state.held.len(),
-        best_score(desk).map_or_else(|| "none".to_owned(), |score| format!("{score:.2}"))
+    let held = desk.state.held.len();
+    report.summary = best_score(desk).map_or_else(
+        || format!("none of {held} has a score"),
+        |score| format!("the best of {held} has {score:.2}"),
     );
     if !kept {
         desk.state.held.clear();

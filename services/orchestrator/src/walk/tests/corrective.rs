@@ -96,6 +96,7 @@ async fn ambiguous_passages_are_joined_with_the_web_and_both_are_refined_once() 
     assert!(refined[0].iter().all(|id| !id.starts_with("web")));
     assert!(refined[1].iter().all(|id| id.starts_with("web")));
     assert_eq!(result.documents.len(), 8);
+    assert_eq!(result.steps[1].summary, "the best of 4 has 0.50");
 }
 
 #[tokio::test(start_paused = true)]
