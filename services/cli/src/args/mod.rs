@@ -231,6 +231,9 @@ pub enum EvalCommand {
     /// absent when the walk abstains. Corpora are stored in a temporary folder, or in --data-dir, where the next run finds
     /// them.
     ///
+    /// Where `question`, `answers` and `gold_doc_ids` are objects by language and the corpora NAME.corpus_LANG.jsonl, each
+    /// language is asked of each: the sets are named NAME.ASKED-READ.
+    ///
     /// Prints, for all sets, each set and each language, what share of the outcomes was correct by kind, how far that is
     /// from the first graph on the same questions with a 95 % interval, and what a walk costs. A walk that fails is
     /// counted. Ctrl-C prints what was measured so far.

@@ -1,14 +1,19 @@
 //! Question sets: JSON Lines beside their corpora.
 
+mod parallel;
+
 use std::{
-    collections::HashSet,
+    collections::{BTreeSet, HashSet},
     fs,
     io::BufRead as _,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context as _, Result, bail};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use self::parallel::{ParallelCase, is_parallel};
 
 /// The language of a question that names none: undetermined, in BCP 47.
 const UNDETERMINED: &str = "und";
@@ -78,14 +83,14 @@ impl Expect {
     }
 }
 
-/// One `NAME.questions.jsonl` with its corpora.
+/// One `NAME.questions.jsonl` with its corpora; of one in several languages, one asked in with one read.
 #[derive(Clone, Debug)]
 pub(super) struct QuestionSet {
-    /// `NAME`.
+    /// `NAME`, or `NAME.ASKED-READ`.
     pub name: String,
     /// The questions, in order of the file.
     pub cases: Vec<Case>,
-    /// `NAME.corpus_local.jsonl`.
+    /// `NAME.corpus_local.jsonl`, or `NAME.corpus_READ.jsonl`.
     pub local: PathBuf,
     /// `NAME.corpus_web.jsonl`, where there is one.
     pub web: Option<PathBuf>,
@@ -129,21 +134,18 @@ fn sets_of(folder: &Path) -> Result<Vec<QuestionSet>> {
         let Some(name) = file.strip_suffix(".questions.jsonl") else {
             continue;
         };
-        let local = folder.join(format!("{name}.corpus_local.jsonl"));
-        if !local.is_file() {
-            bail!(
-                "{} has no corpus beside it: {} is missing",
-                path.display(),
-                local.display()
-            );
+        let lines = Lines::read(&path)?;
+        if lines.all.first().is_some_and(|(_, line)| is_parallel(line)) {
+            sets.extend(lines.parallel_sets(name)?);
+        } else {
+            let web = folder.join(format!("{name}.corpus_web.jsonl"));
+            sets.push(QuestionSet {
+                name: name.to_owned(),
+                local: lines.corpus(name, "local")?,
+                cases: lines.checked(name, lines.parsed()?)?,
+                web: web.is_file().then_some(web),
+            });
         }
-        let web = folder.join(format!("{name}.corpus_web.jsonl"));
-        sets.push(QuestionSet {
-            name: name.to_owned(),
-            cases: cases(&path, name)?,
-            local,
-            web: web.is_file().then_some(web),
-        });
     }
     if sets.is_empty() {
         bail!("{} holds no NAME.questions.jsonl", folder.display());
@@ -151,37 +153,97 @@ fn sets_of(folder: &Path) -> Result<Vec<QuestionSet>> {
     Ok(sets)
 }
 
-fn cases(path: &Path, set: &str) -> Result<Vec<Case>> {
-    let file = fs::File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut cases = Vec::new();
-    let mut ids = HashSet::new();
-    for (index, line) in std::io::BufReader::new(file).lines().enumerate() {
-        let line = line.with_context(|| format!("cannot read {}", path.display()))?;
-        if line.trim().is_empty() {
-            continue;
+/// A file of questions, each with the number of its line.
+struct Lines<'p> {
+    path: &'p Path,
+    all: Vec<(usize, Value)>,
+}
+
+impl<'p> Lines<'p> {
+    fn read(path: &'p Path) -> Result<Self> {
+        let mut lines = Self { path, all: Vec::new() };
+        let file = fs::File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+        for (index, line) in std::io::BufReader::new(file).lines().enumerate() {
+            let line = line.with_context(|| format!("cannot read {}", path.display()))?;
+            if !line.trim().is_empty() {
+                let value = serde_json::from_str(&line).with_context(|| lines.place(index + 1))?;
+                lines.all.push((index + 1, value));
+            }
         }
-        let place = || format!("{}:{}", path.display(), index + 1);
-        let mut case: Case = serde_json::from_str(&line).with_context(place)?;
-        set.clone_into(&mut case.set);
-        if case.id.is_empty() {
-            case.id = (index + 1).to_string();
-        }
-        if case.lang.is_empty() {
-            UNDETERMINED.clone_into(&mut case.lang);
-        }
-        if case.expect.has_answer() && case.answers.iter().all(|answer| answer.trim().is_empty()) {
+        Ok(lines)
+    }
+
+    fn place(&self, number: usize) -> String {
+        format!("{}:{number}", self.path.display())
+    }
+
+    /// The corpus of that kind beside the questions.
+    fn corpus(&self, name: &str, kind: &str) -> Result<PathBuf> {
+        let corpus = self.path.with_file_name(format!("{name}.corpus_{kind}.jsonl"));
+        if !corpus.is_file() {
             bail!(
-                "{}: the question is of kind {} and has no answers",
-                place(),
-                case.expect.name()
+                "{} has no corpus beside it: {} is missing",
+                self.path.display(),
+                corpus.display()
             );
         }
-        if !ids.insert(case.id.clone()) {
-            bail!("{}: the id `{}` was there before", place(), case.id);
-        }
-        cases.push(case);
+        Ok(corpus)
     }
-    Ok(cases)
+
+    fn parsed<T: DeserializeOwned>(&self) -> Result<Vec<(usize, T)>> {
+        let parse = |(number, line): &(usize, Value)| {
+            let parsed = T::deserialize(line).with_context(|| self.place(*number))?;
+            Ok((*number, parsed))
+        };
+        self.all.iter().map(parse).collect()
+    }
+
+    /// A set for every language that is asked in and every one that is read.
+    fn parallel_sets(&self, name: &str) -> Result<Vec<QuestionSet>> {
+        let cases: Vec<(usize, ParallelCase)> = self.parsed()?;
+        let languages: BTreeSet<&str> = cases.iter().flat_map(|(_, case)| case.languages()).collect();
+        let mut sets = Vec::new();
+        for asked in &languages {
+            for read in &languages {
+                let across = |(number, case): &(usize, ParallelCase)| Some((*number, case.across(asked, read)?));
+                let set = format!("{name}.{asked}-{read}");
+                sets.push(QuestionSet {
+                    local: self.corpus(name, read)?,
+                    cases: self.checked(&set, cases.iter().filter_map(across).collect())?,
+                    web: None,
+                    name: set,
+                });
+            }
+        }
+        Ok(sets)
+    }
+
+    /// The questions of a set, with what their lines leave out.
+    fn checked(&self, set: &str, cases: Vec<(usize, Case)>) -> Result<Vec<Case>> {
+        let mut checked = Vec::new();
+        let mut ids = HashSet::new();
+        for (number, mut case) in cases {
+            set.clone_into(&mut case.set);
+            if case.id.is_empty() {
+                case.id = number.to_string();
+            }
+            if case.lang.is_empty() {
+                UNDETERMINED.clone_into(&mut case.lang);
+            }
+            if case.expect.has_answer() && case.answers.iter().all(|answer| answer.trim().is_empty()) {
+                bail!(
+                    "{}: the question is of kind {} and has no answers",
+                    self.place(number),
+                    case.expect.name()
+                );
+            }
+            if !ids.insert(case.id.clone()) {
+                bail!("{}: the id `{}` was there before", self.place(number), case.id);
+            }
+            checked.push(case);
+        }
+        Ok(checked)
+    }
 }
 
 #[cfg(test)]
@@ -221,6 +283,24 @@ mod tests {
         let twice = [folder.path().to_owned(), folder.path().to_owned()];
         let error = question_sets(&twice, &[]).unwrap_err().to_string();
         assert!(error.contains("two question sets `a`"), "{error}");
+    }
+
+    #[test]
+    fn a_set_in_several_languages_is_one_for_each_asked_and_each_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let line = r#"{"question":{"en":"q","zh":"w"},"answers":{"en":["x"],"zh":["y"]},"expect":"local"}"#;
+        fs::write(folder.path().join("a.questions.jsonl"), format!("{line}\n{line}\n")).unwrap();
+        fs::write(folder.path().join("a.corpus_en.jsonl"), "").unwrap();
+        let folders = [folder.path().to_owned()];
+        let missing = question_sets(&folders, &[]).unwrap_err().to_string();
+        assert!(missing.contains("a.corpus_zh.jsonl is missing"), "{missing}");
+        fs::write(folder.path().join("a.corpus_zh.jsonl"), "").unwrap();
+        let sets = question_sets(&folders, &[]).unwrap();
+        let names: Vec<_> = sets.iter().map(|set| set.name.as_str()).collect();
+        assert_eq!(names, ["a.en-en", "a.en-zh", "a.zh-en", "a.zh-zh"]);
+        assert!(sets[1].local.ends_with("a.corpus_zh.jsonl"));
+        assert_eq!(sets[1].cases[1].key(), ("a.en-zh", "2"));
+        assert_eq!(question_sets(&folders, &["a.zh-en".to_owned()]).unwrap().len(), 1);
     }
 
     #[test]
