@@ -200,7 +200,7 @@ impl Evaluator {
     }
 
     /// Every sentence of the passages with the probability that it answers the question, best first. Headings and
-    /// questions are among them, low.
+    /// questions, which say what there is to tell and do not tell it, are the last, at 0.
     ///
     /// # Errors
     /// [`EvaluateError::Embed`] when the texts could not be embedded.
@@ -222,7 +222,9 @@ impl Evaluator {
                 let sentences = features::answer_sentences(&asked, &pair.view, pair.cosines.as_ref());
                 for (features, range) in sentences.iter().zip(&pair.view.sentences) {
                     let mut probability = coefficients.probability(Task::Answer, pair.group, features);
-                    if features::says_it_all(&asked, features) {
+                    if features::tells_nothing(features) {
+                        probability = 0.0;
+                    } else if features::says_it_all(&asked, features) {
                         probability = probability.max(SAYS_IT_ALL);
                     }
                     scores.push(SentenceScore {

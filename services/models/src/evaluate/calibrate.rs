@@ -245,13 +245,13 @@ fn middle_of_best(outcomes: &[(f64, usize)], of: usize) -> Option<f64> {
     Some(f64::midpoint(*good.first()?, *good.last()?))
 }
 
-/// The features that a model is fitted to: across languages only meaning, numbers and names can agree, and the languages
-/// of alphabets were too few to tell apart.
+/// The features that a model is fitted to: across languages only meaning, numbers, names and the kind of thing that is
+/// asked for can agree, and the languages of alphabets were too few to tell apart.
 fn fitted(task: Task, group: Group, words_only: bool) -> Vec<&'static str> {
     let agree = |name: &str| {
-        ["cosine", "numbers", "names"]
+        ["cosine", "number", "name", "expected"]
             .iter()
-            .any(|start| name.starts_with(start))
+            .any(|part| name.contains(part))
     };
     let names = task.features().iter().copied();
     names

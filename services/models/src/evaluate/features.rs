@@ -15,7 +15,7 @@ mod relevance;
 mod usefulness;
 mod view;
 
-pub(super) use answer::{NAMES as ANSWER, answer_sentences, says_it_all};
+pub(super) use answer::{NAMES as ANSWER, answer_sentences, says_it_all, tells_nothing};
 pub(super) use groundedness::{NAMES as GROUNDEDNESS, groundedness, is_fragment, is_quoted};
 pub(super) use late::Late;
 pub(super) use question::Question;

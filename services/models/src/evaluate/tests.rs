@@ -74,6 +74,19 @@ async fn the_sentence_with_the_answer_comes_first() {
 }
 
 #[tokio::test]
+async fn headings_and_questions_answer_nothing() {
+    let faq =
+        ["# Who approves leave?\n\nWho approves leave in July?\n\nAsk the front desk.\n\n## Who approves leave\n"];
+    let scores = evaluator().best_sentences("Who approves leave?", &faq).await.unwrap();
+    assert_eq!(&faq[0][scores[0].range.clone()], "Ask the front desk.");
+    assert_eq!(scores.len(), 4);
+    assert!(
+        scores[0].probability > 0.0 && scores[1..].iter().all(|score| score.probability == 0.0),
+        "{scores:?}"
+    );
+}
+
+#[tokio::test]
 async fn a_sentence_that_says_all_of_the_question_is_likely_to_answer_it() {
     // A role is no name, so that nothing but the words speaks for it.
     let leave = ["Every employee has 25 days of leave. The team lead approves leave within three days."];

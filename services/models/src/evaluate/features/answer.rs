@@ -52,16 +52,15 @@ pub(in crate::evaluate) fn says_it_all(question: &Question, features: &Features)
         && is("overlap", |share| share > 0.999)
         && is("subsequence", |share| share > 0.999)
         && is("novelty", |share| share >= 0.5)
-        && [
-            "is_question",
-            "is_heading",
-            "opposite",
-            "names_missing",
-            "numbers_missing",
-            "negation",
-        ]
-        .iter()
-        .all(|name| is(name, |value| value == 0.0))
+        && ["opposite", "names_missing", "numbers_missing", "negation"]
+            .iter()
+            .all(|name| is(name, |value| value == 0.0))
+}
+
+/// Whether a sentence is a heading or a question itself.
+pub(in crate::evaluate) fn tells_nothing(features: &Features) -> bool {
+    let is = |name: &str| features.get(name).is_some_and(|value| value > 0.0);
+    is("is_heading") || is("is_question")
 }
 
 /// The features of a question and each sentence of a passage, in order.
