@@ -1,11 +1,11 @@
 //! The spans of calls, kept for tests to read.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::subscriber::DefaultGuard;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 use tracing_subscriber::registry::LookupSpan;
 
@@ -14,6 +14,23 @@ type Fields = HashMap<&'static str, String>;
 /// The fields of every span named `chat`.
 #[derive(Clone, Default)]
 pub(super) struct Spans(Arc<Mutex<Vec<(Id, Fields)>>>);
+
+thread_local! {
+    static KEPT: RefCell<Option<Spans>> = const { RefCell::new(None) };
+}
+
+/// Hands a span to the [`Spans`] of its thread. It is the one subscriber of all threads: with one a thread, a span that a
+/// thread without any opens first is switched off everywhere.
+struct ByThread;
+
+/// Ends the keeping of spans.
+pub(super) struct Keeping;
+
+impl Drop for Keeping {
+    fn drop(&mut self) {
+        KEPT.set(None);
+    }
+}
 
 struct Visitor<'a>(&'a mut Fields);
 
@@ -27,29 +44,40 @@ impl Visit for Visitor<'_> {
     }
 }
 
-impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
+impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for ByThread {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, _context: Context<'_, S>) {
         if attributes.metadata().name() == "chat" {
             let mut fields = Fields::new();
             attributes.record(&mut Visitor(&mut fields));
-            self.0.lock().unwrap().push((id.clone(), fields));
+            KEPT.with_borrow(|kept| {
+                if let Some(spans) = kept {
+                    spans.0.lock().unwrap().push((id.clone(), fields));
+                }
+            });
         }
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, _context: Context<'_, S>) {
-        // An id is used again when its span is over.
-        if let Some((_, fields)) = self.0.lock().unwrap().iter_mut().rev().find(|(other, _)| other == id) {
-            values.record(&mut Visitor(fields));
-        }
+        KEPT.with_borrow(|kept| {
+            let Some(spans) = kept else { return };
+            // An id is used again when its span is over.
+            if let Some((_, fields)) = spans.0.lock().unwrap().iter_mut().rev().find(|(other, _)| other == id) {
+                values.record(&mut Visitor(fields));
+            }
+        });
     }
 }
 
 impl Spans {
     /// Keeps the spans of this thread for as long as the guard lives.
-    pub(super) fn keep() -> (Self, DefaultGuard) {
+    pub(super) fn keep() -> (Self, Keeping) {
+        static SUBSCRIBED: Once = Once::new();
+        SUBSCRIBED.call_once(|| {
+            tracing::subscriber::set_global_default(tracing_subscriber::registry().with(ByThread)).unwrap();
+        });
         let spans = Self::default();
-        let guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(spans.clone()));
-        (spans, guard)
+        KEPT.set(Some(spans.clone()));
+        (spans, Keeping)
     }
 
     /// A field of every span, oldest first; empty where it was not recorded.
