@@ -13,6 +13,8 @@ const MAX_ATTEMPTS: u32 = 6;
 /// The wait after the first attempt; it doubles, up to [`MAX_BACKOFF`].
 const BACKOFF: Duration = Duration::from_millis(25);
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
+/// A sleep may take so much longer than it is told to: the timer counts milliseconds, and rounds up.
+const TICK: Duration = Duration::from_millis(1);
 
 /// One attempt at a call.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +61,7 @@ where
             return Err(status);
         };
         let wait = jittered(backoff(number).max(asked));
-        if number == MAX_ATTEMPTS || wait >= deadline.remaining() {
+        if number == MAX_ATTEMPTS || wait + TICK >= deadline.remaining() {
             return Err(status);
         }
         tracing::debug!(number, code = ?status.code(), reason = status.message(), ?wait, "trying the call again");
