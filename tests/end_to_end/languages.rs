@@ -1,5 +1,5 @@
-//! Questions in five languages over a handbook in the same language, with the default embedder's real weights: what is in
-//! the handbook is answered, what is not is not.
+//! Questions in five languages over a handbook in the same language, and in three over the English one, with the default
+//! embedder's real weights: what is in the handbook is answered, what is not is not.
 
 use emend_cli::cluster::Plan;
 use emend_proto::v1::WalkStatus;
@@ -13,14 +13,16 @@ struct Book {
     unanswered: &'static [&'static str],
 }
 
-const BOOKS: [Book; 5] = [
+const ENGLISH: &str = "# Staff handbook\n\n## Holidays\nEvery employee has 25 days of paid holiday a year. A holiday is \
+    approved by the head of the team within three days. Days that are not taken by the end of March are lost.\n\n\
+    ## Travel\nTrains are booked in second class. A hotel may cost up to 120 euros a night. Receipts are handed in within \
+    two weeks.\n\n## Office\nThe head office is in Tromsø, on the fourth floor of the old cannery. It was opened in 2014 \
+    by Ingrid Moen. The office opens at 8 in the morning.\n";
+
+const BOOKS: [Book; 6] = [
     Book {
         language: "en",
-        text: "# Staff handbook\n\n## Holidays\nEvery employee has 25 days of paid holiday a year. A holiday is approved by \
-            the head of the team within three days. Days that are not taken by the end of March are lost.\n\n## Travel\n\
-            Trains are booked in second class. A hotel may cost up to 120 euros a night. Receipts are handed in within two \
-            weeks.\n\n## Office\nThe head office is in Tromsø, on the fourth floor of the old cannery. It was opened in \
-            2014 by Ingrid Moen. The office opens at 8 in the morning.\n",
+        text: ENGLISH,
         answered: &[
             ("How many days of holiday do I have?", "25"),
             ("Where is the head office?", "Tromsø"),
@@ -84,6 +86,16 @@ const BOOKS: [Book; 5] = [
             ("發票要在多久之內繳交？", "兩週"),
         ],
         unanswered: &["財務長是誰？", "無線網路的密碼是什麼？"],
+    },
+    Book {
+        language: "en-for-others",
+        text: ENGLISH,
+        answered: &[
+            ("호텔비는 하룻밤에 얼마까지 쓸 수 있나요?", "120"),
+            ("休暇は誰が承認しますか？", "head of the team"),
+            ("酒店每晚最多多少钱？", "120"),
+        ],
+        unanswered: &["財務責任者は誰ですか？", "无线网络的密码是什么？"],
     },
 ];
 
