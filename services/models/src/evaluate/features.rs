@@ -85,7 +85,7 @@ pub(super) enum Group {
     Alphabet,
     /// Both are in Chinese, Japanese or Korean.
     Cjk,
-    /// One is and the other is not: only meaning, numbers and names can agree.
+    /// One is and the other is not: only meaning, numbers, names and the kind of thing asked for can agree.
     Cross,
 }
 
