@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use emend_chassis::Deadline;
 use emend_cli::cluster::{Component, Plan};
+use emend_core::Deadline;
 use emend_proto::v1::{AskRequest, AskStreamRequest, WalkStatus, walk_event::Event};
 use emend_tests::{
     Fixture, PATIENCE, question,

@@ -9,13 +9,8 @@ use emend_proto::v1::{
     GradeDocumentsRequest, GradeGroundednessRequest, GradeUsefulnessRequest, ListGraphsRequest, Passage, Relevance,
     RewritePurpose, RewriteRequest, Support, WalkResult, WalkStatus, rewriter_service_client::RewriterServiceClient,
 };
+use emend_testkit::tiny_gguf::Tiny;
 use emend_tests::{Fixture, question};
-
-use tiny::Tiny;
-
-#[path = "../../services/models/src/chat/local/tests/tiny.rs"]
-#[expect(dead_code, reason = "the tests of the models make more kinds of files")]
-mod tiny;
 
 const LIGHTHOUSE: &str = "The Torvik lighthouse was built in 1873 by the engineer Ansgar Lund. It stands on a granite \
     skerry north of the harbour.";

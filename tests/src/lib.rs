@@ -7,11 +7,12 @@ pub mod scripted;
 use std::path::Path;
 
 use clap::Parser as _;
-use emend_chassis::{Deadline, TracedChannel};
+use emend_chassis::TracedChannel;
 use emend_cli::{
     args::{Arguments, Command, LocalOptions},
     cluster::{Cluster, Component, Plan},
 };
+use emend_core::Deadline;
 use emend_proto::v1::{
     AskRequest, AskStreamRequest, Document, IngestRequest, IngestResponse, Question, WalkEvent, WalkResult,
     generator_service_client::GeneratorServiceClient, grader_service_client::GraderServiceClient,

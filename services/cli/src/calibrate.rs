@@ -3,13 +3,11 @@
 use std::{collections::BTreeMap, fs, process::ExitCode};
 
 use anyhow::{Context as _, Result};
-use emend_models::{
-    embed,
-    evaluate::{
-        Calibrated, Calibration, Calibrator, Evaluator, Targets,
-        metrics::{self, Judged},
-    },
+use emend_evaluator::{
+    Calibrated, Calibration, Calibrator, Evaluator, Targets,
+    metrics::{self, Judged},
 };
+use emend_models::embed;
 use futures::TryStreamExt as _;
 use serde::Serialize;
 

@@ -9,7 +9,8 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
-use emend_chassis::{Deadline, TracedChannel, Upstream};
+use emend_chassis::{TracedChannel, Upstream};
+use emend_core::Deadline;
 use emend_proto::v1::{
     DeleteDocumentsRequest, IngestRequest, IngestStatus, ListDocumentsRequest,
     retriever_service_client::RetrieverServiceClient,

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use actix::fut::WrapFuture;
 use actix::{Actor, AsyncContext, Context, Handler};
-use emend_chassis::{Alive, Job, Scope};
+use emend_chassis::{Alive, Job};
+use emend_core::Scope;
 use emend_proto::v1::GenerateResponse;
 use emend_proto::v1::generate_response::Event;
 

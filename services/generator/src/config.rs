@@ -2,9 +2,9 @@
 
 use clap::{Parser, ValueEnum};
 use emend_chassis::ServiceOptions;
+use emend_evaluator::EvaluatorOptions;
 use emend_models::chat::ChatOptions;
 use emend_models::embed::EmbedderOptions;
-use emend_models::evaluate::EvaluatorOptions;
 use emend_models::prompt::PromptOptions;
 
 /// Writes answers from passages, with citations.
@@ -63,15 +63,4 @@ impl Default for Options {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_default_needs_no_server() {
-        let options = Options::parse_from(["emend-generator"]);
-        assert_eq!(options.backend, BackendKind::Extractive);
-        assert_eq!(options.service.listen.port(), 50053);
-        let options = Options::parse_from(["emend-generator", "--backend", "openai"]);
-        assert_eq!(options.backend, BackendKind::OpenAi);
-    }
-}
+mod tests;

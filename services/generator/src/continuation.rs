@@ -1,7 +1,5 @@
 //! Continuing an answer: what a model writes again of it goes, and so does its word that nothing is left to add.
 
-use emend_models::text;
-
 /// What a model is asked to reply when the answer is complete. No language is needed to compare it, and chat models
 /// rarely manage to say nothing.
 pub(crate) const COMPLETE: &str = "[complete]";
@@ -29,7 +27,7 @@ impl Continuation {
     pub(crate) fn new(answer_so_far: &str) -> Self {
         let mut said = String::new();
         let mut starts = Vec::new();
-        for range in text::sentences(answer_so_far) {
+        for range in emend_text::sentences(answer_so_far) {
             starts.push(said.len());
             said.push_str(&letters(answer_so_far.get(range).unwrap_or_default()));
         }
@@ -154,62 +152,4 @@ fn letters(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn new(answer_so_far: &str, reply: &str) -> String {
-        let cut = |size: usize| {
-            let chars: Vec<char> = reply.chars().collect();
-            let mut continuation = Continuation::new(answer_so_far);
-            let mut out = String::new();
-            for piece in chars.chunks(size) {
-                out.push_str(&continuation.push(&piece.iter().collect::<String>()));
-            }
-            out + &continuation.finish()
-        };
-        let whole = cut(usize::MAX);
-        for size in 1..9 {
-            assert_eq!(cut(size), whole, "{reply:?} in pieces of {size}");
-        }
-        whole
-    }
-
-    const SO_FAR: &str = "The tower is red. It is \"old.\"";
-
-    #[test]
-    fn what_is_said_already_goes_from_the_beginning() {
-        for (reply, expected) in [
-            ("It fell in 1912.", "It fell in 1912."),
-            ("The tower is red. It is \"old.\" It fell in 1912.", "It fell in 1912."),
-            ("the tower is red.\n\nIt is old. It fell in 1912.", "It fell in 1912."),
-            ("It is old. It fell in 1912.", "It fell in 1912."),
-            ("It is old and it fell in 1912.", "It is old and it fell in 1912."),
-            ("It is old", ""),
-            ("The tower is red.", ""),
-            ("The tower is", "The tower is"),
-            ("The tower is not blue. It is old.", "The tower is not blue. It is old."),
-            ("", ""),
-        ] {
-            assert_eq!(new(SO_FAR, reply), expected, "{reply}");
-        }
-        assert_eq!(
-            new("塔は赤い。古い。", "塔は赤い。古い。1912年に倒れた。"),
-            "1912年に倒れた。"
-        );
-        assert_eq!(new("", "The tower is red. [complete]"), "The tower is red. [complete]");
-    }
-
-    #[test]
-    fn saying_that_it_is_complete_is_saying_nothing() {
-        for (reply, expected) in [
-            ("[complete]", ""),
-            (" [Complete].\n", ""),
-            ("It fell in 1912. [complete]", "It fell in 1912."),
-            ("It is old. [complete]", ""),
-            ("It [the tower] fell [complete", "It [the tower] fell [complete"),
-            ("It [comes] fell.", "It [comes] fell."),
-        ] {
-            assert_eq!(new(SO_FAR, reply), expected, "{reply}");
-        }
-    }
-}
+mod tests;

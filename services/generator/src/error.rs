@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use emend_chassis::{Code, Gone, ServiceError};
+use emend_chassis::Gone;
+use emend_core::{Code, ServiceError};
+use emend_evaluator::EvaluateError;
 use emend_models::chat::ChatError;
 use emend_models::embed::ModelError;
-use emend_models::evaluate::EvaluateError;
 use emend_models::prompt::PromptError;
 
 /// No answer, or none to its end.

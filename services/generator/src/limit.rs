@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use emend_models::text::{self, Script};
+use emend_text::Script;
 
 /// What follows an end tells whether it was one, as soon as there is this much of it: letters and digits, a Chinese,
 /// Japanese or Korean one counting for two, its first word whole.
@@ -53,7 +53,7 @@ impl SentenceLimit {
                 if !is_telling(self.rest()) {
                     break;
                 }
-                let sentences = text::sentences(&self.text);
+                let sentences = emend_text::sentences(&self.text);
                 let begun = sentences.iter().filter(|range| range.start < self.through).count();
                 if sentences.len() > begun && begun >= most {
                     self.cut(&sentences, begun);
@@ -87,7 +87,7 @@ impl SentenceLimit {
         let Some(most) = self.most else { return String::new() };
         let from = self.through;
         if !self.full {
-            let sentences = text::sentences(&self.text);
+            let sentences = emend_text::sentences(&self.text);
             if sentences.len() > most {
                 self.cut(&sentences, most);
             } else {
@@ -133,81 +133,4 @@ fn is_telling(text: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What comes through, which must not depend on how the text is cut into pieces.
-    fn limited(text: &str, most: usize) -> String {
-        let cut = |size: usize| {
-            let chars: Vec<char> = text.chars().collect();
-            let mut limit = SentenceLimit::new(Some(most));
-            let mut out = String::new();
-            for piece in chars.chunks(size) {
-                out.push_str(&limit.push(&piece.iter().collect::<String>()));
-            }
-            out + &limit.finish()
-        };
-        let whole = cut(usize::MAX);
-        for size in 1..9 {
-            assert_eq!(cut(size), whole, "{text:?} in pieces of {size}");
-        }
-        whole
-    }
-
-    #[test]
-    fn so_many_sentences_come_through_whole() {
-        for (text, most, expected) in [
-            ("It is red. It was built in 1871. It is old.", 1, "It is red."),
-            (
-                "It is red. It was built in 1871. It is old.",
-                2,
-                "It is red. It was built in 1871.",
-            ),
-            (
-                "It is red. It was built in 1871.",
-                2,
-                "It is red. It was built in 1871.",
-            ),
-            ("It is 3.5 m high. It fell.", 1, "It is 3.5 m high."),
-            (
-                "Dr. Marsh left the U.S. Army in May. He won.",
-                1,
-                "Dr. Marsh left the U.S. Army in May.",
-            ),
-            ("She said \"no.\" Then she left for good.", 1, "She said \"no.\""),
-            ("탑은 붉다. 1871년에 지어졌다.", 1, "탑은 붉다."),
-            ("塔は赤い。1871年に建てられた。", 1, "塔は赤い。"),
-            (
-                "彼は「行く。」と言った。雨だった、朝から。",
-                1,
-                "彼は「行く。」と言った。",
-            ),
-            ("- Call first\n- Then pay\n- Then go", 2, "- Call first\n- Then pay"),
-            ("No end", 1, "No end"),
-            ("", 1, ""),
-        ] {
-            assert_eq!(limited(text, most).trim_end(), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn the_last_sentence_allowed_comes_at_once_and_another_one_ends_it() {
-        let mut limit = SentenceLimit::new(Some(1));
-        assert_eq!(limit.push("It is red."), "It is red.");
-        assert_eq!(limit.push(" It w"), "");
-        assert!(!limit.is_full());
-        limit.push("as");
-        assert!(limit.push(" built").is_empty() && limit.is_full());
-        assert_eq!(
-            (limit.push(" in 1871."), limit.finish()),
-            (String::new(), String::new())
-        );
-    }
-
-    #[test]
-    fn without_a_limit_everything_comes_through() {
-        let mut limit = SentenceLimit::new(None);
-        assert_eq!(limit.push("A bee. A cat. A dog."), "A bee. A cat. A dog.");
-        assert!(!limit.is_full() && limit.finish().is_empty());
-    }
-}
+mod tests;

@@ -1,9 +1,9 @@
 //! How grading can fail as a whole. A single grade that cannot be had is no error: see [`Ungraded`](crate::backend::Ungraded).
 
-use emend_chassis::{Code, FieldViolation, ServiceError};
+use emend_core::{Code, FieldViolation, ServiceError};
+use emend_evaluator::EvaluateError;
 use emend_models::chat::ChatError;
 use emend_models::embed::ModelError;
-use emend_models::evaluate::EvaluateError;
 use emend_models::prompt::PromptError;
 
 /// Nothing could be graded.

@@ -1,6 +1,6 @@
 //! Whether the next piece of an answer needs evidence.
 
-use emend_chassis::{Scope, semconv};
+use emend_core::{Scope, semconv};
 use emend_proto::v1::{DecideRetrievalRequest, DecideRetrievalResponse, RetrievalDecision};
 use tracing::{Instrument, info_span};
 
@@ -70,23 +70,4 @@ fn decision(retrieval: Retrieval, threshold: f64, has_evidence: bool) -> Retriev
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_probability_at_the_threshold_is_not_above_it() {
-        let of = |yes, more| decision(Retrieval { yes, more }, THRESHOLD, true);
-        assert_eq!(of(0.2, 0.1), RetrievalDecision::No);
-        assert_eq!(of(0.2, 0.5), RetrievalDecision::Continue);
-        assert_eq!(of(0.2000001, 0.5), RetrievalDecision::Yes);
-    }
-
-    #[test]
-    fn without_evidence_there_is_nothing_to_continue_with() {
-        let of = |yes, more, threshold| decision(Retrieval { yes, more }, threshold, false);
-        assert_eq!(of(0.0, 1.0, 0.2), RetrievalDecision::No);
-        assert_eq!(of(1.0, 0.0, 1.0), RetrievalDecision::No);
-        let yes = Retrieval { yes: 1.0, more: 0.0 };
-        assert_eq!(decision(yes, 1.0, true), RetrievalDecision::Continue);
-    }
-}
+mod tests;

@@ -1,6 +1,6 @@
 //! Usefulness of an answer to its question.
 
-use emend_chassis::{Scope, semconv};
+use emend_core::{Scope, semconv};
 use emend_proto::v1::{GradeUsefulnessRequest, GradeUsefulnessResponse};
 use tracing::{Instrument, info_span};
 

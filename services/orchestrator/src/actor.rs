@@ -15,13 +15,14 @@ use actix::{
     Actor, ActorContext as _, ActorFutureExt as _, Arbiter, ArbiterHandle, AsyncContext as _, Context, Handler,
     WrapFuture as _,
 };
-use emend_chassis::{Alive, Job, Scope, UpstreamError};
+use emend_chassis::{Alive, Job, UpstreamError};
+use emend_core::Scope;
 use emend_proto::v1::WalkResult;
 use futures::{FutureExt as _, future::BoxFuture};
 
 use crate::{
     messages::{Ask, AskStream},
-    walk::{Course, Events, Services, WalkError, WalkMetrics, walk},
+    walk::{Events, Services, WalkError, WalkMetrics, WalkRequest, walk},
 };
 
 /// Most threads that walks are spread over. A walk waits for other services most of the time.
@@ -121,8 +122,8 @@ impl WalksActor {
     }
 
     /// What runs the walk of one job.
-    fn guide(&self) -> Guide {
-        Guide {
+    fn runner(&self) -> WalkRunner {
+        WalkRunner {
             services: self.services.clone(),
             metrics: self.metrics.clone(),
         }
@@ -145,8 +146,8 @@ impl Handler<Job<Ask>> for WalksActor {
     type Result = ();
 
     fn handle(&mut self, job: Job<Ask>, _: &mut Context<Self>) {
-        let guide = self.guide();
-        let walk = job.run(move |Ask(course), scope| guide.walk(course, Events::none(), scope));
+        let runner = self.runner();
+        let walk = job.run(move |Ask(walk_request), scope| runner.walk(walk_request, Events::none(), scope));
         self.start(walk.boxed());
     }
 }
@@ -155,31 +156,31 @@ impl Handler<Job<AskStream>> for WalksActor {
     type Result = ();
 
     fn handle(&mut self, job: Job<AskStream>, _: &mut Context<Self>) {
-        let guide = self.guide();
-        let walk = job.run(move |AskStream { course, events }, scope| {
-            guide
-                .walk(course, Events::to(events), scope)
+        let runner = self.runner();
+        let walk = job.run(move |AskStream { walk_request, events }, scope| {
+            runner
+                .walk(walk_request, Events::to(events), scope)
                 .map(|ended| ended.map(drop))
         });
         self.start(walk.boxed());
     }
 }
 
-/// What every walk needs besides its course.
-struct Guide {
+/// What every walk needs besides its walk_request.
+struct WalkRunner {
     services: WalkServices,
     metrics: WalkMetrics,
 }
 
-impl Guide {
+impl WalkRunner {
     /// Walks. A panic ends this walk, with an error of its own, and nothing else.
-    async fn walk(self, course: Course, events: Events, scope: Scope) -> Result<WalkResult, WalkError> {
-        let Guide { services, metrics } = self;
+    async fn walk(self, walk_request: WalkRequest, events: Events, scope: Scope) -> Result<WalkResult, WalkError> {
+        let WalkRunner { services, metrics } = self;
         let services = services.here().map_err(|error| {
             tracing::error!(%error, "there are no clients to walk with");
             WalkError::Panicked
         })?;
-        let walking = walk(course, services.as_ref(), scope.deadline, &events, &metrics);
+        let walking = walk(walk_request, services.as_ref(), scope.deadline, &events, &metrics);
         AssertUnwindSafe(walking).catch_unwind().await.unwrap_or_else(|_| {
             tracing::error!("a walk panicked");
             Err(WalkError::Panicked)

@@ -1,6 +1,6 @@
 //! Errors of the calls that do not walk.
 
-use emend_chassis::{Code, ServiceError};
+use emend_core::{Code, ServiceError};
 
 use crate::catalog::UnknownGraph;
 

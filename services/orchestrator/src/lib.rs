@@ -7,15 +7,13 @@
 pub mod actor;
 pub mod catalog;
 mod config;
-mod course;
 mod error;
 pub mod graph;
 pub mod mermaid;
 pub mod messages;
 mod service;
-#[cfg(test)]
-mod service_tests;
 pub mod walk;
+mod walk_request;
 
 use std::sync::Arc;
 
@@ -26,7 +24,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     actor::{WalkServices, WalksActor},
-    catalog::LiveCatalog,
     walk::{GrpcServices, WalkMetrics},
 };
 pub use crate::{
@@ -43,8 +40,8 @@ pub const SERVICE: &str = "emend.v1.OrchestratorService";
 /// # Errors
 /// [`ServeError`] when a graph is wrong, an address is none, or the server fails.
 pub async fn serve(options: Options, listener: TcpListener, shutdown: CancellationToken) -> Result<(), ServeError> {
-    let catalog =
-        LiveCatalog::load(options.graphs_dir.as_deref()).map_err(|error| ServeError::start(StartError::from(error)))?;
+    let catalog = catalog::load_live(options.graphs_dir.as_deref())
+        .map_err(|error| ServeError::start(StartError::from(error)))?;
     catalog
         .current()
         .get(&options.default_graph)
@@ -56,8 +53,7 @@ pub async fn serve(options: Options, listener: TcpListener, shutdown: Cancellati
 
     let metrics = WalkMetrics::default();
     let default_timeout = options.service.default_timeout;
-    let watching = tokio::spawn(catalog.clone().watch(shutdown.child_token()));
-    let served = Server::new("emend-orchestrator", &options.service)
+    Server::new("emend-orchestrator", &options.service)
         .descriptors(emend_proto::FILE_DESCRIPTOR_SET)
         .serve_actor(
             move |alive| WalksActor::new(services.clone(), metrics.clone(), alive),
@@ -68,7 +64,5 @@ pub async fn serve(options: Options, listener: TcpListener, shutdown: Cancellati
             listener,
             shutdown,
         )
-        .await;
-    watching.abort();
-    served
+        .await
 }

@@ -3,11 +3,11 @@
 use emend_chassis::{EventSender, Task};
 use emend_proto::v1::{AskStreamResponse, WalkResult};
 
-use crate::walk::{Course, WalkError};
+use crate::walk::{WalkError, WalkRequest};
 
 /// Walk, and answer with the result.
 #[derive(Debug)]
-pub struct Ask(pub Course);
+pub struct Ask(pub WalkRequest);
 
 impl Task for Ask {
     type Reply = WalkResult;
@@ -19,7 +19,7 @@ impl Task for Ask {
 #[derive(Debug)]
 pub struct AskStream {
     /// What to walk.
-    pub course: Course,
+    pub walk_request: WalkRequest,
     /// Who reads along.
     pub events: EventSender<AskStreamResponse>,
 }

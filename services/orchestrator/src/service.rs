@@ -14,11 +14,11 @@ use tonic::{Request, Response, Status};
 use crate::{
     actor::WalksActor,
     catalog::LiveCatalog,
-    course::{self, LONGEST_GRAPH},
     graph::{Finding, Graph, Options, WorstCase},
     mermaid,
     messages::{Ask, AskStream},
-    walk::Course,
+    walk::WalkRequest,
+    walk_request::{self, LONGEST_GRAPH},
 };
 
 /// Events that wait for a slow reader before the walk does.
@@ -45,8 +45,8 @@ impl Orchestrator {
     }
 
     /// What a question asks to walk.
-    async fn course(&self, question: Option<v1::Question>) -> Result<Course, Status> {
-        course::course(&self.catalog.current(), &self.default_graph, question).await
+    async fn walk_request(&self, question: Option<v1::Question>) -> Result<WalkRequest, Status> {
+        walk_request::walk_request(&self.catalog.current(), &self.default_graph, question).await
     }
 }
 
@@ -56,15 +56,17 @@ impl OrchestratorService for Orchestrator {
 
     async fn ask(&self, request: Request<AskRequest>) -> Result<Response<AskResponse>, Status> {
         let caller = Caller::of(&request, self.default_timeout);
-        let course = self.course(request.into_inner().question).await?;
-        let result = self.walks.call(Ask(course), caller).await?;
+        let walk_request = self.walk_request(request.into_inner().question).await?;
+        let result = self.walks.call(Ask(walk_request), caller).await?;
         Ok(Response::new(AskResponse { result: Some(result) }))
     }
 
     async fn ask_stream(&self, request: Request<AskStreamRequest>) -> Result<Response<Self::AskStreamStream>, Status> {
         let caller = Caller::of(&request, self.default_timeout);
-        let course = self.course(request.into_inner().question).await?;
-        let events = self.walks.stream(caller, EVENTS, |events| AskStream { course, events });
+        let walk_request = self.walk_request(request.into_inner().question).await?;
+        let events = self
+            .walks
+            .stream(caller, EVENTS, |events| AskStream { walk_request, events });
         Ok(Response::new(Box::pin(events)))
     }
 
@@ -106,7 +108,7 @@ impl OrchestratorService for Orchestrator {
             format!("must be at most {LONGEST_GRAPH} bytes, is {}", yaml.len())
         });
         violations.finish()?;
-        let graph = match course::parsed(yaml).await? {
+        let graph = match walk_request::parsed(yaml).await? {
             Ok(graph) => graph,
             Err(invalid) => {
                 return Ok(Response::new(ValidateGraphResponse {
@@ -122,7 +124,7 @@ impl OrchestratorService for Orchestrator {
                 for option in invalid {
                     violations.push(format!("options[{}]", option.name), option.problem);
                 }
-                return Err(course::refused(violations));
+                return Err(walk_request::refused(violations));
             }
         };
         let worst_case = tokio::task::spawn_blocking(move || worst_case(&graph, &options))
@@ -167,3 +169,6 @@ fn worst_case(graph: &Graph, options: &Options) -> Option<v1::WorstCase> {
         web_searches_formula: formulas.web_searches,
     })
 }
+
+#[cfg(test)]
+mod tests;

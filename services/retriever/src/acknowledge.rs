@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use emend_chassis::{CallError, Caller, Front, chain};
+use emend_chassis::{CallError, Caller, Front};
+use emend_core::error_chain;
 use emend_proto::v1::{Document, IngestRequest, IngestResponse, IngestStatus};
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream, FuturesUnordered};
@@ -171,7 +172,7 @@ impl<S: Stream<Item = Result<IngestRequest, Status>> + Send + Unpin> Pipeline<S>
             let outcome = match outcome {
                 Ok(acknowledgement) => Ok(acknowledgement),
                 Err(error @ (CallError::Deadline | CallError::Cancelled | CallError::Full { .. })) => Err(error.into()),
-                Err(error) => Ok(failed(document.id.clone(), chain(&error))),
+                Err(error) => Ok(failed(document.id.clone(), error_chain(&error))),
             };
             Done { key, bytes, outcome }
         };

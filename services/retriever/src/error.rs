@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use emend_chassis::{Code, FieldViolation, InvalidRequest, ServiceError};
+use emend_chassis::InvalidRequest;
+use emend_core::{Code, FieldViolation, ServiceError};
 use emend_models::embed::EmbedError;
 
 use crate::backend::StoreError;

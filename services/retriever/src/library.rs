@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use emend_chassis::{ServiceError, metrics, semconv};
+use emend_chassis::metrics;
+use emend_core::{ServiceError, semconv};
 use emend_models::embed::{Embedder, Embedding, Input};
 use emend_proto::v1::{self, Origin, Passage, Span};
 use opentelemetry::KeyValue;

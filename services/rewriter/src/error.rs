@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use emend_chassis::{Code, ServiceError};
+use emend_core::{Code, ServiceError};
 use emend_models::chat::ChatError;
 use emend_models::prompt::PromptError;
 

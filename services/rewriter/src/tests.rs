@@ -5,7 +5,8 @@ mod condense;
 use std::time::Duration;
 
 use clap::Parser;
-use emend_chassis::{Scope, ServeError};
+use emend_chassis::ServeError;
+use emend_core::Scope;
 use emend_proto::v1::rewriter_service_client::RewriterServiceClient;
 use emend_proto::v1::{RewritePurpose, RewriteRequest};
 use futures::FutureExt;
@@ -120,7 +121,7 @@ async fn a_backend_without_a_model_does_not_start() {
         let options = Options::parse_from([&["emend-rewriter", "--backend", backend], flags].concat());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let error = serve(options, listener, CancellationToken::new()).await.unwrap_err();
-        let error = emend_chassis::chain(&error);
+        let error = emend_core::error_chain(&error);
         assert!(error.contains(words), "{backend}: {error}");
     }
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use actix::fut::WrapFuture;
 use actix::{Actor, AsyncContext, Context, Handler};
-use emend_chassis::{Alive, Job, Scope, ServiceError, semconv};
+use emend_chassis::{Alive, Job};
+use emend_core::{Scope, ServiceError, semconv};
 use emend_proto::v1::SearchResponse;
 use tracing::{Instrument, field, info_span};
 

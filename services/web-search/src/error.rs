@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use emend_chassis::{Code, ServiceError};
+use emend_core::{Code, ServiceError};
 
 /// A search that brought no answer. Finding nothing is no error.
 #[derive(Debug, thiserror::Error)]

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser;
-use emend_chassis::{Scope, ServeError};
+use emend_chassis::ServeError;
+use emend_core::Scope;
 use emend_proto::v1::web_search_service_client::WebSearchServiceClient;
 use emend_proto::v1::{Origin, Passage, SearchRequest};
 use futures::FutureExt;
@@ -151,7 +152,7 @@ async fn a_service_whose_folder_is_missing_does_not_start() {
         let options = Options::parse_from([vec!["emend-web-search"], arguments].concat());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let error = serve(options, listener, CancellationToken::new()).await.unwrap_err();
-        assert!(emend_chassis::chain(&error).contains(named), "{error}");
+        assert!(emend_core::error_chain(&error).contains(named), "{error}");
     }
 }
 

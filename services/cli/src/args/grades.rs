@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use emend_models::{embed::EmbedderOptions, evaluate::EvaluatorOptions};
+use emend_evaluator::EvaluatorOptions;
+use emend_models::embed::EmbedderOptions;
 
 /// Options of `emend calibrate`.
 #[derive(Args, Debug)]

@@ -8,13 +8,11 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use emend_models::{
-    embed,
-    evaluate::{
-        Evaluator,
-        metrics::{self, Judged},
-    },
+use emend_evaluator::{
+    Evaluator,
+    metrics::{self, Judged},
 };
+use emend_models::embed;
 use futures::TryStreamExt as _;
 use serde::Serialize;
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use emend_chassis::Scope;
+use emend_core::Scope;
+use emend_evaluator::{Evaluator, SentenceScore};
 use emend_models::embed::Embedder;
-use emend_models::evaluate::{Evaluator, SentenceScore};
-use emend_models::text::{self, Script};
 use emend_proto::v1::{Citation, FinishReason, GenerateFinished, GenerateRequest, Passage, Sentence, Span, Usage};
+use emend_text::Script;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
@@ -91,7 +91,7 @@ impl ExtractiveBackend {
         );
         let (chosen, cut) = self.within_tokens(chosen, request.max_tokens);
         if chosen.is_empty() && request.answer_so_far.trim().is_empty() {
-            return abstain(text::language(&request.question), MODEL, deltas).await;
+            return abstain(emend_text::language(&request.question), MODEL, deltas).await;
         }
         // Nothing found in time is not nothing left to add.
         if chosen.is_empty() && !complete {

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use emend_chassis::Scope;
+use emend_core::Scope;
 use emend_models::chat::{
     Chat, ChatDelta, ChatError, ChatRequest, FinishReason as ModelFinish, Message, Usage as Tokens,
 };
 use emend_models::prompt::{Evidence, Generate, Prompts};
-use emend_models::text;
 use emend_proto::v1::chat_message::Role;
 use emend_proto::v1::{Citation, FinishReason, GenerateFinished, GenerateRequest, Passage, Sentence, Usage};
 use futures::future::BoxFuture;
@@ -53,7 +52,7 @@ impl OpenAiBackend {
     }
 
     fn request(&self, request: &GenerateRequest) -> Result<ChatRequest, GenerateError> {
-        let language = text::language(&request.question);
+        let language = emend_text::language(&request.question);
         let passages: Vec<Evidence<'_>> = request
             .passages
             .iter()
@@ -153,7 +152,7 @@ impl OpenAiBackend {
             let reason = "it repeated the answer so far until its limit in tokens".to_owned();
             return Err(self.bad_reply(reason));
         }
-        let abstained = !answer.is_empty() && text::is_abstention(&answer);
+        let abstained = !answer.is_empty() && emend_text::is_abstention(&answer);
         Ok(GenerateFinished {
             sentences: sentences(&answer, &written.marks, &request.passages),
             answer,
@@ -212,7 +211,7 @@ fn finish(reason: ModelFinish) -> FinishReason {
 
 /// The answer's sentences. A mark belongs to the sentence that it ends or follows.
 fn sentences(answer: &str, marks: &[Mark], passages: &[Passage]) -> Vec<Sentence> {
-    let ranges = text::sentences(answer);
+    let ranges = emend_text::sentences(answer);
     let mut sentences: Vec<Sentence> = ranges
         .iter()
         .map(|range| Sentence {
@@ -239,32 +238,4 @@ fn sentences(answer: &str, marks: &[Mark], passages: &[Passage]) -> Vec<Sentence
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_later_attempt_is_hotter_unless_the_caller_says_how_hot() {
-        assert_eq!(temperature(None, 0.0, 0), 0.0);
-        assert!((temperature(None, 0.0, 1) - 0.3).abs() < 1e-6);
-        assert_eq!(temperature(None, 0.0, 9), 1.0);
-        assert_eq!(temperature(None, 1.5, 3), 1.5);
-        assert_eq!(temperature(Some(0.2), 0.0, 3), 0.2);
-    }
-
-    #[test]
-    fn marks_belong_to_the_sentence_before_them() {
-        let answer = "The tower is red. It is old.";
-        let passages = ["a", "b"].map(|id| Passage {
-            id: id.to_owned(),
-            ..Passage::default()
-        });
-        let marks = [(0, 2), (16, 1), (17, 2), (17, 2), (28, 1)].map(|(at, number)| Mark { at, number });
-        let sentences = sentences(answer, &marks, &passages);
-        let cited: Vec<Vec<&str>> = sentences
-            .iter()
-            .map(|s| s.citations.iter().map(|c| c.passage_id.as_str()).collect())
-            .collect();
-        assert_eq!(cited, [vec!["b", "a"], vec!["a"]]);
-        assert_eq!(sentences[1].span, Some(emend_proto::v1::Span { start: 18, end: 28 }));
-    }
-}
+mod tests;

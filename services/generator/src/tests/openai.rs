@@ -1,11 +1,11 @@
 //! A scripted language model.
 
-use emend_models::chat::scripted::Scripted;
 use emend_models::chat::{
     Chat, ChatDelta, ChatError, ChatReply, ChatRequest, FinishReason as ModelFinish, Role, Usage,
 };
 use emend_proto::v1::chat_message::Role as Speaker;
 use emend_proto::v1::{ChatMessage, FinishReason};
+use emend_testkit::scripted_chat::Scripted;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use tonic::Code;

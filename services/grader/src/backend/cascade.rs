@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use emend_chassis::{Scope, metrics, semconv};
+use emend_chassis::metrics;
+use emend_core::{Scope, semconv};
 use emend_proto::v1::Passage;
 use futures::FutureExt;
 use futures::future::BoxFuture;

@@ -2,8 +2,8 @@
 
 mod needs;
 
-use emend_chassis::{Scope, chain};
-use emend_models::evaluate::{EvaluateError, Evaluator, SentenceScore};
+use emend_core::{Scope, error_chain};
+use emend_evaluator::{EvaluateError, Evaluator, SentenceScore};
 use emend_proto::v1::Passage;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -246,7 +246,7 @@ impl Backend for EmbeddedBackend {
 
 fn failed(error: EvaluateError) -> Ungraded {
     tracing::warn!(%error, "the evaluator failed");
-    Ungraded::Failed(chain(&error))
+    Ungraded::Failed(error_chain(&error))
 }
 
 fn missing<T>() -> Grade<T> {

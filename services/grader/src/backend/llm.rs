@@ -6,14 +6,15 @@ mod list;
 use std::future::Future;
 use std::sync::Arc;
 
-use emend_chassis::{Deadline, Scope, chain, metrics};
+use emend_chassis::metrics;
+use emend_core::{Deadline, Scope, error_chain};
 use emend_models::chat::{Accepts, Chat, ChatError, ChatReply, Receipt};
 use emend_models::prompt::{
     DecideRetrieval, Evidence, GradeDocuments, GradeGroundedness, GradeUsefulness, PromptError, Prompts, Rendered,
 };
-use emend_models::text::{self, Language};
 use emend_models::verdict::{self, Support};
 use emend_proto::v1::{Passage, Usage};
+use emend_text::Language;
 use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
 
@@ -189,7 +190,7 @@ impl LlmBackend {
             question,
             passage: evidence(passage),
         };
-        let rendered = self.prompts.render(&input, text::language(question));
+        let rendered = self.prompts.render(&input, emend_text::language(question));
         self.ask(rendered, until, |reply| {
             let verdict = verdict::parse(&reply.text)?;
             Some(score(
@@ -229,7 +230,7 @@ impl LlmBackend {
     async fn usefulness_of(&self, question: &str, answer: &str, until: Deadline) -> Call<Usefulness> {
         let rendered = self
             .prompts
-            .render(&GradeUsefulness { question, answer }, text::language(question));
+            .render(&GradeUsefulness { question, answer }, emend_text::language(question));
         let from = self.settings.useful_utility;
         self.ask(rendered, until, move |reply| {
             let utility = verdict::utility(&reply.text)?;
@@ -261,7 +262,7 @@ impl LlmBackend {
             answer_so_far,
             passages: &evidence,
         };
-        let rendered = self.prompts.render(&input, text::language(question));
+        let rendered = self.prompts.render(&input, emend_text::language(question));
         self.ask(rendered, until, |reply| {
             let plain = match verdict::retrieval(&reply.text)? {
                 verdict::Retrieval::Yes => (1.0, 0.0),
@@ -311,7 +312,7 @@ impl Backend for LlmBackend {
     ) -> BoxFuture<'a, Graded<Vec<Grade<Groundedness>>>> {
         async move {
             let until = grading_deadline(scope);
-            let language = text::language(question);
+            let language = emend_text::language(question);
             let passages: Vec<Evidence<'_>> = passages
                 .iter()
                 .filter(|p| !p.text.trim().is_empty())
@@ -430,7 +431,7 @@ fn unrendered(error: &PromptError) -> Ungraded {
 }
 
 fn failed(what: &'static str, error: &(dyn std::error::Error + 'static)) -> Ungraded {
-    let error = chain(error);
+    let error = error_chain(error);
     tracing::warn!(error, "{what}");
     Ungraded::Failed(error)
 }

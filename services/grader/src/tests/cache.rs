@@ -1,10 +1,10 @@
 //! Grades that were given before.
 
-use emend_models::chat::scripted::Scripted;
 use emend_proto::v1::Relevance::{Irrelevant, Relevant, Ungraded};
 use emend_proto::v1::{
     DecideRetrievalRequest, GradeGroundednessRequest, GradeUsefulnessRequest, RefineKnowledgeRequest,
 };
+use emend_testkit::scripted_chat::Scripted;
 
 use super::llm::by_word;
 use super::{documents, llm, passage, relevances};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use emend_chassis::{Deadline, Scope};
+use emend_core::{Deadline, Scope};
 use emend_models::chat::{Chat, ChatDelta, ChatError, ChatReply, ChatRequest};
 use emend_models::prompt::{PromptOptions, Prompts};
 use emend_proto::v1::{Passage, Relevance};
@@ -75,7 +75,7 @@ impl Chat for Hesitant {
 fn short() -> Scope {
     Scope {
         deadline: Deadline::after(Duration::from_secs(5)),
-        ..Scope::for_tests()
+        ..emend_testkit::scope()
     }
 }
 
@@ -115,7 +115,7 @@ async fn two_callers_pay_for_one_grade_once() {
 async fn a_caller_that_leaves_takes_no_grade_from_another() {
     let chat = Hesitant::saying(Ok("never"));
     let grader = chat.grader(&[]);
-    let (scope, passages) = (Scope::for_tests(), passages(&["alpha"]));
+    let (scope, passages) = (emend_testkit::scope(), passages(&["alpha"]));
     let mut first = grader.relevance("Which?", &passages, &scope);
     let mut second = grader.relevance("Which?", &passages, &scope);
     assert!((&mut first).now_or_never().is_none() && (&mut second).now_or_never().is_none());
@@ -130,7 +130,7 @@ async fn a_caller_that_leaves_takes_no_grade_from_another() {
 async fn who_has_more_time_asks_when_who_asked_has_none_left() {
     let chat = Hesitant::saying(Ok("never"));
     let grader = chat.grader(&[]);
-    let (little, much, passages) = (short(), Scope::for_tests(), passages(&["alpha"]));
+    let (little, much, passages) = (short(), emend_testkit::scope(), passages(&["alpha"]));
     let (first, second) = tokio::join!(
         grader.relevance("Which?", &passages, &little),
         grader.relevance("Which?", &passages, &much)
@@ -147,7 +147,7 @@ async fn who_has_more_time_asks_when_who_asked_has_none_left() {
 async fn who_has_less_time_stops_waiting_and_disturbs_nobody() {
     let chat = Hesitant::saying(Ok("no"));
     let grader = chat.grader(&[]);
-    let (little, much, passages) = (short(), Scope::for_tests(), passages(&["alpha"]));
+    let (little, much, passages) = (short(), emend_testkit::scope(), passages(&["alpha"]));
     let mut first = grader.relevance("Which?", &passages, &much);
     assert!((&mut first).now_or_never().is_none());
     let second = grader.relevance("Which?", &passages, &little).await;
@@ -166,7 +166,7 @@ async fn a_failure_is_shared_and_not_kept() {
     for first in [Err("down"), Ok("perhaps")] {
         let chat = Hesitant::saying(first);
         let grader = chat.grader(&[]);
-        let (scope, passages) = (Scope::for_tests(), passages(&["alpha"]));
+        let (scope, passages) = (emend_testkit::scope(), passages(&["alpha"]));
         let mut one = grader.relevance("Which?", &passages, &scope);
         let mut other = grader.relevance("Which?", &passages, &scope);
         assert!((&mut one).now_or_never().is_none() && (&mut other).now_or_never().is_none());
@@ -184,7 +184,7 @@ async fn a_failure_is_shared_and_not_kept() {
 async fn lists_are_shared_as_a_whole() {
     let chat = Hesitant::saying(Ok("1. yes\n2. no"));
     let grader = chat.grader(&["--llm-batch-grading", "5"]);
-    let (scope, passages) = (Scope::for_tests(), passages(&["alpha", "beta"]));
+    let (scope, passages) = (emend_testkit::scope(), passages(&["alpha", "beta"]));
     let mut one = grader.relevance("Which?", &passages, &scope);
     let mut other = grader.relevance("Which?", &passages, &scope);
     assert!((&mut one).now_or_never().is_none() && (&mut other).now_or_never().is_none());
@@ -216,7 +216,7 @@ async fn lists_are_shared_as_a_whole() {
 async fn everybody_asks_where_nothing_is_kept() {
     let chat = Hesitant::saying(Ok("yes"));
     let grader = chat.grader(&["--grade-cache-entries", "0"]);
-    let (scope, passages) = (Scope::for_tests(), passages(&["alpha"]));
+    let (scope, passages) = (emend_testkit::scope(), passages(&["alpha"]));
     let mut first = grader.relevance("Which?", &passages, &scope);
     assert!((&mut first).now_or_never().is_none());
     let second = grader.relevance("Which?", &passages, &scope).await;

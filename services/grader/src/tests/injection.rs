@@ -1,9 +1,9 @@
 //! Passages that give orders.
 
-use emend_models::chat::scripted::Scripted;
 use emend_models::chat::{ChatRequest, Role};
 use emend_proto::v1::Relevance::{self, Irrelevant, Relevant, Ungraded};
 use emend_proto::v1::{GradeDocumentsRequest, Origin};
+use emend_testkit::scripted_chat::Scripted;
 
 use super::{documents, llm, relevances, said};
 

@@ -118,7 +118,7 @@ async fn nothing_graded_in_time_is_a_deadline_exceeded() {
 async fn a_fallback_of_no_model_is_refused_at_start() {
     for backend in ["embedded", "llm", "cascade"] {
         let options = options(&["--backend", backend, "--llm-fallback", "http://a#b"]);
-        let error = emend_chassis::chain(&backend::load(&options).await.err().unwrap());
+        let error = emend_core::error_chain(&backend::load(&options).await.err().unwrap());
         assert!(
             error.contains("`http://a#b` would never be asked"),
             "{backend}: {error}"

@@ -1,8 +1,8 @@
 //! Several passages in one call.
 
 use emend_models::chat::ChatError;
-use emend_models::chat::scripted::Scripted;
 use emend_proto::v1::Relevance::{self, Irrelevant, Relevant, Ungraded};
+use emend_testkit::scripted_chat::Scripted;
 
 use super::{Likely, documents, llm, relevances, said};
 

@@ -1,8 +1,8 @@
 //! A scripted language model.
 
 use emend_models::chat::ChatError;
-use emend_models::chat::scripted::Scripted;
 use emend_proto::v1::{Evaluation, GradeGroundednessRequest, GradeUsefulnessRequest, Relevance, Support};
+use emend_testkit::scripted_chat::Scripted;
 
 use super::{Gated, Likely, documents, llm, passage, said};
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use emend_models::chat::ChatError;
-use emend_models::chat::scripted::Scripted;
 use emend_proto::v1::{RefineKnowledgeRequest, Strip, StripUnit};
+use emend_testkit::scripted_chat::Scripted;
 use tonic::{Code, Request};
 
 use super::llm::by_word;

@@ -1,6 +1,6 @@
 //! What only the whole graph shows: reachability, ways to the end, cycles, options, the budget (R1).
 
-use super::{Condition, Finding, Graph, NodeId, Options, Target, Value, task::Setting};
+use super::{Condition, Finding, Graph, NodeId, Options, Target, Value, node_config::Setting};
 
 /// Everything that keeps a graph from being walked; empty when it can be.
 pub(super) fn check(graph: &Graph) -> Vec<Finding> {
@@ -116,7 +116,7 @@ fn unread_options(graph: &Graph) -> Vec<Finding> {
 fn settings(graph: &Graph) -> impl Iterator<Item = (&super::Node, Setting)> {
     graph
         .nodes()
-        .flat_map(|(_, node)| node.task.settings().into_iter().map(move |setting| (node, setting)))
+        .flat_map(|(_, node)| node.config.settings().into_iter().map(move |setting| (node, setting)))
 }
 
 fn out_of_range(graph: &Graph) -> Vec<Finding> {
@@ -218,5 +218,4 @@ pub(super) fn budget_problem(graph: &Graph, options: &Options) -> Option<String>
 }
 
 #[cfg(test)]
-#[path = "check_tests.rs"]
 mod tests;

@@ -1,13 +1,13 @@
 //! What a visit of a node costs at most, and what it leaves behind for the visits after it.
 
 use super::{
-    EvaluateDocumentsOutcome, GenerateSegmentOutcome, GradeDocumentsOutcome, MAXIMUM_PASSAGES, Options, Outcome,
-    RefineAndSearchOutcome, RefineOutcome, RetrieveOutcome, Task, WebResults, WebSearchOutcome,
+    EvaluateDocumentsOutcome, GenerateSegmentOutcome, GradeDocumentsOutcome, MAXIMUM_PASSAGES, NodeConfig, Options,
+    Outcome, RefineAndSearchOutcome, RefineOutcome, RetrieveOutcome, WebResults, WebSearchOutcome,
 };
 
 /// Passages and hypotheses that a walk holds: what the cost of a step depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Standing {
+pub struct EvidenceCounts {
     /// Passages held.
     pub held: u32,
     /// Those of them that have not been graded.
@@ -27,52 +27,52 @@ pub struct Cost {
     pub web_searches: u64,
 }
 
-impl Standing {
+impl EvidenceCounts {
     /// The most that a visit with this task costs, however it ends.
-    pub fn cost(self, task: Task, options: &Options) -> Cost {
+    pub fn cost(self, config: NodeConfig, options: &Options) -> Cost {
         let calls = |calls: u32| Cost {
             model_calls: calls.into(),
             web_searches: 0,
         };
-        match task {
-            Task::DecideRetrieval { threshold } => {
+        match config {
+            NodeConfig::DecideRetrieval { threshold } => {
                 let settled = threshold
                     .and_then(|threshold| threshold.ratio(options))
                     .is_some_and(|threshold| !(0.0..1.0).contains(&threshold));
                 calls(u32::from(!settled))
             }
-            Task::Retrieve { .. } | Task::Pass | Task::FinalizeResponse => calls(0),
-            Task::GradeDocuments { .. } => calls(self.ungraded),
-            Task::EvaluateDocuments { .. } => calls(self.held),
-            Task::Refine(_) => calls(self.unrefined),
-            Task::RefineAndSearch { .. } => Cost {
+            NodeConfig::Retrieve { .. } | NodeConfig::Pass | NodeConfig::FinalizeResponse => calls(0),
+            NodeConfig::GradeDocuments { .. } => calls(self.ungraded),
+            NodeConfig::EvaluateDocuments { .. } => calls(self.held),
+            NodeConfig::Refine(_) => calls(self.unrefined),
+            NodeConfig::RefineAndSearch { .. } => Cost {
                 model_calls: u64::from(self.unrefined) + 1,
                 web_searches: 1,
             },
-            Task::WebSearch { .. } => Cost {
+            NodeConfig::WebSearch { .. } => Cost {
                 model_calls: 0,
                 web_searches: 1,
             },
-            Task::Generate(_) => calls(u32::from(self.held > 0)),
-            Task::GenerateSegment { .. } if self.held == 0 => calls(0),
-            Task::GenerateSegment { .. } => Cost {
+            NodeConfig::Generate(_) => calls(u32::from(self.held > 0)),
+            NodeConfig::GenerateSegment { .. } if self.held == 0 => calls(0),
+            NodeConfig::GenerateSegment { .. } => Cost {
                 // Each candidate is written and graded twice; each passage is graded once.
                 model_calls: u64::from(self.ungraded) + 3 * u64::from(self.hypotheses.max(1)) * u64::from(self.held),
                 web_searches: 0,
             },
-            Task::Rewrite { .. }
-            | Task::GenerateWithoutDocuments(_)
-            | Task::GradeGroundedness { .. }
-            | Task::GradeUsefulness => calls(1),
-            Task::GradeGeneration { .. } => calls(2),
+            NodeConfig::Rewrite { .. }
+            | NodeConfig::GenerateWithoutDocuments(_)
+            | NodeConfig::GradeGroundedness { .. }
+            | NodeConfig::GradeUsefulness => calls(1),
+            NodeConfig::GradeGeneration { .. } => calls(2),
         }
     }
 
     /// The most that is held after a visit that ended so.
-    pub fn after(self, task: Task, outcome: Outcome, options: &Options) -> Standing {
+    pub fn after(self, config: NodeConfig, outcome: Outcome, options: &Options) -> EvidenceCounts {
         let is = |other: Outcome| outcome == other;
-        match task {
-            Task::Retrieve { top_k } => {
+        match config {
+            NodeConfig::Retrieve { top_k } => {
                 let found = if is(RetrieveOutcome::Passages.into()) {
                     top_k.count(options).min(MAXIMUM_PASSAGES)
                 } else if is(RetrieveOutcome::NoPassages.into()) {
@@ -80,20 +80,22 @@ impl Standing {
                 } else {
                     return self;
                 };
-                Standing {
+                EvidenceCounts {
                     held: found,
                     ungraded: found,
                     unrefined: found,
                     ..self
                 }
             }
-            Task::GradeDocuments { .. } if is(GradeDocumentsOutcome::NoneRelevant.into()) => self.emptied(),
-            Task::EvaluateDocuments { .. } if is(EvaluateDocumentsOutcome::Incorrect.into()) => self.emptied(),
-            Task::GradeDocuments { .. } | Task::EvaluateDocuments { .. } => Standing { ungraded: 0, ..self },
-            Task::Refine(_) if is(RefineOutcome::NothingKept.into()) => self.emptied(),
-            Task::Refine(_) if is(RefineOutcome::Unavailable.into()) => self,
-            Task::Refine(_) => self.refined(),
-            Task::RefineAndSearch { max_results, .. } => {
+            NodeConfig::GradeDocuments { .. } if is(GradeDocumentsOutcome::NoneRelevant.into()) => self.emptied(),
+            NodeConfig::EvaluateDocuments { .. } if is(EvaluateDocumentsOutcome::Incorrect.into()) => self.emptied(),
+            NodeConfig::GradeDocuments { .. } | NodeConfig::EvaluateDocuments { .. } => {
+                EvidenceCounts { ungraded: 0, ..self }
+            }
+            NodeConfig::Refine(_) if is(RefineOutcome::NothingKept.into()) => self.emptied(),
+            NodeConfig::Refine(_) if is(RefineOutcome::Unavailable.into()) => self,
+            NodeConfig::Refine(_) => self.refined(),
+            NodeConfig::RefineAndSearch { max_results, .. } => {
                 if is(RefineAndSearchOutcome::NothingKept.into()) {
                     self.emptied()
                 } else if is(RefineAndSearchOutcome::Unavailable.into()) {
@@ -104,14 +106,14 @@ impl Standing {
                     self.refined()
                 }
             }
-            Task::WebSearch { results } if is(WebSearchOutcome::Results.into()) => {
+            NodeConfig::WebSearch { results } if is(WebSearchOutcome::Results.into()) => {
                 let (WebResults::Exactly(most) | WebResults::FillTo(most)) = results;
                 self.found(most.count(options))
             }
-            Task::GenerateSegment { beam_width, .. } => {
+            NodeConfig::GenerateSegment { beam_width, .. } => {
                 let grew = is(GenerateSegmentOutcome::Extended.into());
                 let candidates = self.hypotheses.max(1).saturating_mul(self.held);
-                Standing {
+                EvidenceCounts {
                     ungraded: 0,
                     hypotheses: if grew {
                         candidates.min(beam_width.count(options))
@@ -125,24 +127,24 @@ impl Standing {
         }
     }
 
-    fn emptied(self) -> Standing {
-        Standing {
+    fn emptied(self) -> EvidenceCounts {
+        EvidenceCounts {
             hypotheses: self.hypotheses,
-            ..Standing::default()
+            ..EvidenceCounts::default()
         }
     }
 
-    fn refined(self) -> Standing {
-        Standing {
+    fn refined(self) -> EvidenceCounts {
+        EvidenceCounts {
             ungraded: 0,
             unrefined: 0,
             ..self
         }
     }
 
-    fn found(self, passages: u32) -> Standing {
+    fn found(self, passages: u32) -> EvidenceCounts {
         let plus = |held: u32| held.saturating_add(passages).min(MAXIMUM_PASSAGES);
-        Standing {
+        EvidenceCounts {
             held: plus(self.held),
             ungraded: plus(self.ungraded),
             unrefined: plus(self.unrefined),

@@ -1,8 +1,7 @@
 //! Options of a graph: declared in its file, overridden by a question, each within a declared range.
 
+use emend_core::did_you_mean;
 use std::collections::BTreeMap;
-
-use super::nearest;
 
 /// Place of an option in its graph's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -145,7 +144,7 @@ impl OptionSpec {
 
 fn unknown(specs: &[OptionSpec], name: &str) -> String {
     let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
-    let hint = nearest::did_you_mean(name, names.iter().copied());
+    let hint = did_you_mean(name, names.iter().copied());
     if names.is_empty() {
         return "unknown option; this graph has none".to_owned();
     }

@@ -5,14 +5,7 @@
 //! hop that used up its share is an outcome like any other (`unavailable`), from which the graph goes on. So an answer
 //! degrades step by step, from ungraded passages over an ungraded answer to abstaining, instead of missing the deadline.
 
-use std::time::Duration;
-
-use emend_chassis::Deadline;
-
-/// The largest margin between the walk's deadline and the caller's.
-const LARGEST_MARGIN: Duration = Duration::from_millis(500);
-/// The margin is this part of the time there is, where that is less.
-const MARGIN_PART: u32 = 20;
+use emend_core::{Deadline, Reserve};
 
 /// The part of the remaining time that one hop may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +20,7 @@ pub(crate) enum Share {
 
 /// When the walk must have ended, for a caller that wants its result by `caller`.
 pub(crate) fn walk_deadline(caller: Deadline) -> Deadline {
-    let margin = (caller.remaining() / MARGIN_PART).min(LARGEST_MARGIN);
-    caller.minus(margin)
+    caller.keeping(Reserve::WALK_RESULT)
 }
 
 /// When a hop that starts now must have ended.
@@ -42,24 +34,4 @@ pub(crate) fn hop_deadline(walk: Deadline, share: Share) -> Deadline {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn r11_the_walk_ends_before_the_caller_stops_waiting() {
-        let second = walk_deadline(Deadline::after(Duration::from_secs(1)));
-        assert_eq!(second.remaining(), Duration::from_millis(950));
-        let minute = walk_deadline(Deadline::after(Duration::from_secs(60)));
-        assert_eq!(minute.remaining(), Duration::from_millis(59_500));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn r11_hops_that_use_up_their_shares_leave_something_to_the_next() {
-        let walk = Deadline::after(Duration::from_secs(8));
-        for left in [4, 2, 1] {
-            let hop = hop_deadline(walk, Share::Half);
-            tokio::time::sleep_until(hop.instant()).await;
-            assert_eq!(walk.remaining(), Duration::from_secs(left));
-        }
-    }
-}
+mod tests;

@@ -2,13 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use emend_chassis::{Deadline, semconv, telemetry};
+use emend_chassis::telemetry;
+use emend_core::{Deadline, semconv};
 use emend_proto::v1::{EdgeTaken, Limit, Step, WalkResult};
 use tokio::time::Instant;
 use tracing::{Instrument as _, Span, field::Empty, info_span};
 
 use super::{
-    action::{self, CONDENSE, Desk, Report, retract_for},
+    action::{self, CONDENSE, Report, StepContext, retract_for},
     budget::{Budget, Spent},
     deadline::walk_deadline,
     error::WalkError,
@@ -23,7 +24,7 @@ use crate::graph::{Action, Condition, Cost, FinishStatus, Graph, NodeId, Options
 
 /// What to walk, and with what in force.
 #[derive(Clone, Debug)]
-pub struct Course {
+pub struct WalkRequest {
     /// The graph.
     pub graph: Arc<Graph>,
     /// Its options.
@@ -41,13 +42,13 @@ pub struct Course {
 /// # Errors
 /// [`WalkError`]: only when there is no result at all.
 pub async fn walk(
-    course: Course,
+    walk_request: WalkRequest,
     services: &dyn Services,
     caller: Deadline,
     events: &Events,
     metrics: &WalkMetrics,
 ) -> Result<WalkResult, WalkError> {
-    let graph = course.graph.name();
+    let graph = walk_request.graph.name();
     let span = info_span!(
         "invoke_workflow",
         otel.name = format!("invoke_workflow {graph}"),
@@ -57,22 +58,22 @@ pub async fn walk(
         { semconv::EMEND_WALK_STEPS } = Empty,
         { semconv::ERROR_TYPE } = Empty,
     );
-    let walking = Walking {
-        visits: vec![0; course.graph.nodes().len()],
-        last_visit: vec![None; course.graph.nodes().len()],
+    let run = WalkRun {
+        visits: vec![0; walk_request.graph.nodes().len()],
+        last_visit: vec![None; walk_request.graph.nodes().len()],
         began: Instant::now(),
         visited: 0,
         cost: Cost::default(),
-        desk: Desk {
+        context: StepContext {
             services,
             events,
-            deadline: walk_deadline(caller).min(within(course.budget.time)),
-            state: State::new(course.question.clone()),
+            deadline: walk_deadline(caller).min(within(walk_request.budget.time)),
+            state: State::new(walk_request.question.clone()),
         },
-        course: &course,
+        walk_request: &walk_request,
         metrics,
     };
-    let ended = walking.run().instrument(span.clone()).await;
+    let ended = run.run().instrument(span.clone()).await;
     metrics.ended(graph, &ended, &span);
     ended
 }
@@ -82,9 +83,9 @@ fn within(time: Option<Duration>) -> Deadline {
     Deadline::after(time.unwrap_or(Duration::MAX))
 }
 
-struct Walking<'a> {
-    course: &'a Course,
-    desk: Desk<'a>,
+struct WalkRun<'a> {
+    walk_request: &'a WalkRequest,
+    context: StepContext<'a>,
     metrics: &'a WalkMetrics,
     began: Instant,
     /// Visits of all nodes together.
@@ -97,10 +98,10 @@ struct Walking<'a> {
     last_visit: Vec<Option<Instant>>,
 }
 
-impl Walking<'_> {
+impl WalkRun<'_> {
     async fn run(mut self) -> Result<WalkResult, WalkError> {
-        let mut node = self.course.graph.start();
-        if !self.course.question.history().is_empty()
+        let mut node = self.walk_request.graph.start();
+        if !self.walk_request.question.history().is_empty()
             && let Some(end) = self.condense(node).await?
         {
             return self.finish(end).await;
@@ -127,12 +128,14 @@ impl Walking<'_> {
         if let Some(end) = self.over_budget(cost) {
             return Ok(Some(end));
         }
-        let stepping = Stepping::begin(&self.desk, CONDENSE, CONDENSE).await?;
-        let (condensed, report) = action::condense(&mut self.desk).instrument(stepping.span.clone()).await;
+        let recorder = StepRecorder::begin(&self.context, CONDENSE, CONDENSE).await?;
+        let (condensed, report) = action::condense(&mut self.context)
+            .instrument(recorder.span.clone())
+            .await;
         self.cost = self.cost.plus(cost);
         self.overrun(cost, &report);
-        stepping.end(&mut self.desk, condensed.name(), report).await?;
-        let to = self.course.graph.node(start).name();
+        recorder.end(&mut self.context, condensed.name(), report).await?;
+        let to = self.walk_request.graph.node(start).name();
         let edge = EdgeTaken {
             from: CONDENSE.to_owned(),
             to: to.to_owned(),
@@ -140,15 +143,15 @@ impl Walking<'_> {
             condition: String::new(),
             reason: "the question comes with a conversation; the walk begins with what it asks on its own".to_owned(),
         };
-        self.desk.events.edge_taken(edge).await?;
+        self.context.events.edge_taken(edge).await?;
         Ok(None)
     }
 
     /// The end, when there is no room for another step. Never an error (R1).
     fn limit(&self, next: NodeId) -> Option<End> {
-        let graph = &self.course.graph;
+        let graph = &self.walk_request.graph;
         let limits = graph.limits();
-        if let Some(limit) = limits.recursion.map(|limit| limit.count(&self.course.options))
+        if let Some(limit) = limits.recursion.map(|limit| limit.count(&self.walk_request.options))
             && self.visited >= limit
         {
             return Some(End {
@@ -158,10 +161,10 @@ impl Walking<'_> {
             });
         }
         let cost = self
-            .desk
+            .context
             .state
-            .standing()
-            .cost(graph.node(next).task(), &self.course.options);
+            .evidence_counts()
+            .cost(graph.node(next).config(), &self.walk_request.options);
         if let Some(end) = self.over_budget(cost) {
             return Some(end);
         }
@@ -170,13 +173,13 @@ impl Walking<'_> {
             reason,
             exhausted: Limit::Time,
         };
-        let left = self.desk.deadline.remaining();
+        let left = self.context.deadline.remaining();
         if left.is_zero() {
             return Some(late(format!("the deadline came before `{}`", graph.node(next).name())));
         }
         // Another round is worth beginning only if it can end: with an answer in hand, one that cannot is not begun.
         let round = self.last_visit[next.index()]?.elapsed();
-        let has_answer = !self.desk.state.attempts.is_empty();
+        let has_answer = !self.context.state.attempts.is_empty();
         (has_answer && round > left).then(|| {
             late(format!(
                 "the deadline leaves {} for another round of `{}`, which took {} before",
@@ -189,13 +192,13 @@ impl Walking<'_> {
 
     /// The end, when the budget does not leave enough for a step that costs so much at most.
     fn over_budget(&self, step: Cost) -> Option<End> {
-        let usage = &self.desk.state.usage;
+        let usage = &self.context.state.usage;
         let spent = Spent {
-            steps: u32::try_from(self.desk.state.steps.len()).unwrap_or(u32::MAX),
+            steps: u32::try_from(self.context.state.steps.len()).unwrap_or(u32::MAX),
             cost: self.cost,
             tokens: usage.input_tokens.saturating_add(usage.output_tokens),
         };
-        let (exhausted, reason) = self.course.budget.exhausted(spent, step)?;
+        let (exhausted, reason) = self.walk_request.budget.exhausted(spent, step)?;
         Some(End {
             status: FinishStatus::Unverified,
             reason,
@@ -205,22 +208,26 @@ impl Walking<'_> {
 
     /// Visits a node: one step, one span.
     async fn visit(&mut self, id: NodeId) -> Result<(Outcome, String), WalkError> {
-        let node = self.course.graph.node(id);
+        let node = self.walk_request.graph.node(id);
         self.visits[id.index()] += 1;
         self.visited += 1;
         self.last_visit[id.index()] = Some(Instant::now());
-        let cost = self.desk.state.standing().cost(node.task(), &self.course.options);
+        let cost = self
+            .context
+            .state
+            .evidence_counts()
+            .cost(node.config(), &self.walk_request.options);
         self.cost = self.cost.plus(cost);
 
-        let stepping = Stepping::begin(&self.desk, node.name(), node.action().name()).await?;
-        let ran = action::run(node.task(), &mut self.desk, &self.course.options)
-            .instrument(stepping.span.clone())
+        let recorder = StepRecorder::begin(&self.context, node.name(), node.action().name()).await?;
+        let ran = action::run(node.config(), &mut self.context, &self.walk_request.options)
+            .instrument(recorder.span.clone())
             .await;
         let (outcome, report) = ran?;
         self.overrun(cost, &report);
-        self.metrics.corrected(node.action(), self.desk.state.generations);
+        self.metrics.corrected(node.action(), self.context.state.generations);
         let error = report.error.clone();
-        stepping.end(&mut self.desk, outcome.name(), report).await?;
+        recorder.end(&mut self.context, outcome.name(), report).await?;
         Ok((outcome, error))
     }
 
@@ -233,12 +240,12 @@ impl Walking<'_> {
 
     /// Takes the edge that the outcome opens: to a node, or to the end.
     async fn leave(&mut self, from: NodeId, outcome: Outcome, error: String) -> Result<Result<NodeId, End>, WalkError> {
-        let graph = &self.course.graph;
+        let graph = &self.walk_request.graph;
         let node = graph.node(from);
         let route = node.route(outcome);
-        let (condition, target) = route.choose(&self.visits, &self.course.options);
+        let (condition, target) = route.choose(&self.visits, &self.walk_request.options);
         let reason = reason(node.name(), outcome, route, condition, &error);
-        self.desk
+        self.context
             .events
             .edge_taken(EdgeTaken {
                 from: node.name().to_owned(),
@@ -249,27 +256,27 @@ impl Walking<'_> {
             })
             .await?;
         if node.action() != Action::FinalizeResponse {
-            self.desk.state.turn = reason;
+            self.context.state.last_edge_reason = reason;
         }
         Ok(match target {
             Target::Node(next) => Ok(next),
             Target::Finish(status) => Err(End {
                 status,
-                reason: self.desk.state.turn.clone(),
+                reason: self.context.state.last_edge_reason.clone(),
                 exhausted: Limit::Unspecified,
             }),
         })
     }
 
     async fn finish(mut self, end: End) -> Result<WalkResult, WalkError> {
-        let shown = finish::shown(&self.desk.state, end.status);
-        retract_for(&mut self.desk, shown).await?;
-        let result = finish::result(self.desk.state, end)?;
-        let graph = &self.course.graph;
+        let shown = finish::shown(&self.context.state, end.status);
+        retract_for(&mut self.context, shown).await?;
+        let result = finish::result(self.context.state, end)?;
+        let graph = &self.walk_request.graph;
         let result = WalkResult {
             graph: graph.name().to_owned(),
             options: self
-                .course
+                .walk_request
                 .options
                 .named(graph.options())
                 .map(|(name, value)| (name.to_owned(), value))
@@ -278,13 +285,13 @@ impl Walking<'_> {
             duration: self.began.elapsed().try_into().ok(),
             ..result
         };
-        self.desk.events.finished(&result).await?;
+        self.context.events.finished(&result).await?;
         Ok(result)
     }
 }
 
 /// A step under way: one span, and an event at either end.
-struct Stepping {
+struct StepRecorder {
     span: Span,
     number: u32,
     node: String,
@@ -292,10 +299,10 @@ struct Stepping {
     began: Instant,
 }
 
-impl Stepping {
-    async fn begin(desk: &Desk<'_>, node: &str, action: &str) -> Result<Stepping, WalkError> {
-        let number = u32::try_from(desk.state.steps.len() + 1).unwrap_or(u32::MAX);
-        desk.events.step_started(number, node, action).await?;
+impl StepRecorder {
+    async fn begin(context: &StepContext<'_>, node: &str, action: &str) -> Result<StepRecorder, WalkError> {
+        let number = u32::try_from(context.state.steps.len() + 1).unwrap_or(u32::MAX);
+        context.events.step_started(number, node, action).await?;
         let span = info_span!(
             "step",
             otel.name = node,
@@ -304,7 +311,7 @@ impl Stepping {
             { semconv::EMEND_ACTION } = action,
             { semconv::EMEND_OUTCOME } = Empty,
         );
-        Ok(Stepping {
+        Ok(StepRecorder {
             span,
             number,
             node: node.to_owned(),
@@ -313,9 +320,9 @@ impl Stepping {
         })
     }
 
-    async fn end(self, desk: &mut Desk<'_>, outcome: &'static str, report: Report) -> Result<(), WalkError> {
+    async fn end(self, context: &mut StepContext<'_>, outcome: &'static str, report: Report) -> Result<(), WalkError> {
         self.span.record(semconv::EMEND_OUTCOME, outcome);
-        add_usage(&mut desk.state.usage, Some(report.usage));
+        add_usage(&mut context.state.usage, Some(report.usage));
         let step = Step {
             number: self.number,
             node: self.node,
@@ -330,8 +337,8 @@ impl Stepping {
             usage: Some(report.usage),
             error: report.error,
         };
-        desk.events.step_finished(&step).await?;
-        desk.state.steps.push(step);
+        context.events.step_finished(&step).await?;
+        context.state.steps.push(step);
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Why there is no result at all.
 
-use emend_chassis::{Code, FieldViolation, ServiceError};
+use emend_core::{Code, FieldViolation, ServiceError};
 
 use super::services::Failure;
 

@@ -1,6 +1,6 @@
 //! How a walk ends: the result, and why it is not better.
 
-use emend_chassis::Code;
+use emend_core::Code;
 use emend_proto::v1::{ChatMessage, Limit, WalkResult, WalkStatus, chat_message};
 
 use super::{

@@ -2,7 +2,8 @@
 
 use std::future::Future;
 
-use emend_chassis::{Attempt, Code, Deadline, FieldViolation, TracedChannel, Upstream, UpstreamError, retrying};
+use emend_chassis::{Attempt, TracedChannel, Upstream, UpstreamError, code_of_grpc, retrying, status};
+use emend_core::{Deadline, FieldViolation};
 use emend_proto::v1::{
     DecideRetrievalRequest, DecideRetrievalResponse, GenerateRequest, GenerateResponse, GradeDocumentsRequest,
     GradeDocumentsResponse, GradeGroundednessRequest, GradeGroundednessResponse, GradeUsefulnessRequest,
@@ -72,7 +73,7 @@ fn failure(dependency: Dependency, status: &Status) -> Failure {
         .unwrap_or_default();
     Failure {
         dependency,
-        code: Code::of_grpc(status.code()),
+        code: code_of_grpc(status.code()),
         message: match status.code() {
             tonic::Code::DeadlineExceeded => "no answer within its share of the time that was left".to_owned(),
             _ => status.message().to_owned(),
@@ -209,7 +210,7 @@ fn until(
                 Ok(Ok(Some(message))) => Some((Ok(message), Some(messages))),
                 Ok(Ok(None)) => None,
                 Ok(Err(status)) => Some((Err(status), None)),
-                Err(expired) => Some((Err(expired.into()), None)),
+                Err(expired) => Some((Err(status(&expired)), None)),
             }
         }
         .boxed()

@@ -1,6 +1,7 @@
 //! Walks by status, steps per walk, corrections by kind.
 
-use emend_chassis::{Code, ServiceError as _, metrics::meter, semconv};
+use emend_chassis::metrics::meter;
+use emend_core::{Code, ServiceError as _, semconv};
 use emend_proto::v1::WalkResult;
 use opentelemetry::{
     KeyValue,

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use emend_chassis::{Code, Deadline};
+use emend_core::{Code, Deadline};
 use emend_proto::v1::{
     DecideRetrievalRequest, DecideRetrievalResponse, DocumentGrade, FinishReason, GenerateFinished, GenerateRequest,
     GradeDocumentsRequest, GradeDocumentsResponse, GradeGroundednessRequest, GradeGroundednessResponse,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use emend_chassis::{Code, Deadline, FieldViolation};
+use emend_core::{Code, Deadline, FieldViolation};
 use emend_proto::v1::{
     DecideRetrievalRequest, DecideRetrievalResponse, GenerateRequest, GradeDocumentsRequest, GradeDocumentsResponse,
     GradeGroundednessRequest, GradeGroundednessResponse, GradeUsefulnessRequest, GradeUsefulnessResponse,

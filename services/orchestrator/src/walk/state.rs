@@ -8,7 +8,7 @@ use std::{
 use emend_proto::v1::{GradedPassage, Passage, Relevance, Sentence, Step, Support, Usage};
 
 use super::{beam::Hypothesis, question::Question, services::Failure};
-use crate::graph::{MAXIMUM_PASSAGES, Purpose, Standing};
+use crate::graph::{EvidenceCounts, MAXIMUM_PASSAGES, Purpose};
 
 /// Everything the actions read and change.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub(crate) struct State {
     pub(super) steps: Vec<Step>,
     pub(super) evidence: EvidenceSources,
     /// Why the walk last went where it went, one line.
-    pub(super) turn: String,
+    pub(super) last_edge_reason: String,
 }
 
 /// Whether anything could be searched.
@@ -105,7 +105,7 @@ impl State {
             usage: Usage::default(),
             steps: Vec::new(),
             evidence: EvidenceSources::default(),
-            turn: String::new(),
+            last_edge_reason: String::new(),
         }
     }
 
@@ -122,10 +122,10 @@ impl State {
     }
 
     /// What the cost of the next step depends on.
-    pub(super) fn standing(&self) -> Standing {
+    pub(super) fn evidence_counts(&self) -> EvidenceCounts {
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let held = |wanted: fn(&Held) -> bool| count(self.held.iter().filter(|held| wanted(held)).count());
-        Standing {
+        EvidenceCounts {
             held: count(self.held.len()),
             ungraded: held(|held| held.relevance == Relevance::Unspecified),
             unrefined: held(|held| !held.refined),

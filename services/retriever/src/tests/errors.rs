@@ -204,7 +204,7 @@ async fn a_data_folder_that_cannot_be_used_keeps_the_service_from_starting() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         serve(options, listener, CancellationToken::new())
             .await
-            .map_err(|error| emend_chassis::chain(&error))
+            .map_err(|error| emend_core::error_chain(&error))
     };
     let error = start(&file).await.unwrap_err();
     assert!(

@@ -1,9 +1,9 @@
 //! Follow-up questions made to stand alone, and the limit in tokens.
 
-use emend_models::chat::scripted::Scripted;
 use emend_models::prompt::{PromptOptions, Prompts};
 use emend_proto::v1::chat_message::Role;
 use emend_proto::v1::{ChatMessage, RewriteResponse};
+use emend_testkit::scripted_chat::Scripted;
 
 use super::*;
 use crate::backend::LlmBackend;

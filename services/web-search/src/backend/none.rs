@@ -1,6 +1,6 @@
 //! No provider: every search says how to configure one.
 
-use emend_chassis::Scope;
+use emend_core::Scope;
 use emend_proto::v1::Passage;
 use futures::FutureExt;
 use futures::future::{self, BoxFuture};

@@ -7,7 +7,8 @@ use std::{
 };
 
 use anyhow::Result;
-use emend_chassis::{Deadline, TracedChannel};
+use emend_chassis::TracedChannel;
+use emend_core::Deadline;
 use emend_proto::v1::{
     AskRequest, GetGraphRequest, Question, RetrieveRequest, WalkResult,
     orchestrator_service_client::OrchestratorServiceClient, retriever_service_client::RetrieverServiceClient,
@@ -162,81 +163,4 @@ pub(super) async fn known(channel: TracedChannel, graph: &str) -> Result<(), Sta
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::eval::score::tests::case;
-
-    fn cases() -> Vec<Case> {
-        (1..=6)
-            .map(|number| case(&number.to_string(), "en", Expect::None, &[]))
-            .collect()
-    }
-
-    async fn ended(concurrent: usize, stop_at: &str) -> Vec<String> {
-        let stop = CancellationToken::new();
-        let asker = Asker {
-            concurrent: NonZeroUsize::new(concurrent).unwrap(),
-            timeout: Duration::from_secs(60),
-            stop: &stop,
-        };
-        let cases = cases();
-        let work = |case: &Case| {
-            let id = case.id.clone();
-            let stop = stop.clone();
-            let stops = id == stop_at;
-            async move {
-                if stops {
-                    stop.cancel();
-                }
-                id
-            }
-        };
-        let mut ids = Vec::new();
-        asker
-            .each(&cases, work, |id| {
-                ids.push(id);
-                Ok(())
-            })
-            .await
-            .unwrap();
-        ids
-    }
-
-    #[tokio::test]
-    async fn what_ended_before_the_stop_is_kept_and_no_more_is_asked() {
-        assert_eq!(ended(1, "3").await, ["1", "2", "3"]);
-        assert_eq!(ended(1, "never").await.len(), 6);
-        assert_eq!(ended(4, "never").await.len(), 6);
-    }
-
-    #[tokio::test]
-    async fn a_walk_that_hangs_does_not_hold_the_stop() {
-        let stop = CancellationToken::new();
-        let asker = Asker {
-            concurrent: NonZeroUsize::new(2).unwrap(),
-            timeout: Duration::from_secs(60),
-            stop: &stop,
-        };
-        let cases = cases();
-        let work = |case: &Case| {
-            let hangs = case.id == "1";
-            async move {
-                if hangs {
-                    std::future::pending::<()>().await;
-                }
-            }
-        };
-        let mut seen = 0;
-        asker
-            .each(&cases, work, |()| {
-                seen += 1;
-                if seen == 5 {
-                    stop.cancel();
-                }
-                Ok(())
-            })
-            .await
-            .unwrap();
-        assert_eq!(seen, 5);
-    }
-}
+mod tests;

@@ -145,7 +145,7 @@ fn cascade() -> (Arc<Numbers>, Arc<Numbers>, CascadeBackend) {
 async fn only_doubtful_passages_are_graded_twice_and_the_order_is_kept() {
     let (_, second, cascade) = cascade();
     let passages = passages(&["0.9 sure", "0.4 doubtful", "0.1 sure", "0.3 doubtful", "0.7 sure"]);
-    let graded = cascade.relevance("q", &passages, &Scope::for_tests()).await;
+    let graded = cascade.relevance("q", &passages, &emend_testkit::scope()).await;
     assert_eq!(second.asked(), ["0.4 doubtful", "0.3 doubtful"]);
     let near = scores(&graded.grades).into_iter().zip([0.9, 0.8, 0.1, 0.7, 0.7]);
     assert!(
@@ -155,7 +155,7 @@ async fn only_doubtful_passages_are_graded_twice_and_the_order_is_kept() {
         graded.grades
     );
     assert_eq!(graded.usage.model_calls, 2);
-    let sure = cascade.relevance("q", &passages[..1], &Scope::for_tests()).await;
+    let sure = cascade.relevance("q", &passages[..1], &emend_testkit::scope()).await;
     assert!(second.asked().is_empty() && sure.usage.model_calls == 1);
 }
 
@@ -168,7 +168,7 @@ async fn what_the_second_cannot_grade_keeps_the_first_grade() {
     // One that the first has no grade for goes to the second too.
     let (_, second, cascade) = cascade();
     let graded = cascade
-        .relevance("q", &passages(&["? neither"]), &Scope::for_tests())
+        .relevance("q", &passages(&["? neither"]), &emend_testkit::scope())
         .await;
     assert_eq!(scores(&graded.grades), [None]);
     assert_eq!(second.asked(), ["? neither"]);
@@ -178,13 +178,15 @@ async fn what_the_second_cannot_grade_keeps_the_first_grade() {
 async fn doubt_of_other_grades_is_graded_again_too() {
     let (_, second, cascade) = cascade();
     let sentences = ["0.9 full", "0.5 partial", "0.1 none"];
-    let graded = cascade.groundedness("q", &sentences, &[], &Scope::for_tests()).await;
+    let graded = cascade
+        .groundedness("q", &sentences, &[], &emend_testkit::scope())
+        .await;
     assert_eq!(second.asked(), ["0.5 partial"]);
     assert_eq!(graded.grades[1].graded().unwrap().level, Support::Full);
     for (text, asked) in [("0.1 poor", 0), ("0.5 fair", 1), ("0.9 good", 0), ("? none", 1)] {
-        cascade.usefulness("q", text, &Scope::for_tests()).await;
+        cascade.usefulness("q", text, &emend_testkit::scope()).await;
         assert_eq!(second.asked().len(), asked, "{text}");
-        cascade.retrieval("q", text, &[], &Scope::for_tests()).await;
+        cascade.retrieval("q", text, &[], &emend_testkit::scope()).await;
         assert_eq!(second.asked().len(), asked, "{text}");
     }
 }
@@ -201,7 +203,7 @@ async fn doubtful_strips_go_with_their_passage() {
         strips(&["0.1 c"]),
         strips(&["0.6 d", "0.1 e", "0.5 f"]),
     ];
-    let graded = cascade.strips("q", &all, &Scope::for_tests()).await;
+    let graded = cascade.strips("q", &all, &emend_testkit::scope()).await;
     assert_eq!(second.asked(), ["0.4 b", "0.6 d", "0.5 f"]);
     let wanted = [0.9, 0.8, 0.1, 1.0, 0.1, 0.9];
     let near = scores(&graded.grades).into_iter().zip(wanted);

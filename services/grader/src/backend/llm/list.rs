@@ -1,9 +1,8 @@
 //! Several grades in one call.
 
-use emend_chassis::Deadline;
+use emend_core::Deadline;
 use emend_models::chat::ChatReply;
 use emend_models::prompt::{Evidence, GradeDocumentsBatch, GradeStrips, Prompt, Rendered};
-use emend_models::text;
 use emend_models::verdict::{self, Verdict};
 use emend_proto::v1::{Passage, Usage};
 use futures::FutureExt;
@@ -27,7 +26,7 @@ impl LlmBackend {
         passages: &[Passage],
         until: Deadline,
     ) -> Graded<Vec<Grade<f64>>> {
-        let language = text::language(question);
+        let language = emend_text::language(question);
         let version = self.prompts.version::<GradeDocumentsBatch<'_>>(language);
         let key = |passage: &Passage| {
             let texts = [self.chat.model(), version, question, &passage.title, &passage.text];
@@ -86,7 +85,7 @@ impl LlmBackend {
             title: strips.title,
             strips: &strips.texts,
         };
-        let rendered = match self.prompts.render(&input, text::language(question)) {
+        let rendered = match self.prompts.render(&input, emend_text::language(question)) {
             Ok(rendered) => rendered,
             Err(error) => return (vec![Grade::Ungraded(unrendered(&error)); count], Usage::default()),
         };

@@ -1,9 +1,10 @@
 //! Looking words up: nodes, options, and closed sets of words. What is not known is answered with what is.
 
+use emend_core::did_you_mean;
 use serde_saphyr::Spanned;
 
 use super::{Loader, list};
-use crate::graph::{MAXIMUM_COUNT, NodeId, Value, condition, did_you_mean, file::line, finding::Finding};
+use crate::graph::{MAXIMUM_COUNT, NodeId, Value, condition, file::line, finding::Finding};
 
 impl Loader {
     pub(super) fn node_id(&mut self, at: u32, node: Option<&str>, word: &str) -> Option<NodeId> {

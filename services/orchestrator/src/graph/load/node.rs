@@ -4,8 +4,8 @@ use serde_saphyr::Spanned;
 
 use super::{Loader, list};
 use crate::graph::{
-    Action, MinimumSupport, Node, Outcome, Purpose, Refining, StripUnit, Task, Ungraded, Value, WebResults, Weights,
-    Writing,
+    Action, MinimumSupport, Node, NodeConfig, Outcome, Purpose, Refining, StripUnit, Ungraded, Value, WebResults,
+    Weights, Writing,
     file::{Entries, NodeFile, RouteFile, line},
     finding::Finding,
 };
@@ -22,7 +22,7 @@ impl Loader {
             self.word(Some(&name), "action", &node.value.action, &known);
             return None;
         };
-        let task = self.task(&name, action, &node.value);
+        let config = self.config(&name, action, &node.value);
         let Some(edges) = edges else {
             self.findings.push(Finding::node(
                 line(node),
@@ -36,23 +36,23 @@ impl Loader {
         };
         let routes = self.routes(&name, action, edges);
         Some(Node {
-            task: task?,
+            config: config?,
             routes: routes?,
             name,
             line: line(node),
         })
     }
 
-    fn task(&mut self, name: &str, action: Action, node: &NodeFile) -> Option<Task> {
+    fn config(&mut self, name: &str, action: Action, node: &NodeFile) -> Option<NodeConfig> {
         self.unread_settings(name, action, node);
         Some(match action {
-            Action::DecideRetrieval => Task::DecideRetrieval {
+            Action::DecideRetrieval => NodeConfig::DecideRetrieval {
                 threshold: self.optional_ratio(name, "threshold", node.threshold.as_ref())?,
             },
-            Action::Retrieve => Task::Retrieve {
+            Action::Retrieve => NodeConfig::Retrieve {
                 top_k: self.required(name, node, "top_k", node.top_k.as_ref())?,
             },
-            Action::GradeDocuments => Task::GradeDocuments {
+            Action::GradeDocuments => NodeConfig::GradeDocuments {
                 ungraded: self.one_of(
                     name,
                     "ungraded",
@@ -60,16 +60,16 @@ impl Loader {
                     &[("keep", Ungraded::Keep), ("drop", Ungraded::Drop)],
                 )?,
             },
-            Action::EvaluateDocuments => Task::EvaluateDocuments {
+            Action::EvaluateDocuments => NodeConfig::EvaluateDocuments {
                 upper: self.optional_ratio(name, "upper", node.upper.as_ref())?,
                 lower: self.optional_ratio(name, "lower", node.lower.as_ref())?,
             },
-            Action::Refine => Task::Refine(self.refining(name, node)?),
-            Action::RefineAndSearch => Task::RefineAndSearch {
+            Action::Refine => NodeConfig::Refine(self.refining(name, node)?),
+            Action::RefineAndSearch => NodeConfig::RefineAndSearch {
                 refining: self.refining(name, node)?,
                 max_results: self.required(name, node, "max_results", node.max_results.as_ref())?,
             },
-            Action::Rewrite => Task::Rewrite {
+            Action::Rewrite => NodeConfig::Rewrite {
                 purpose: match &node.purpose {
                     None => Purpose::Retrieval,
                     Some(word) => self.word(
@@ -81,7 +81,7 @@ impl Loader {
                 },
                 max_tokens: self.optional_count(name, "max_tokens", node.max_tokens.as_ref())?,
             },
-            Action::WebSearch => Task::WebSearch {
+            Action::WebSearch => NodeConfig::WebSearch {
                 results: match (&node.max_results, &node.fill_to) {
                     (None, Some(word)) => WebResults::FillTo(self.count(Some(name), "fill_to", word)?),
                     (Some(word), None) => WebResults::Exactly(self.count(Some(name), "max_results", word)?),
@@ -95,9 +95,9 @@ impl Loader {
                     }
                 },
             },
-            Action::Generate => Task::Generate(self.writing(name, node)?),
-            Action::GenerateWithoutDocuments => Task::GenerateWithoutDocuments(self.writing(name, node)?),
-            Action::GenerateSegment => Task::GenerateSegment {
+            Action::Generate => NodeConfig::Generate(self.writing(name, node)?),
+            Action::GenerateWithoutDocuments => NodeConfig::GenerateWithoutDocuments(self.writing(name, node)?),
+            Action::GenerateSegment => NodeConfig::GenerateSegment {
                 writing: self.writing(name, node)?,
                 beam_width: self.required(name, node, "beam_width", node.beam_width.as_ref())?,
                 weights: Weights {
@@ -106,15 +106,15 @@ impl Loader {
                     usefulness: self.weight(name, "usefulness_weight", node.usefulness_weight.as_ref(), 0.5)?,
                 },
             },
-            Action::GradeGeneration => Task::GradeGeneration {
+            Action::GradeGeneration => NodeConfig::GradeGeneration {
                 support: self.minimum_support(name, node)?,
             },
-            Action::GradeGroundedness => Task::GradeGroundedness {
+            Action::GradeGroundedness => NodeConfig::GradeGroundedness {
                 support: self.minimum_support(name, node)?,
             },
-            Action::GradeUsefulness => Task::GradeUsefulness,
-            Action::Pass => Task::Pass,
-            Action::FinalizeResponse => Task::FinalizeResponse,
+            Action::GradeUsefulness => NodeConfig::GradeUsefulness,
+            Action::Pass => NodeConfig::Pass,
+            Action::FinalizeResponse => NodeConfig::FinalizeResponse,
         })
     }
 

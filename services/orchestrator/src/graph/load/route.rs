@@ -1,12 +1,12 @@
 //! Routes: for each outcome, the edges in the order in which they are tried.
 
+use emend_core::did_you_mean;
 use serde_saphyr::Spanned;
 
 use super::{Loader, list};
 use crate::graph::{
     Action, Condition, FinishStatus, Outcome, Route, Target,
     condition::Words,
-    did_you_mean,
     file::{EdgeFile, Entries, RouteFile, line},
     finding::Finding,
 };

@@ -2,7 +2,7 @@
 
 use emend_proto::v1::{RewritePurpose, RewriteRequest};
 
-use super::{Desk, Report};
+use super::{Report, StepContext};
 use crate::walk::deadline::Share;
 
 /// The name of the step, which belongs to no graph.
@@ -32,20 +32,20 @@ impl Condensed {
 /// Longest question that a rewriter may make of another, in bytes: as long as one that is asked.
 const LONGEST_QUESTION: usize = 8 * 1024;
 
-pub(in crate::walk) async fn run(desk: &mut Desk<'_>) -> (Condensed, Report) {
-    let question = desk.state.question();
+pub(in crate::walk) async fn run(context: &mut StepContext<'_>) -> (Condensed, Report) {
+    let question = context.state.question();
     let request = RewriteRequest {
         question: question.text().to_owned(),
         purpose: RewritePurpose::Condense.into(),
         history: question.history().to_vec(),
         ..RewriteRequest::default()
     };
-    let response = match desk.services.rewrite(request, desk.hop(Share::Half)).await {
+    let response = match context.services.rewrite(request, context.hop(Share::Half)).await {
         Ok(response) => response,
         Err(failure) => return (Condensed::Unavailable, Report::failed(&failure)),
     };
     let text = response.query.trim().to_owned();
-    let asked = desk.state.question().text();
+    let asked = context.state.question().text();
     if text.is_empty() || text == asked || text.len() > LONGEST_QUESTION {
         let report = Report::of("the question stands on its own").costing(response.usage);
         return (Condensed::Unchanged, report);
@@ -53,6 +53,6 @@ pub(in crate::walk) async fn run(desk: &mut Desk<'_>) -> (Condensed, Report) {
     let report = Report::of(format!("question: {text}"))
         .costing(response.usage)
         .with_query(asked.to_owned(), text.clone());
-    desk.state.stand_alone(text);
+    context.state.stand_alone(text);
     (Condensed::Rewritten, report)
 }

@@ -2,10 +2,10 @@
 
 use emend_proto::v1::{DecideRetrievalRequest, RetrievalDecision};
 
-use super::{Desk, Ended, Report};
+use super::{Ended, Report, StepContext};
 use crate::{graph::DecideRetrievalOutcome, walk::deadline::Share};
 
-pub(super) async fn run(desk: &mut Desk<'_>, threshold: Option<f64>) -> Ended<DecideRetrievalOutcome> {
+pub(super) async fn run(context: &mut StepContext<'_>, threshold: Option<f64>) -> Ended<DecideRetrievalOutcome> {
     match threshold {
         Some(threshold) if threshold < 0.0 => {
             let report = Report::of("evidence is always retrieved");
@@ -18,17 +18,21 @@ pub(super) async fn run(desk: &mut Desk<'_>, threshold: Option<f64>) -> Ended<De
         _ => {}
     }
     let request = DecideRetrievalRequest {
-        question: desk.state.question().text().to_owned(),
-        answer_so_far: desk
+        question: context.state.question().text().to_owned(),
+        answer_so_far: context
             .state
             .beam
             .first()
             .map(|best| best.answer.clone())
             .unwrap_or_default(),
-        passages: desk.state.held.iter().map(|held| held.passage.clone()).collect(),
+        passages: context.state.held.iter().map(|held| held.passage.clone()).collect(),
         threshold,
     };
-    let response = match desk.services.decide_retrieval(request, desk.hop(Share::Half)).await {
+    let response = match context
+        .services
+        .decide_retrieval(request, context.hop(Share::Half))
+        .await
+    {
         Ok(response) => response,
         Err(failure) => return Ok((DecideRetrievalOutcome::Unavailable, Report::failed(&failure))),
     };
@@ -36,7 +40,7 @@ pub(super) async fn run(desk: &mut Desk<'_>, threshold: Option<f64>) -> Ended<De
         RetrievalDecision::Yes => DecideRetrievalOutcome::Retrieve,
         RetrievalDecision::No => DecideRetrievalOutcome::NoRetrieval,
         // Evidence that is not there cannot go on serving.
-        RetrievalDecision::Continue if desk.state.held.is_empty() => DecideRetrievalOutcome::Retrieve,
+        RetrievalDecision::Continue if context.state.held.is_empty() => DecideRetrievalOutcome::Retrieve,
         RetrievalDecision::Continue => DecideRetrievalOutcome::Continue,
         RetrievalDecision::Ungraded | RetrievalDecision::Unspecified => DecideRetrievalOutcome::Unavailable,
     };

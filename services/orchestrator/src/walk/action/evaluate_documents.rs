@@ -2,31 +2,35 @@
 
 use emend_proto::v1::{Evaluation, GradeDocumentsRequest, Relevance};
 
-use super::{Desk, Ended, Report, grade_documents::take_over};
+use super::{Ended, Report, StepContext, grade_documents::apply_grades};
 use crate::{graph::EvaluateDocumentsOutcome, walk::deadline::Share};
 
 pub(super) async fn run(
-    desk: &mut Desk<'_>,
+    context: &mut StepContext<'_>,
     upper: Option<f64>,
     lower: Option<f64>,
 ) -> Ended<EvaluateDocumentsOutcome> {
-    if desk.state.held.is_empty() {
+    if context.state.held.is_empty() {
         let report = Report::of("no passage to evaluate");
         return Ok((EvaluateDocumentsOutcome::Incorrect, report));
     }
     let request = GradeDocumentsRequest {
-        question: desk.state.question().text().to_owned(),
-        passages: desk.state.held.iter().map(|held| held.passage.clone()).collect(),
+        question: context.state.question().text().to_owned(),
+        passages: context.state.held.iter().map(|held| held.passage.clone()).collect(),
         upper_threshold: upper,
         lower_threshold: lower,
         ..GradeDocumentsRequest::default()
     };
     let mut report = Report::default();
-    let evaluation = match desk.services.grade_documents(request, desk.hop(Share::Half)).await {
+    let evaluation = match context
+        .services
+        .grade_documents(request, context.hop(Share::Half))
+        .await
+    {
         Ok(response) => {
             report = report.costing(response.usage);
             let evaluation = response.evaluation();
-            report.error = take_over(&mut desk.state, response.grades);
+            report.error = apply_grades(&mut context.state, response.grades);
             evaluation
         }
         Err(failure) => {
@@ -34,7 +38,7 @@ pub(super) async fn run(
             Evaluation::Unspecified
         }
     };
-    let graded = desk
+    let graded = context
         .state
         .held
         .iter()
@@ -50,20 +54,21 @@ pub(super) async fn run(
         "grader: no evaluation came".clone_into(&mut report.error);
     }
     let kept = outcome != EvaluateDocumentsOutcome::Incorrect;
-    report = report.showing(desk.state.held.iter().map(|held| held.graded(kept)).collect());
-    let held = desk.state.held.len();
-    report.summary = best_score(desk).map_or_else(
+    report = report.showing(context.state.held.iter().map(|held| held.graded(kept)).collect());
+    let held = context.state.held.len();
+    report.summary = best_score(context).map_or_else(
         || format!("none of {held} has a score"),
         |score| format!("the best of {held} has {score:.2}"),
     );
     if !kept {
-        desk.state.held.clear();
+        context.state.held.clear();
     }
     Ok((outcome, report))
 }
 
-fn best_score(desk: &Desk<'_>) -> Option<f64> {
-    desk.state
+fn best_score(context: &StepContext<'_>) -> Option<f64> {
+    context
+        .state
         .held
         .iter()
         .filter_map(|held| held.score)

@@ -1,10 +1,10 @@
 //! Settles on the best answer so far.
 
-use super::{Desk, Report};
+use super::{Report, StepContext};
 use crate::{graph::FinalizeResponseOutcome, walk::state::Verdict};
 
-pub(super) fn run(desk: &Desk<'_>) -> (FinalizeResponseOutcome, Report) {
-    let state = &desk.state;
+pub(super) fn run(context: &StepContext<'_>) -> (FinalizeResponseOutcome, Report) {
+    let state = &context.state;
     if state.abstained.is_some() {
         // A generator that found no answer in more evidence than before takes back what it said (R8).
         return (

@@ -2,13 +2,13 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use emend_chassis::Code;
+use emend_core::Code;
 use emend_proto::v1::{
     FinishReason, GenerateFinished, GenerateRequest, GradedPassage, Sentence, generate_response::Event,
 };
 use futures::StreamExt as _;
 
-use super::{Desk, Ended, Report};
+use super::{Ended, Report, StepContext};
 use crate::{
     graph::{GenerateOutcome, Options, Writing},
     walk::{
@@ -25,31 +25,31 @@ const MOST_UNSUPPORTED: usize = 50;
 const TEMPERATURE_STEP: f64 = 0.3;
 const HIGHEST_TEMPERATURE: f64 = 1.0;
 
-pub(super) async fn run(desk: &mut Desk<'_>, writing: Writing, options: &Options) -> Ended<GenerateOutcome> {
-    let evidence: Arc<[GradedPassage]> = desk.state.documents().into();
+pub(super) async fn run(context: &mut StepContext<'_>, writing: Writing, options: &Options) -> Ended<GenerateOutcome> {
+    let evidence: Arc<[GradedPassage]> = context.state.documents().into();
     if evidence.is_empty() {
         let report = Report::of("no passage to answer from");
         return Ok((GenerateOutcome::NoDocuments, report));
     }
-    let (finished, number) = match write(desk, &evidence, writing, options).await? {
+    let (finished, number) = match write(context, &evidence, writing, options).await? {
         Ok(written) => written,
         Err(failure) => return Ok((GenerateOutcome::Unavailable, Report::failed(&failure))),
     };
     let report = Report::of(summary(&finished)).costing(finished.usage);
     if finished.abstained {
-        desk.state.abstained = Some(finished.answer);
+        context.state.abstained = Some(finished.answer);
         return Ok((GenerateOutcome::Abstained, report));
     }
-    if desk.state.is_stalled(&evidence, &finished.answer) {
-        retract(desk, number, &finished.sentences).await?;
+    if context.state.is_stalled(&evidence, &finished.answer) {
+        retract(context, number, &finished.sentences).await?;
         let report = Report {
             summary: "the same answer from the same passages as before".to_owned(),
             ..report
         };
         return Ok((GenerateOutcome::Stalled, report));
     }
-    desk.state.abstained = None;
-    desk.state.attempts.push(attempt(finished, number, evidence));
+    context.state.abstained = None;
+    context.state.attempts.push(attempt(finished, number, evidence));
     Ok((GenerateOutcome::Generated, report))
 }
 
@@ -87,25 +87,25 @@ pub(super) fn summary(finished: &GenerateFinished) -> String {
 
 /// Asks the generator and passes the text on. The answer comes with the number of its generation.
 pub(super) async fn write(
-    desk: &mut Desk<'_>,
+    context: &mut StepContext<'_>,
     evidence: &[GradedPassage],
     writing: Writing,
     options: &Options,
 ) -> Result<Result<(GenerateFinished, u32), Failure>, WalkError> {
     // The answer before this one does not stand: whoever reads along must know before the next text comes.
-    retract_for(desk, None).await?;
-    desk.state.generations += 1;
-    let number = desk.state.generations;
-    let mut stream = desk.services.generate(
-        request(desk, evidence, writing, options),
-        desk.hop(Share::ThreeQuarters),
+    retract_for(context, None).await?;
+    context.state.generations += 1;
+    let number = context.state.generations;
+    let mut stream = context.services.generate(
+        request(context, evidence, writing, options),
+        context.hop(Share::ThreeQuarters),
     );
     let mut text = String::new();
     let failure = loop {
         match stream.next().await {
             Some(Ok(Event::TextDelta(delta))) => {
                 text.push_str(&delta);
-                desk.events.text_delta(delta, number).await?;
+                context.events.text_delta(delta, number).await?;
             }
             Some(Ok(Event::Finished(finished))) => match refusal(&finished) {
                 None => {
@@ -125,13 +125,18 @@ pub(super) async fn write(
             text,
             ..Sentence::default()
         };
-        desk.events.retracted(&written, number).await?;
+        context.events.retracted(&written, number).await?;
     }
     Ok(Err(failure))
 }
 
-fn request(desk: &Desk<'_>, evidence: &[GradedPassage], writing: Writing, options: &Options) -> GenerateRequest {
-    let state = &desk.state;
+fn request(
+    context: &StepContext<'_>,
+    evidence: &[GradedPassage],
+    writing: Writing,
+    options: &Options,
+) -> GenerateRequest {
+    let state = &context.state;
     let again = state
         .attempts
         .iter()
@@ -177,23 +182,23 @@ pub(super) fn broken(message: &str) -> Failure {
 }
 
 /// Takes back every sentence that was not taken back before, of all answers but the one that is shown.
-pub(in crate::walk) async fn retract_for(desk: &mut Desk<'_>, shown: Option<u32>) -> Result<(), WalkError> {
-    for attempt in &mut desk.state.attempts {
+pub(in crate::walk) async fn retract_for(context: &mut StepContext<'_>, shown: Option<u32>) -> Result<(), WalkError> {
+    for attempt in &mut context.state.attempts {
         if Some(attempt.number) == shown {
             continue;
         }
         for (place, sentence) in attempt.sentences.iter().enumerate() {
             if attempt.retracted.insert(place) {
-                desk.events.retracted(sentence, attempt.number).await?;
+                context.events.retracted(sentence, attempt.number).await?;
             }
         }
     }
     Ok(())
 }
 
-async fn retract(desk: &Desk<'_>, number: u32, sentences: &[Sentence]) -> Result<(), WalkError> {
+async fn retract(context: &StepContext<'_>, number: u32, sentences: &[Sentence]) -> Result<(), WalkError> {
     for sentence in sentences {
-        desk.events.retracted(sentence, number).await?;
+        context.events.retracted(sentence, number).await?;
     }
     Ok(())
 }

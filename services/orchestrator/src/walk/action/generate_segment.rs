@@ -1,7 +1,7 @@
 //! Writes the next segment of the answer from each passage by itself, for each hypothesis of the beam, grades all
 //! candidates, and lets the best hypotheses go on: Self-RAG's beam search by reflection.
 
-use emend_chassis::Deadline;
+use emend_core::Deadline;
 use emend_proto::v1::{
     FinishReason, GenerateFinished, GenerateRequest, GradeDocumentsRequest, GradeDocumentsResponse,
     GradeGroundednessRequest, GradeUsefulnessRequest, GradedPassage, Passage, Relevance, Usage,
@@ -10,9 +10,9 @@ use emend_proto::v1::{
 use futures::{StreamExt as _, stream};
 
 use super::{
-    Desk, Ended, Report,
+    Ended, Report, StepContext,
     generate::{broken, refusal, retract_for},
-    grade_documents::take_over,
+    grade_documents::apply_grades,
     grades::{passes, tell, verdict},
 };
 use crate::{
@@ -38,19 +38,19 @@ struct Weighing {
 }
 
 pub(super) async fn run(
-    desk: &mut Desk<'_>,
+    context: &mut StepContext<'_>,
     writing: Writing,
     beam_width: u32,
     weights: Weights,
     options: &Options,
 ) -> Ended<GenerateSegmentOutcome> {
-    let passages: Vec<Passage> = desk.state.held.iter().map(|held| held.passage.clone()).collect();
+    let passages: Vec<Passage> = context.state.held.iter().map(|held| held.passage.clone()).collect();
     if passages.is_empty() {
         let report = Report::of("no passage to answer from");
         return Ok((GenerateSegmentOutcome::NoDocuments, report));
     }
-    desk.state.generations += 1;
-    let beam = match desk.state.beam.as_slice() {
+    context.state.generations += 1;
+    let beam = match context.state.beam.as_slice() {
         [] => vec![Hypothesis::default()],
         beam => beam.to_vec(),
     };
@@ -64,14 +64,14 @@ pub(super) async fn run(
                 .enumerate()
                 .map(move |(from, passage)| (of, from, hypothesis, passage))
         })
-        .map(|(of, from, hypothesis, passage)| (of, from, request(desk, writing, options, hypothesis, passage)))
+        .map(|(of, from, hypothesis, passage)| (of, from, request(context, writing, options, hypothesis, passage)))
         .collect();
     let asked = requests.len();
 
-    let services = desk.services;
-    let question = desk.state.question().text().to_owned();
-    let deadline = desk.hop(Share::ThreeQuarters);
-    let graded = grade_passages(desk, deadline);
+    let services = context.services;
+    let question = context.state.question().text().to_owned();
+    let deadline = context.hop(Share::ThreeQuarters);
+    let graded = grade_passages(context, deadline);
     let candidates = stream::iter(requests)
         .map(|(of, from, request)| {
             let question = question.as_str();
@@ -86,7 +86,7 @@ pub(super) async fn run(
         None => {}
         Some(Ok(response)) => {
             report = report.costing(response.usage);
-            report.error = take_over(&mut desk.state, response.grades);
+            report.error = apply_grades(&mut context.state, response.grades);
         }
         Some(Err(failure)) => report.error = failure.to_string(),
     }
@@ -95,13 +95,13 @@ pub(super) async fn run(
         support: weights.support.ratio(options).unwrap_or_default(),
         usefulness: weights.usefulness.ratio(options).unwrap_or_default(),
     };
-    let sifted = sift(&beam, &desk.state.held, candidates, weighing, &mut report);
+    let sifted = sift(&beam, &context.state.held, candidates, weighing, &mut report);
     report.summary = format!(
         "{} of {asked} candidates by {} hypotheses",
         sifted.grown.len(),
         beam.len()
     );
-    report = report.showing(desk.state.documents());
+    report = report.showing(context.state.documents());
     if sifted.grown.is_empty() {
         let outcome = if let Some(failure) = sifted
             .failure
@@ -110,7 +110,7 @@ pub(super) async fn run(
             report.error = failure.to_string();
             GenerateSegmentOutcome::Unavailable
         } else if let Some(words) = sifted.abstained.filter(|_| !beam.iter().any(Hypothesis::has_begun)) {
-            desk.state.abstained = Some(words);
+            context.state.abstained = Some(words);
             GenerateSegmentOutcome::Abstained
         } else {
             GenerateSegmentOutcome::Complete
@@ -123,12 +123,12 @@ pub(super) async fn run(
     let mut seen = std::collections::HashSet::new();
     next.retain(|hypothesis| seen.insert(hypothesis.answer.clone()));
     next.truncate(beam_width.max(1) as usize);
-    desk.state.abstained = None;
-    let searched = desk.state.query.clone();
+    context.state.abstained = None;
+    let searched = context.state.query.clone();
     if let Some(last) = next.first().and_then(|best| best.sentences.last()) {
         // The next segment goes on from here, and so does the search for its evidence.
-        let query = format!("{} {}", desk.state.question().text(), last.text);
-        desk.state.query.clone_from(&query);
+        let query = format!("{} {}", context.state.question().text(), last.text);
+        context.state.query.clone_from(&query);
         report = report.with_query(searched, query);
     }
     let outcome = if next.iter().all(|hypothesis| hypothesis.complete) {
@@ -136,34 +136,37 @@ pub(super) async fn run(
     } else {
         GenerateSegmentOutcome::Extended
     };
-    desk.state.beam = next;
-    show_best(desk).await?;
+    context.state.beam = next;
+    show_best(context).await?;
     Ok((outcome, report))
 }
 
 fn request(
-    desk: &Desk<'_>,
+    context: &StepContext<'_>,
     writing: Writing,
     options: &Options,
     hypothesis: &Hypothesis,
     passage: &Passage,
 ) -> GenerateRequest {
     GenerateRequest {
-        question: desk.state.question().text().to_owned(),
+        question: context.state.question().text().to_owned(),
         passages: vec![passage.clone()],
         attempt: 1,
         temperature: writing.temperature.and_then(|temperature| temperature.ratio(options)),
         max_tokens: writing.max_tokens.map(|most| most.count(options)),
         max_sentences: writing.max_sentences.map(|most| most.count(options)),
         answer_so_far: hypothesis.answer.clone(),
-        history: desk.state.question().history().to_vec(),
+        history: context.state.question().history().to_vec(),
         ..GenerateRequest::default()
     }
 }
 
 /// Grades the passages that have no grade yet, while the candidates are written.
-async fn grade_passages(desk: &Desk<'_>, deadline: Deadline) -> Option<Result<GradeDocumentsResponse, Failure>> {
-    let passages: Vec<Passage> = desk
+async fn grade_passages(
+    context: &StepContext<'_>,
+    deadline: Deadline,
+) -> Option<Result<GradeDocumentsResponse, Failure>> {
+    let passages: Vec<Passage> = context
         .state
         .held
         .iter()
@@ -174,11 +177,11 @@ async fn grade_passages(desk: &Desk<'_>, deadline: Deadline) -> Option<Result<Gr
         return None;
     }
     let request = GradeDocumentsRequest {
-        question: desk.state.question().text().to_owned(),
+        question: context.state.question().text().to_owned(),
         passages,
         ..GradeDocumentsRequest::default()
     };
-    Some(desk.services.grade_documents(request, deadline).await)
+    Some(context.services.grade_documents(request, deadline).await)
 }
 
 /// What came of one candidate.
@@ -373,12 +376,12 @@ fn segment(reflected: Reflected, passage: GradedPassage, weighing: Weighing) -> 
 }
 
 /// Makes the best hypothesis the latest answer, and tells whoever reads along what is new of it.
-async fn show_best(desk: &mut Desk<'_>) -> Result<(), WalkError> {
-    let Some(best) = desk.state.beam.first().cloned() else {
+async fn show_best(context: &mut StepContext<'_>) -> Result<(), WalkError> {
+    let Some(best) = context.state.beam.first().cloned() else {
         return Ok(());
     };
     let verdict = best.verdict(verdict);
-    let continued = desk
+    let continued = context
         .state
         .attempts
         .last()
@@ -393,21 +396,24 @@ async fn show_best(desk: &mut Desk<'_>) -> Result<(), WalkError> {
         });
     let (number, text, sentences) = match continued {
         Some((number, text, sentences, retracted)) => {
-            desk.state.attempts.pop();
+            context.state.attempts.pop();
             let mut attempt = best.attempt(number, verdict);
             attempt.retracted = retracted;
-            desk.state.attempts.push(attempt);
+            context.state.attempts.push(attempt);
             (number, text, sentences)
         }
         None => {
-            retract_for(desk, None).await?;
-            let number = desk.state.generations;
-            desk.state.attempts.push(best.attempt(number, verdict));
+            retract_for(context, None).await?;
+            let number = context.state.generations;
+            context.state.attempts.push(best.attempt(number, verdict));
             (number, 0, 0)
         }
     };
     if best.answer.len() > text {
-        desk.events.text_delta(best.answer[text..].to_owned(), number).await?;
+        context
+            .events
+            .text_delta(best.answer[text..].to_owned(), number)
+            .await?;
     }
-    tell(desk, sentences).await
+    tell(context, sentences).await
 }

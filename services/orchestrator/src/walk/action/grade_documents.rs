@@ -2,7 +2,7 @@
 
 use emend_proto::v1::{DocumentGrade, GradeDocumentsRequest, Passage, Relevance};
 
-use super::{Desk, Ended, Report};
+use super::{Ended, Report, StepContext};
 use crate::{
     graph::{GradeDocumentsOutcome, Ungraded},
     walk::{
@@ -11,8 +11,8 @@ use crate::{
     },
 };
 
-pub(super) async fn run(desk: &mut Desk<'_>, ungraded: Ungraded) -> Ended<GradeDocumentsOutcome> {
-    let pending: Vec<Passage> = desk
+pub(super) async fn run(context: &mut StepContext<'_>, ungraded: Ungraded) -> Ended<GradeDocumentsOutcome> {
+    let pending: Vec<Passage> = context
         .state
         .held
         .iter()
@@ -24,19 +24,23 @@ pub(super) async fn run(desk: &mut Desk<'_>, ungraded: Ungraded) -> Ended<GradeD
     let mut graded = 0;
     if asked > 0 {
         let request = GradeDocumentsRequest {
-            question: desk.state.question().text().to_owned(),
+            question: context.state.question().text().to_owned(),
             passages: pending,
             ..GradeDocumentsRequest::default()
         };
-        match desk.services.grade_documents(request, desk.hop(Share::Half)).await {
+        match context
+            .services
+            .grade_documents(request, context.hop(Share::Half))
+            .await
+        {
             Ok(response) => {
                 report = report.costing(response.usage);
                 graded = response.grades.iter().filter(|grade| is_graded(grade)).count();
-                report.error = take_over(&mut desk.state, response.grades);
+                report.error = apply_grades(&mut context.state, response.grades);
             }
             Err(failure) => {
                 report.error = failure.to_string();
-                mark(&mut desk.state);
+                mark(&mut context.state);
             }
         }
         if graded == 0 {
@@ -49,16 +53,16 @@ pub(super) async fn run(desk: &mut Desk<'_>, ungraded: Ungraded) -> Ended<GradeD
         Relevance::Irrelevant => false,
         Relevance::Ungraded | Relevance::Unspecified => ungraded == Ungraded::Keep,
     };
-    let before = desk.state.held.len();
-    let without_grade = desk
+    let before = context.state.held.len();
+    let without_grade = context
         .state
         .held
         .iter()
         .filter(|held| held.relevance == Relevance::Ungraded)
         .count();
-    let shown = desk.state.held.iter().map(|held| held.graded(keeps(held))).collect();
-    desk.state.held.retain(keeps);
-    let kept = desk.state.held.len();
+    let shown = context.state.held.iter().map(|held| held.graded(keeps(held))).collect();
+    context.state.held.retain(keeps);
+    let kept = context.state.held.len();
 
     report = report.showing(shown);
     report.summary = format!("kept {kept} of {before}");
@@ -82,7 +86,7 @@ fn is_graded(grade: &DocumentGrade) -> bool {
 }
 
 /// Remembers grades and gives them to the passages held. Returns why the first that is missing did not come, if any is.
-pub(super) fn take_over(state: &mut State, grades: Vec<DocumentGrade>) -> String {
+pub(super) fn apply_grades(state: &mut State, grades: Vec<DocumentGrade>) -> String {
     let mut error = String::new();
     for grade in grades {
         if is_graded(&grade) {

@@ -1,7 +1,7 @@
 //! Grades the latest answer against the evidence and against the original question, at the same time.
 
 use super::{
-    Desk, Ended,
+    Ended, StepContext,
     grades::{Wanted, grade, verdict, without_grade},
 };
 use crate::{
@@ -9,8 +9,8 @@ use crate::{
     walk::state::Verdict,
 };
 
-pub(super) async fn run(desk: &mut Desk<'_>, minimum: MinimumSupport) -> Ended<GradeGenerationOutcome> {
-    let (grades, report) = grade(desk, Wanted::Both(minimum)).await?;
+pub(super) async fn run(context: &mut StepContext<'_>, minimum: MinimumSupport) -> Ended<GradeGenerationOutcome> {
+    let (grades, report) = grade(context, Wanted::Both(minimum)).await?;
     let verdict = grades.map_or(Verdict::Ungraded, |grades| verdict(grades.supported, grades.useful));
     Ok(match verdict {
         Verdict::Passed => (GradeGenerationOutcome::Useful, report),

@@ -7,7 +7,7 @@ use emend_proto::v1::{
     Support,
 };
 
-use super::{Desk, Report};
+use super::{Report, StepContext};
 use crate::{
     graph::MinimumSupport,
     walk::{
@@ -39,9 +39,12 @@ pub(super) struct Grades {
 
 /// Grades the latest answer and remembers the grades with it. There is no answer to grade, or no evidence to grade it
 /// against (R7), where no grades come with the report.
-pub(super) async fn grade(desk: &mut Desk<'_>, wanted: Wanted) -> Result<(Option<Grades>, Report), WalkError> {
-    let question = desk.state.question().text().to_owned();
-    let Some(attempt) = desk.state.attempts.last() else {
+pub(super) async fn grade(
+    context: &mut StepContext<'_>,
+    wanted: Wanted,
+) -> Result<(Option<Grades>, Report), WalkError> {
+    let question = context.state.question().text().to_owned();
+    let Some(attempt) = context.state.attempts.last() else {
         return Ok((None, Report::of("no answer to grade")));
     };
     if attempt.evidence.is_empty() {
@@ -52,7 +55,7 @@ pub(super) async fn grade(desk: &mut Desk<'_>, wanted: Wanted) -> Result<(Option
         let report = Report::of("nothing supports an answer without documents");
         return Ok((Some(grades), report));
     }
-    let (groundedness, usefulness) = ask(desk, question, attempt, wanted).await;
+    let (groundedness, usefulness) = ask(context, question, attempt, wanted).await;
     let mut report = Report::default();
     let mut errors = Vec::new();
     let mut grades = Grades {
@@ -65,10 +68,10 @@ pub(super) async fn grade(desk: &mut Desk<'_>, wanted: Wanted) -> Result<(Option
             add_usage(&mut report.usage, response.usage);
             grades.support = Some(response.support());
             grades.supported = supported(response.support(), wanted);
-            if let Some(attempt) = desk.state.attempts.last_mut() {
+            if let Some(attempt) = context.state.attempts.last_mut() {
                 attempt.groundedness = response.score;
             }
-            take_over(desk, &response.sentences).await?;
+            apply_grades(context, &response.sentences).await?;
         }
         Some(Err(failure)) => {
             grades.support = Some(Support::Ungraded);
@@ -80,7 +83,7 @@ pub(super) async fn grade(desk: &mut Desk<'_>, wanted: Wanted) -> Result<(Option
         Some(Ok(response)) => {
             add_usage(&mut report.usage, response.usage);
             grades.useful = response.useful;
-            if let Some(attempt) = desk.state.attempts.last_mut() {
+            if let Some(attempt) = context.state.attempts.last_mut() {
                 attempt.usefulness = response.score;
             }
             if !response.error.is_empty() {
@@ -89,7 +92,7 @@ pub(super) async fn grade(desk: &mut Desk<'_>, wanted: Wanted) -> Result<(Option
         }
         Some(Err(failure)) => errors.push(failure.to_string()),
     }
-    if let Some(attempt) = desk.state.attempts.last_mut() {
+    if let Some(attempt) = context.state.attempts.last_mut() {
         if wanted != Wanted::Usefulness {
             attempt.supported = grades.supported;
         }
@@ -111,12 +114,12 @@ pub(super) fn without_grade(mut report: Report) -> Report {
 type Asked<T> = Option<Result<T, Failure>>;
 
 async fn ask(
-    desk: &Desk<'_>,
+    context: &StepContext<'_>,
     question: String,
     attempt: &Attempt,
     wanted: Wanted,
 ) -> (Asked<GradeGroundednessResponse>, Asked<GradeUsefulnessResponse>) {
-    let deadline = desk.hop(Share::NineTenths);
+    let deadline = context.hop(Share::NineTenths);
     let groundedness = GradeGroundednessRequest {
         question: question.clone(),
         passages: attempt
@@ -134,21 +137,21 @@ async fn ask(
     let groundedness = async {
         match wanted {
             Wanted::Usefulness => None,
-            _ => Some(desk.services.grade_groundedness(groundedness, deadline).await),
+            _ => Some(context.services.grade_groundedness(groundedness, deadline).await),
         }
     };
     let usefulness = async {
         match wanted {
             Wanted::Groundedness(_) => None,
-            _ => Some(desk.services.grade_usefulness(usefulness, deadline).await),
+            _ => Some(context.services.grade_usefulness(usefulness, deadline).await),
         }
     };
     tokio::join!(groundedness, usefulness)
 }
 
 /// Takes the sentences' grades over and tells whoever reads along which of them stand.
-async fn take_over(desk: &mut Desk<'_>, graded: &[Sentence]) -> Result<(), WalkError> {
-    let Some(attempt) = desk.state.attempts.last_mut() else {
+async fn apply_grades(context: &mut StepContext<'_>, graded: &[Sentence]) -> Result<(), WalkError> {
+    let Some(attempt) = context.state.attempts.last_mut() else {
         return Ok(());
     };
     if attempt.sentences.len() == graded.len() {
@@ -160,24 +163,24 @@ async fn take_over(desk: &mut Desk<'_>, graded: &[Sentence]) -> Result<(), WalkE
     } else if attempt.sentences.is_empty() {
         attempt.sentences = graded.to_vec();
     }
-    tell(desk, 0).await?;
-    desk.state.remember_unsupported(graded);
+    tell(context, 0).await?;
+    context.state.remember_unsupported(graded);
     Ok(())
 }
 
 /// Tells which sentences of the latest answer stand and which do not, from a place on.
-pub(super) async fn tell(desk: &mut Desk<'_>, from: usize) -> Result<(), WalkError> {
-    let Some(attempt) = desk.state.attempts.last_mut() else {
+pub(super) async fn tell(context: &mut StepContext<'_>, from: usize) -> Result<(), WalkError> {
+    let Some(attempt) = context.state.attempts.last_mut() else {
         return Ok(());
     };
     for (place, sentence) in attempt.sentences.iter().enumerate().skip(from) {
         match sentence.support() {
             Support::FullySupported | Support::PartiallySupported => {
-                desk.events.committed(sentence, attempt.number).await?;
+                context.events.committed(sentence, attempt.number).await?;
             }
             Support::NotSupported => {
                 attempt.retracted.insert(place);
-                desk.events.retracted(sentence, attempt.number).await?;
+                context.events.retracted(sentence, attempt.number).await?;
             }
             Support::Ungraded | Support::Unspecified => {}
         }

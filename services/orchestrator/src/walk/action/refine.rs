@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use emend_proto::v1::{self, Passage, RefineKnowledgeRequest, RefineKnowledgeResponse, Relevance, Span, Strip};
 
-use super::{Desk, Ended, Report};
+use super::{Ended, Report, StepContext};
 use crate::{
     graph::{Options, RefineOutcome, Refining, StripUnit},
     walk::{
@@ -13,17 +13,20 @@ use crate::{
     },
 };
 
-pub(super) async fn run(desk: &mut Desk<'_>, refining: Refining, options: &Options) -> Ended<RefineOutcome> {
-    let Some(request) = request(&desk.state, refining, options) else {
+pub(super) async fn run(context: &mut StepContext<'_>, refining: Refining, options: &Options) -> Ended<RefineOutcome> {
+    let Some(request) = request(&context.state, refining, options) else {
         let report = Report::of("everything held is refined");
-        return Ok((after(&desk.state), report));
+        return Ok((after(&context.state), report));
     };
-    let response = desk.services.refine_knowledge(request, desk.hop(Share::Half)).await;
+    let response = context
+        .services
+        .refine_knowledge(request, context.hop(Share::Half))
+        .await;
     let report = match response {
-        Ok(response) => take_over(&mut desk.state, response),
+        Ok(response) => apply_strips(&mut context.state, response),
         Err(failure) => return Ok((RefineOutcome::Unavailable, Report::failed(&failure))),
     };
-    Ok((after(&desk.state), report))
+    Ok((after(&context.state), report))
 }
 
 fn after(state: &State) -> RefineOutcome {
@@ -58,7 +61,7 @@ pub(super) fn request(state: &State, refining: Refining, options: &Options) -> O
 }
 
 /// Puts each passage together again from the strips that are kept; one without any is dropped.
-pub(super) fn take_over(state: &mut State, response: RefineKnowledgeResponse) -> Report {
+pub(super) fn apply_strips(state: &mut State, response: RefineKnowledgeResponse) -> Report {
     let mut strips: HashMap<&str, Vec<&Strip>> = HashMap::new();
     for strip in &response.strips {
         strips.entry(&strip.passage_id).or_default().push(strip);

@@ -1,23 +1,23 @@
 //! Refines the passages held while the web is searched with keywords of the question (R9).
 
-use super::{Desk, Ended, Report, refine, rewrite, web_search};
+use super::{Ended, Report, StepContext, refine, rewrite, web_search};
 use crate::{
     graph::{Options, Purpose, RefineAndSearchOutcome, Refining},
     walk::{deadline::Share, state::add_usage},
 };
 
 pub(super) async fn run(
-    desk: &mut Desk<'_>,
+    context: &mut StepContext<'_>,
     refining: Refining,
     max_results: u32,
     options: &Options,
 ) -> Ended<RefineAndSearchOutcome> {
-    let services = desk.services;
-    let deadline = desk.hop(Share::Half);
-    let previous = desk.state.query.clone();
-    let strips = refine::request(&desk.state, refining, options);
-    let keywords = rewrite::request(&desk.state, Purpose::WebSearch, None);
-    let question = desk.state.question().text().to_owned();
+    let services = context.services;
+    let deadline = context.hop(Share::Half);
+    let previous = context.state.query.clone();
+    let strips = refine::request(&context.state, refining, options);
+    let keywords = rewrite::request(&context.state, Purpose::WebSearch, None);
+    let question = context.state.question().text().to_owned();
 
     let refined = async {
         match strips {
@@ -42,7 +42,7 @@ pub(super) async fn run(
     let mut errors = Vec::new();
     let refining_failed = matches!(refined, Some(Err(_)));
     let mut report = match refined {
-        Some(Ok(response)) => refine::take_over(&mut desk.state, response),
+        Some(Ok(response)) => refine::apply_strips(&mut context.state, response),
         Some(Err(failure)) => Report::failed(&failure),
         None => Report::of("nothing to refine"),
     };
@@ -51,28 +51,28 @@ pub(super) async fn run(
         Ok(response) => add_usage(&mut report.usage, response.usage),
         Err(failure) => errors.push(failure.to_string()),
     }
-    desk.state.query.clone_from(&query);
-    desk.state.searching(Purpose::WebSearch);
+    context.state.query.clone_from(&query);
+    context.state.searching(Purpose::WebSearch);
     let new = match found {
         Ok(response) => {
-            let new = web_search::take_over(&mut desk.state, response, max_results);
+            let new = web_search::apply_results(&mut context.state, response, max_results);
             report.summary.push_str(&format!(", found {new} on the web"));
             Some(new)
         }
         Err(failure) => {
             errors.push(failure.to_string());
-            desk.state.evidence.first_failure.get_or_insert(failure);
+            context.state.evidence.first_failure.get_or_insert(failure);
             None
         }
     };
     let outcome = match new {
         None if refining_failed => RefineAndSearchOutcome::Unavailable,
         Some(new) if new > 0 => RefineAndSearchOutcome::Results,
-        _ if desk.state.held.is_empty() => RefineAndSearchOutcome::NothingKept,
+        _ if context.state.held.is_empty() => RefineAndSearchOutcome::NothingKept,
         _ => RefineAndSearchOutcome::Refined,
     };
     // The dropped ones are shown as the refinement left them; what the web brought comes after.
-    let web = desk.state.held.iter().rev().take(new.unwrap_or(0)).rev();
+    let web = context.state.held.iter().rev().take(new.unwrap_or(0)).rev();
     report.passages.extend(web.map(|held| held.graded(true)));
     report.error = errors.join("; ");
     Ok((outcome, report.with_query(previous, query)))

@@ -1,18 +1,18 @@
 //! Searches the collection with the walk's query.
 
-use emend_chassis::Code;
+use emend_core::Code;
 use emend_proto::v1::{RetrieveRequest, SearchMode};
 
-use super::{Desk, Ended, Report};
+use super::{Ended, Report, StepContext};
 use crate::{
     graph::{Purpose, RetrieveOutcome},
     walk::{deadline::Share, error::WalkError},
 };
 
-pub(super) async fn run(desk: &mut Desk<'_>, top_k: u32) -> Ended<RetrieveOutcome> {
-    let question = desk.state.question();
+pub(super) async fn run(context: &mut StepContext<'_>, top_k: u32) -> Ended<RetrieveOutcome> {
+    let question = context.state.question();
     let request = RetrieveRequest {
-        query: desk.state.query.clone(),
+        query: context.state.query.clone(),
         collection: question.collection().to_owned(),
         top_k: Some(top_k),
         filter: question.filter().clone(),
@@ -20,8 +20,8 @@ pub(super) async fn run(desk: &mut Desk<'_>, top_k: u32) -> Ended<RetrieveOutcom
         parents: None,
         ef: None,
     };
-    desk.state.searching(Purpose::Retrieval);
-    let response = match desk.services.retrieve(request, desk.hop(Share::Half)).await {
+    context.state.searching(Purpose::Retrieval);
+    let response = match context.services.retrieve(request, context.hop(Share::Half)).await {
         Ok(response) => response,
         // What the caller named is wrong: no other service can make up for that.
         Err(failure)
@@ -34,18 +34,18 @@ pub(super) async fn run(desk: &mut Desk<'_>, top_k: u32) -> Ended<RetrieveOutcom
         }
         Err(failure) => {
             let report = Report::failed(&failure);
-            desk.state.evidence.first_failure.get_or_insert(failure);
+            context.state.evidence.first_failure.get_or_insert(failure);
             return Ok((RetrieveOutcome::Unavailable, report));
         }
     };
-    desk.state.evidence.answered = true;
-    desk.state.hold_retrieved(response.passages);
-    let found = desk.state.held.len();
+    context.state.evidence.answered = true;
+    context.state.hold_retrieved(response.passages);
+    let found = context.state.held.len();
     let outcome = if found == 0 {
         RetrieveOutcome::NoPassages
     } else {
         RetrieveOutcome::Passages
     };
-    let report = Report::of(format!("found {found}")).showing(desk.state.documents());
+    let report = Report::of(format!("found {found}")).showing(context.state.documents());
     Ok((outcome, report))
 }

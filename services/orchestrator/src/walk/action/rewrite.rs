@@ -2,7 +2,7 @@
 
 use emend_proto::v1::{RewritePurpose, RewriteRequest};
 
-use super::{Desk, Ended, Report};
+use super::{Ended, Report, StepContext};
 use crate::{
     graph::{Purpose, RewriteOutcome},
     walk::{deadline::Share, state::State},
@@ -36,19 +36,23 @@ pub(super) fn request(state: &State, purpose: Purpose, max_tokens: Option<u32>) 
     }
 }
 
-pub(super) async fn run(desk: &mut Desk<'_>, purpose: Purpose, max_tokens: Option<u32>) -> Ended<RewriteOutcome> {
-    let request = request(&desk.state, purpose, max_tokens);
-    let response = match desk.services.rewrite(request, desk.hop(Share::Half)).await {
+pub(super) async fn run(
+    context: &mut StepContext<'_>,
+    purpose: Purpose,
+    max_tokens: Option<u32>,
+) -> Ended<RewriteOutcome> {
+    let request = request(&context.state, purpose, max_tokens);
+    let response = match context.services.rewrite(request, context.hop(Share::Half)).await {
         Ok(response) => response,
         Err(failure) => return Ok((RewriteOutcome::Unavailable, Report::failed(&failure))),
     };
     let query = response.query.trim().to_owned();
     // A query that was searched already would bring the same passages again (R3).
-    if query.is_empty() || desk.state.has_searched(purpose, &query) {
+    if query.is_empty() || context.state.has_searched(purpose, &query) {
         let report = Report::of("no other query to offer").costing(response.usage);
         return Ok((RewriteOutcome::Exhausted, report));
     }
     let report = Report::of(format!("query: {query}")).costing(response.usage);
-    let previous = std::mem::replace(&mut desk.state.query, query.clone());
+    let previous = std::mem::replace(&mut context.state.query, query.clone());
     Ok((RewriteOutcome::Rewritten, report.with_query(previous, query)))
 }

@@ -2,35 +2,39 @@
 
 use emend_proto::v1::{Origin, SearchRequest, SearchResponse};
 
-use super::{Desk, Ended, Report};
+use super::{Ended, Report, StepContext};
 use crate::{
     graph::{MAXIMUM_WEB_RESULTS, Options, Purpose, WebResults, WebSearchOutcome},
     walk::{deadline::Share, state::State},
 };
 
-pub(super) async fn run(desk: &mut Desk<'_>, results: WebResults, options: &Options) -> Ended<WebSearchOutcome> {
-    let held = u32::try_from(desk.state.held.len()).unwrap_or(u32::MAX);
+pub(super) async fn run(
+    context: &mut StepContext<'_>,
+    results: WebResults,
+    options: &Options,
+) -> Ended<WebSearchOutcome> {
+    let held = u32::try_from(context.state.held.len()).unwrap_or(u32::MAX);
     let wanted = match results {
         WebResults::Exactly(most) => most.count(options),
         WebResults::FillTo(most) => most.count(options).saturating_sub(held),
     };
-    let request = request(&desk.state.query, wanted);
-    desk.state.searching(Purpose::WebSearch);
-    let response = match desk.services.search(request, desk.hop(Share::Half)).await {
+    let request = request(&context.state.query, wanted);
+    context.state.searching(Purpose::WebSearch);
+    let response = match context.services.search(request, context.hop(Share::Half)).await {
         Ok(response) => response,
         Err(failure) => {
             let report = Report::failed(&failure);
-            desk.state.evidence.first_failure.get_or_insert(failure);
+            context.state.evidence.first_failure.get_or_insert(failure);
             return Ok((WebSearchOutcome::Unavailable, report));
         }
     };
-    let found = take_over(&mut desk.state, response, wanted);
+    let found = apply_results(&mut context.state, response, wanted);
     let outcome = if found == 0 {
         WebSearchOutcome::NoResults
     } else {
         WebSearchOutcome::Results
     };
-    let report = Report::of(format!("found {found} on the web")).showing(desk.state.documents());
+    let report = Report::of(format!("found {found} on the web")).showing(context.state.documents());
     Ok((outcome, report))
 }
 
@@ -45,7 +49,7 @@ pub(super) fn request(query: &str, wanted: u32) -> SearchRequest {
 }
 
 /// Holds what the web brought, marked; returns how many passages are new.
-pub(super) fn take_over(state: &mut State, response: SearchResponse, wanted: u32) -> usize {
+pub(super) fn apply_results(state: &mut State, response: SearchResponse, wanted: u32) -> usize {
     state.evidence.answered = true;
     let mut passages = response.passages;
     passages.truncate(wanted.max(1) as usize);

@@ -17,7 +17,7 @@ use super::{
         scripted::{Call, Scripted, abstained, answer, calls, documents_graded, down, passage, supported, useful},
         services::Dependency,
     },
-    ask_with, course,
+    ask_with, walk_request,
 };
 
 /// Numbers that a script's length fixes: services draw what they do from them, over and over.
@@ -132,7 +132,7 @@ proptest! {
             ("max_count", count),
             ("recursion_limit", limit),
         ];
-        let known: Vec<String> = course(graph, &[]).graph.options().iter().map(|option| option.name.clone()).collect();
+        let known: Vec<String> = walk_request(graph, &[]).graph.options().iter().map(|option| option.name.clone()).collect();
         let options: Vec<(&str, f64)> = all
             .into_iter()
             .filter(|(name, _)| known.iter().any(|known| known == name))
@@ -140,7 +140,7 @@ proptest! {
             .collect();
         let services = capricious(&rolls);
         let ended = block_on(ask_with(graph, &options, &services, Duration::from_secs(60)));
-        let asked = course(graph, &options);
+        let asked = walk_request(graph, &options);
         let worst = asked.graph.worst_case(&asked.options).unwrap();
 
         let searches = services.calls().iter().filter(|call| matches!(call, Call::Search(_))).count() as u64;
@@ -184,7 +184,7 @@ fn r1_the_worst_case_of_self_rag_is_reached() {
             .grade_usefulness(|_| Ok(useful(false)));
         let options = [("max_count", c as f64), ("max_retries", r as f64), ("top_k", 4.0)];
         let result = block_on(ask_with("self-rag", &options, &services, Duration::from_secs(60))).unwrap();
-        let asked = course("self-rag", &options);
+        let asked = walk_request("self-rag", &options);
         let worst = asked.graph.worst_case(&asked.options).unwrap();
         assert_eq!(result.steps.len() as u64, worst.steps, "C={c} R={r}");
         assert_eq!(services.model_calls(), worst.model_calls, "C={c} R={r}");

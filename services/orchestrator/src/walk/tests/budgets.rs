@@ -11,19 +11,25 @@ use super::{
         services::Dependency,
         walk,
     },
-    course, path, status,
+    path, status, walk_request,
 };
 use crate::walk::tests::Deadline;
 
 async fn ask_within(graph: &str, budget: Budget, services: &Scripted) -> WalkResult {
-    let course = super::super::Course {
+    let walk_request = super::super::WalkRequest {
         budget,
-        ..course(graph, &[])
+        ..walk_request(graph, &[])
     };
     let deadline = Deadline::after(Duration::from_secs(60));
-    walk(course, services, deadline, &Events::none(), &WalkMetrics::default())
-        .await
-        .unwrap()
+    walk(
+        walk_request,
+        services,
+        deadline,
+        &Events::none(),
+        &WalkMetrics::default(),
+    )
+    .await
+    .unwrap()
 }
 
 /// Answers that never pass.

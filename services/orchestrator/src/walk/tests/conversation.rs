@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use emend_chassis::Deadline;
+use emend_core::Deadline;
 use emend_proto::v1::{ChatMessage, RewritePurpose, RewriteResponse, WalkResult, WalkStatus, chat_message::Role};
 
 use super::{
     super::{
-        Course, Events, Question, WalkMetrics,
+        Events, Question, WalkMetrics, WalkRequest,
         scripted::{Call, Scripted, down},
         services::Dependency,
         walk,
     },
-    course, path, status,
+    path, status, walk_request,
 };
 
 fn message(role: Role, content: &str) -> ChatMessage {
@@ -31,14 +31,20 @@ async fn ask_on(services: &Scripted) -> WalkResult {
         ],
         ..emend_proto::v1::Question::default()
     });
-    let course = Course {
+    let walk_request = WalkRequest {
         question,
-        ..course("self-rag", &[])
+        ..walk_request("self-rag", &[])
     };
     let deadline = Deadline::after(Duration::from_secs(60));
-    walk(course, services, deadline, &Events::none(), &WalkMetrics::default())
-        .await
-        .unwrap()
+    walk(
+        walk_request,
+        services,
+        deadline,
+        &Events::none(),
+        &WalkMetrics::default(),
+    )
+    .await
+    .unwrap()
 }
 
 fn condensing() -> Scripted {

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use emend_chassis::{Deadline, EventSender};
+use emend_chassis::EventSender;
+use emend_core::Deadline;
 use emend_proto::v1::{AskStreamResponse, Support, WalkResult, walk_event::Event};
 use futures::StreamExt as _;
 
@@ -12,7 +13,7 @@ use super::{
         scripted::{Scripted, abstained, supported, useful},
         walk,
     },
-    course,
+    walk_request,
 };
 
 /// Walks and returns the events, without their times.
@@ -22,7 +23,7 @@ async fn events(graph: &str, services: &Scripted) -> Vec<Event> {
     let deadline = Deadline::after(Duration::from_secs(60));
     let metrics = WalkMetrics::default();
     let walking = async {
-        let ended = walk(course(graph, &[]), services, deadline, &telling, &metrics).await;
+        let ended = walk(walk_request(graph, &[]), services, deadline, &telling, &metrics).await;
         drop(telling);
         ended
     };
@@ -183,7 +184,7 @@ async fn r12_a_reader_that_is_gone_ends_the_walk() {
     drop(reader);
     let services = Scripted::default();
     let ended = walk(
-        course("self-rag", &[]),
+        walk_request("self-rag", &[]),
         &services,
         Deadline::after(Duration::from_secs(60)),
         &Events::to(sender),

@@ -139,7 +139,7 @@ async fn a_long_answer_grows_by_segments_to_the_depth_allowed_with_its_beam() {
         .count();
     // Three candidates for the first segment, then three for each of two hypotheses.
     assert_eq!(generated, 3 + 3 * (2 * 3));
-    let asked = super::course("self-reflective-rag", &options);
+    let asked = super::walk_request("self-reflective-rag", &options);
     let worst = asked.graph.worst_case(&asked.options).unwrap();
     assert_eq!(services.model_calls(), worst.model_calls);
     assert_eq!(result.steps.len() as u64, worst.steps);

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use emend_chassis::{Code, Deadline};
+use emend_core::{Code, Deadline};
 use emend_proto::v1::{
     GradeDocumentsResponse, Origin, Relevance, RetrieveResponse, RewriteResponse, Support, WalkStatus,
 };

@@ -2,8 +2,8 @@
 
 use std::cmp::Reverse;
 
-use emend_models::text::Script;
 use emend_proto::v1::RewriteRequest;
+use emend_text::Script;
 
 use super::chinese;
 use super::expansion::expansion;

@@ -8,8 +8,6 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use emend_models::text;
-
 use super::page::Page;
 use super::window::windows;
 
@@ -55,7 +53,7 @@ impl Index {
         let mut index = Self::default();
         let mut all_words = 0_u64;
         for page in pages {
-            let title = text::words(&page.title);
+            let title = emend_text::words(&page.title);
             for range in windows(&page.text, chars) {
                 // A place number beyond 32 bits would need more memory than there is.
                 let Ok(window) = u32::try_from(index.windows.len()) else {
@@ -63,7 +61,11 @@ impl Index {
                 };
                 let mut counts: HashMap<String, u32> = HashMap::new();
                 let mut words = 0;
-                for word in title.iter().cloned().chain(text::words(&page.text[range.clone()])) {
+                for word in title
+                    .iter()
+                    .cloned()
+                    .chain(emend_text::words(&page.text[range.clone()]))
+                {
                     *counts.entry(word).or_default() += 1;
                     words += 1;
                 }
@@ -94,7 +96,7 @@ impl Index {
     /// Windows that share at least one word with `query` and that `admits` lets through, best first; equals in the order
     /// of the pages. Words that only hold a sentence together count where the query has no others.
     pub(super) fn search(&self, query: &str, mut admits: impl FnMut(&Page) -> bool) -> Vec<Hit<'_>> {
-        let mut words = text::content_words(query);
+        let mut words = emend_text::content_words(query);
         words.sort_unstable();
         words.dedup();
         let mut scores: HashMap<u32, f64> = HashMap::new();
@@ -126,74 +128,4 @@ impl Index {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::SystemTime;
-
-    use url::Url;
-
-    use super::*;
-
-    fn index(pages: &[(&str, &str)]) -> Index {
-        let pages = pages.iter().enumerate().map(|(number, (title, text))| {
-            let url = Url::parse(&format!("https://example.com/{number}")).unwrap();
-            Arc::new(Page {
-                domain: None,
-                url,
-                title: (*title).to_owned(),
-                text: (*text).to_owned(),
-                saved: SystemTime::UNIX_EPOCH,
-                metadata: HashMap::new(),
-            })
-        });
-        Index::build(pages, 1500)
-    }
-
-    fn titles<'a>(index: &'a Index, query: &str) -> Vec<&'a str> {
-        index
-            .search(query, |_| true)
-            .into_iter()
-            .map(|hit| hit.window.page.title.as_str())
-            .collect()
-    }
-
-    #[test]
-    fn rare_words_and_short_windows_win() {
-        let index = index(&[
-            ("A", "The boiler heats the house. The house is old."),
-            ("B", "The house has a kettle."),
-            (
-                "C",
-                "The house has a kettle, a boiler, a pump, a lamp, a table, a chair, a bed, a door, a roof and a garden.",
-            ),
-        ]);
-        assert_eq!(titles(&index, "Which boiler?"), ["A", "C"]);
-        assert_eq!(titles(&index, "kettles"), ["B", "C"]);
-        assert_eq!(titles(&index, "kettle boiler house")[0], "C");
-    }
-
-    #[test]
-    fn what_shares_no_word_is_not_found() {
-        let index = index(&[("A", "The boiler heats the house.")]);
-        assert!(titles(&index, "the violin of the").is_empty());
-        assert!(titles(&index, "?!").is_empty());
-        assert!(Index::default().search("boiler", |_| true).is_empty());
-    }
-
-    #[test]
-    fn the_title_counts() {
-        let index = index(&[("Kettles", "Fill it and switch it on."), ("Lamps", "Switch it on.")]);
-        assert_eq!(titles(&index, "kettle"), ["Kettles"]);
-    }
-
-    #[test]
-    fn chinese_japanese_and_korean_are_searched() {
-        let index = index(&[
-            ("ko", "부산은 대한민국에서 두 번째로 큰 도시이다."),
-            ("ja", "富士山は日本で一番高い山である。"),
-            ("zh", "长江是亚洲最长的河流。"),
-        ]);
-        assert_eq!(titles(&index, "대한민국의 도시")[0], "ko");
-        assert_eq!(titles(&index, "日本で一番高い山は何ですか")[0], "ja");
-        assert_eq!(titles(&index, "亚洲最长的河流是什么？")[0], "zh");
-    }
-}
+mod tests;

@@ -61,7 +61,7 @@ impl Library {
             let pages = kept.unwrap_or_else(|| {
                 let mut complain = |error: page::PageError| {
                     skipped += 1;
-                    tracing::warn!(file = %path.display(), error = %emend_chassis::chain(&error), "left out a page");
+                    tracing::warn!(file = %path.display(), error = %emend_core::error_chain(&error), "left out a page");
                 };
                 page::read(&path, format, stamp.written, &mut complain)
                     .into_iter()
@@ -132,67 +132,4 @@ fn scan(folder: &Path) -> BTreeMap<PathBuf, (Format, Stamp)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn titles(library: &Library, query: &str) -> Vec<String> {
-        library
-            .index
-            .search(query, |_| true)
-            .into_iter()
-            .map(|hit| hit.window.page.title.clone())
-            .collect()
-    }
-
-    #[test]
-    fn a_folder_is_read_with_its_subfolders_and_without_what_is_hidden() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join("sub")).unwrap();
-        fs::write(folder.path().join("sub/kettle.txt"), "Kettles boil water.").unwrap();
-        fs::write(folder.path().join(".kettle.txt"), "Kettles boil water.").unwrap();
-        fs::write(folder.path().join("kettle.png"), "Kettles boil water.").unwrap();
-        let library = Library::open(folder.path(), 1500).unwrap();
-        assert_eq!(titles(&library, "kettle"), ["kettle"]);
-    }
-
-    #[test]
-    fn changes_are_seen_and_nothing_else_is_read_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let (first, second) = (folder.path().join("first.txt"), folder.path().join("second.txt"));
-        fs::write(&first, "Kettles boil water.").unwrap();
-        let library = Library::open(folder.path(), 1500).unwrap();
-        assert!(library.refreshed(folder.path(), 1500).is_none());
-
-        fs::write(&second, "Pans fry eggs.").unwrap();
-        let library = library.refreshed(folder.path(), 1500).unwrap();
-        assert_eq!(
-            (titles(&library, "fry"), titles(&library, "boil")),
-            (vec!["second".to_owned()], vec!["first".to_owned()])
-        );
-
-        fs::write(&first, "Kettles whistle loudly.").unwrap();
-        let kept = Arc::clone(&library.files[&second].1[0]);
-        let library = library.refreshed(folder.path(), 1500).unwrap();
-        assert_eq!(
-            (titles(&library, "whistle").len(), titles(&library, "boil").len()),
-            (1, 0)
-        );
-        assert!(Arc::ptr_eq(&kept, &library.files[&second].1[0]));
-
-        fs::remove_file(&first).unwrap();
-        let library = library.refreshed(folder.path(), 1500).unwrap();
-        assert!(titles(&library, "whistle").is_empty());
-
-        drop(folder);
-        assert!(library.refreshed(first.parent().unwrap(), 1500).is_none());
-    }
-
-    #[test]
-    fn a_folder_that_is_missing_or_a_file_is_an_error() {
-        let folder = tempfile::tempdir().unwrap();
-        assert!(Library::open(&folder.path().join("missing"), 1500).is_err());
-        let file = folder.path().join("a.txt");
-        fs::write(&file, "text").unwrap();
-        assert!(Library::open(&file, 1500).is_err());
-    }
-}
+mod tests;

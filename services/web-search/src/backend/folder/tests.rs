@@ -21,7 +21,7 @@ async fn search(folder: &Folder, query: &str, max_results: usize) -> Vec<Passage
         max_results,
         domains: DomainFilter::default(),
     };
-    folder.search(search, Scope::for_tests()).await.unwrap()
+    folder.search(search, emend_testkit::scope()).await.unwrap()
 }
 
 #[tokio::test]
@@ -111,7 +111,7 @@ async fn domains_are_kept_to() {
                     max_results: 10,
                     domains,
                 },
-                Scope::for_tests(),
+                emend_testkit::scope(),
             )
             .await
             .unwrap();

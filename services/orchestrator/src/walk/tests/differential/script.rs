@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use emend_chassis::Code;
+use emend_core::Code;
 use emend_proto::v1::{
     Evaluation, GenerateFinished, Relevance, RetrievalDecision, RetrieveResponse, RewritePurpose, RewriteResponse,
     SearchResponse, Support,

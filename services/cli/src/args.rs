@@ -1,0 +1,266 @@
+//! The command line, which is also its manual.
+
+mod ask;
+mod backend;
+mod eval;
+mod grades;
+mod graph;
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, builder::Styles};
+use emend_evaluator::EvaluatorOptions;
+use emend_models::{
+    chat::{ChatOptions, LocalModel},
+    embed::EmbedderOptions,
+    prompt::PromptOptions,
+};
+
+pub use self::{
+    ask::{AskOptions, BudgetOptions, Json},
+    backend::Backend,
+    eval::EvalQaOptions,
+    grades::{CalibrateOptions, EvalGradesOptions},
+    graph::{GraphCommand, GraphFormat},
+};
+
+/// Colours of `--help`, shown on a terminal only.
+const STYLES: Styles = Styles::styled()
+    .header(anstyle::AnsiColor::Green.on_default().bold())
+    .usage(anstyle::AnsiColor::Green.on_default().bold())
+    .literal(anstyle::AnsiColor::Cyan.on_default().bold())
+    .placeholder(anstyle::AnsiColor::Cyan.on_default());
+
+/// Answers questions over your own documents, and corrects itself before it answers.
+#[derive(Debug, Parser)]
+#[command(name = "emend", version, styles = STYLES, propagate_version = true, arg_required_else_help = true)]
+pub struct Arguments {
+    /// Say what the services do: once for information, twice for details
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+impl Arguments {
+    /// The log filter: `EMEND_LOG` when set, else by `--verbose`. `up` is a server and says more by itself.
+    #[must_use]
+    pub fn log_filter(&self) -> String {
+        if let Ok(filter) = std::env::var("EMEND_LOG") {
+            return filter;
+        }
+        let base = u8::from(matches!(self.command, Command::Up(_)));
+        match self.verbose + base {
+            0 => "error".to_owned(),
+            1 => "warn,emend=info".to_owned(),
+            _ => "info,emend=debug".to_owned(),
+        }
+    }
+}
+
+/// What `emend` can do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Answer a question over a folder of files
+    ///
+    /// Starts the six services in this process, ingests the files (only what has changed), walks a graph and prints
+    /// the answer with its citations. Needs no server and no API key. With --url it asks a running service instead.
+    ///
+    /// The answer goes to standard output, everything else to standard error: each step as it happens, with the query
+    /// before and after it, the passages and strips (the pieces that a refinement cuts passages into) that were kept
+    /// (+) and dropped (-) with their scores, and why the walk took an edge that has a condition. The answer is shown
+    /// while it is written; a sentence that was graded and stands is marked ✓, one that was taken back ✗.
+    ///
+    /// Exit status: 0 answered, 3 abstained, 1 an error, 2 a wrong command line.
+    #[command(after_help = "Examples:\n  \
+        emend ask --docs ./handbook \"How many days of leave do I have?\"\n  \
+        emend ask --docs notes.md --graph self-rag --json \"Who approved the budget?\" | jq .answer\n  \
+        emend ask --docs ./handbook --graph-file mine.yaml --option max_count=1 \"Who approves leave?\"\n  \
+        emend ask --docs ./handbook --history chat.json \"And who approves it?\"\n  \
+        emend ask --docs ./handbook --max-model-calls 20 --max-time 10s \"Who approves leave?\"\n  \
+        emend ask --url http://127.0.0.1:50050 --collection handbook \"Who approves leave?\"\n  \
+        emend ask --docs . --llm-url http://127.0.0.1:11434/v1 --llm-model llama3.1 \"What is this?\"")]
+    Ask(Box<AskOptions>),
+    /// Run the six services until Ctrl-C
+    #[command(after_help = "Examples:\n  emend up\n  emend up --base-port 6000 --data-dir ./data")]
+    Up(Box<UpOptions>),
+    /// Store documents in a collection
+    ///
+    /// Text, Markdown, HTML and JSON Lines (`id` or `doc_id`, `title`, `text` a line). A document that cannot be read
+    /// is reported and skipped; one that has not changed is not embedded again.
+    #[command(after_help = "Examples:\n  \
+        emend ingest --collection handbook ./handbook\n  \
+        emend ingest --url http://127.0.0.1:50051 --collection wiki pages.jsonl")]
+    Ingest(Box<IngestOptions>),
+    /// Show and check graphs, and draw walks on them
+    #[command(subcommand)]
+    Graph(GraphCommand),
+    /// Show and fetch the local models
+    #[command(subcommand)]
+    Models(ModelsCommand),
+    /// Measure graphs on questions whose answers are known, and grades on pairs that are labelled
+    #[command(subcommand)]
+    Eval(EvalCommand),
+    /// Fit the embedded grader to labelled pairs of your own
+    ///
+    /// Writes a file with the coefficients and thresholds of the embedded evaluator for --embedder. A model for which
+    /// there are too few pairs stays as it is. The figures printed are of questions that a model was not fitted to
+    /// (five-fold cross-validation by question). A running service reads the file again when it changes.
+    #[command(after_help = "Examples:\n  \
+        emend calibrate --relevance pairs.jsonl --target-precision 0.9\n  \
+        emend calibrate --relevance a.jsonl b.jsonl --usefulness u.jsonl --out mine.toml --diagram mine.html\n  \
+        EMEND_EVALUATOR_COEFFICIENTS=mine.toml emend ask --docs ./handbook \"Who approves leave?\"")]
+    Calibrate(Box<CalibrateOptions>),
+}
+
+/// Where the local services keep things and which models they use.
+#[derive(Args, Clone, Debug)]
+pub struct LocalOptions {
+    /// Folder of the collections [default: the user's data folder]
+    #[arg(long, env = "EMEND_DATA_DIR", value_name = "DIR")]
+    pub data_dir: Option<PathBuf>,
+    /// Folder of saved pages that stands in for the web; without it a walk has no web search
+    #[arg(long, env = "EMEND_WEB_FOLDER", value_name = "DIR")]
+    pub web_folder: Option<PathBuf>,
+    /// Folder of graphs of your own, beside the built-in ones
+    #[arg(long, env = "EMEND_GRAPHS_DIR", value_name = "DIR")]
+    pub graphs_dir: Option<PathBuf>,
+    /// Who writes the answer: `embedded` (no language model), `llm` (that of --llm-url) or `local:MODEL` (in this
+    /// process: `local:smollm2`, or the path of a GGUF file) [default: llm with --llm-url, else embedded]
+    #[arg(long, env = "EMEND_GENERATOR", value_name = "BACKEND")]
+    pub generator: Option<Backend>,
+    /// Who grades: as --generator, or `cascade`: embedded first, the language model for what is in doubt
+    #[arg(long, env = "EMEND_GRADER", value_name = "BACKEND")]
+    pub grader: Option<Backend>,
+    /// Who rewrites questions: as --generator
+    #[arg(long, env = "EMEND_REWRITER", value_name = "BACKEND")]
+    pub rewriter: Option<Backend>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub embedder: EmbedderOptions,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub evaluator: EvaluatorOptions,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub prompts: PromptOptions,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub chat: ChatOptions,
+}
+
+/// Options of `emend up`.
+#[derive(Args, Debug)]
+pub struct UpOptions {
+    /// Address to listen on
+    #[arg(long, env = "EMEND_HOST", value_name = "IP", default_value = "127.0.0.1")]
+    pub host: std::net::IpAddr,
+    /// Port of the orchestrator; the other five take the ones after it. 0 takes free ports
+    #[arg(
+        short = 'p',
+        long,
+        env = "EMEND_BASE_PORT",
+        value_name = "PORT",
+        default_value_t = 50050
+    )]
+    pub base_port: u16,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub local: LocalOptions,
+}
+
+/// Options of `emend ingest`.
+#[derive(Args, Debug)]
+pub struct IngestOptions {
+    /// Files or folders
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Collection to write to; its first document creates it
+    #[arg(
+        short,
+        long,
+        env = "EMEND_COLLECTION",
+        value_name = "NAME",
+        default_value = "default"
+    )]
+    pub collection: String,
+    /// A running retriever, for instance http://127.0.0.1:50051
+    #[arg(long, env = "EMEND_RETRIEVER_URL", value_name = "URL")]
+    pub url: Option<String>,
+    /// Also remove documents of the collection that are no longer among PATHs
+    #[arg(long)]
+    pub prune: bool,
+    /// Print the outcome as JSON, one document a line and a summary last
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub local: LocalOptions,
+}
+
+/// `emend models …`.
+#[derive(Debug, Subcommand)]
+pub enum ModelsCommand {
+    /// List the local models, their licences, and which are on this machine
+    List {
+        /// A folder with weights, looked at before the cache
+        #[arg(long, env = "EMEND_MODEL_DIR", value_name = "DIR")]
+        model_dir: Option<PathBuf>,
+    },
+    /// Fetch a model ahead of its first use
+    Fetch {
+        #[command(flatten)]
+        #[expect(missing_docs, reason = "its fields document themselves in --help")]
+        embedder: EmbedderOptions,
+        /// Also this chat model: `smollm2`, or the path of a GGUF file, which is read
+        #[arg(long, env = "EMEND_LLM_LOCAL", value_name = "MODEL")]
+        llm_local: Option<LocalModel>,
+    },
+}
+
+/// `emend eval …`.
+#[derive(Debug, Subcommand)]
+pub enum EvalCommand {
+    /// Ask every question of a folder and compare the answers with the right ones
+    ///
+    /// The folder holds NAME.questions.jsonl (`question`, `expect`: local, web, none or absent, and where there is an
+    /// answer `answers` and `gold_doc_ids`; `id` and `lang` if you like) with NAME.corpus_local.jsonl, which is ingested,
+    /// and optionally NAME.corpus_web.jsonl, which stands in for the web. The outcome of a question of kind local or web
+    /// is correct when the answer contains a right one, whatever the case, the width and the spaces; that of none or
+    /// absent when the walk abstains. Corpora are stored in a temporary folder, or in --data-dir, where the next run finds
+    /// them.
+    ///
+    /// Where `question`, `answers` and `gold_doc_ids` are objects by language and the corpora NAME.corpus_LANG.jsonl, each
+    /// language is asked of each: the sets are named NAME.ASKED-READ.
+    ///
+    /// Prints, for all sets, each set and each language, what share of the outcomes was correct by kind, how far that is
+    /// from the first graph on the same questions with a 95 % interval, and what a walk costs. A walk that fails is
+    /// counted. Ctrl-C prints what was measured so far.
+    ///
+    /// Exit status: 0 measured, 1 an error or a graph of which no walk ended, 2 a wrong command line, 130 stopped.
+    #[command(after_help = "Examples:\n  \
+        emend eval qa --data DIR --graphs plain-rag,self-rag,self-corrective-rag --html report.html\n  \
+        emend eval qa --data DIR --limit 100 --json | jq '.groups[0].kinds[0].graphs[].correct'\n  \
+        emend eval qa --data DIR --out walks.jsonl")]
+    Qa(Box<EvalQaOptions>),
+    /// Judge labelled pairs with the embedded evaluator and compare
+    ///
+    /// Prints for each set, language and kind of label: ROC-AUC, best F1, Brier score, expected calibration error, what
+    /// that error would be by chance if the probabilities were right, and pairs a second of one core once the texts'
+    /// vectors are at hand. Wrong pairs that were made up are also ranked against what people found right: `mixed`.
+    Grades(Box<EvalGradesOptions>),
+}
+
+fn name_and_value(text: &str) -> Result<(String, f64), String> {
+    let (name, value) = text
+        .split_once('=')
+        .ok_or_else(|| format!("`{text}` is not NAME=VALUE, for instance max_count=2"))?;
+    let value = value
+        .parse()
+        .map_err(|_| format!("the value of `{name}` is `{value}`, which is not a number"))?;
+    Ok((name.to_owned(), value))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,252 @@
+//! `emend ask`: one question, its walk, its answer.
+
+mod history;
+
+use std::{
+    collections::HashMap,
+    fs,
+    io::{IsTerminal as _, Write as _},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context as _, Result, bail};
+use emend_chassis::{TracedChannel, Upstream};
+use emend_core::Deadline;
+use emend_orchestrator::graph::Graph;
+use emend_proto::v1::{
+    AskStreamRequest, Question, WalkResult, WalkStatus, orchestrator_service_client::OrchestratorServiceClient,
+    walk_event::Event,
+};
+use sha2::{Digest as _, Sha256};
+use tracing::Instrument as _;
+
+use self::history::Conversation;
+use crate::{
+    args::{AskOptions, Json},
+    cluster::{Cluster, Component, Plan},
+    ingest, json, render,
+};
+
+/// Exit status of a walk that ended in an abstention.
+const ABSTAINED: u8 = 3;
+/// Exit status of a wrong command line, as clap has it.
+const MISUSED: u8 = 2;
+/// Longest graph file in bytes that a question may carry.
+const LONGEST_GRAPH: usize = 256 * 1024;
+
+/// What is asked, read and checked before anything is started.
+struct Asked {
+    question: String,
+    /// The graph of one's own to walk; empty for one of the service.
+    graph_yaml: String,
+    conversation: Option<Conversation>,
+}
+
+impl Asked {
+    fn new(options: &AskOptions, question: String) -> Result<Self> {
+        let graph_yaml = match &options.graph_file {
+            Some(file) => own_graph(file)?,
+            None => String::new(),
+        };
+        let conversation = options.history.as_deref().map(Conversation::read).transpose()?;
+        Ok(Self {
+            question,
+            graph_yaml,
+            conversation,
+        })
+    }
+
+    fn message(&self, options: &AskOptions, collection: String) -> Question {
+        let mut graph_options: HashMap<String, f64> = options.options.iter().cloned().collect();
+        if let Some(top_k) = options.top_k {
+            graph_options.insert("top_k".to_owned(), top_k.into());
+        }
+        if let Some(max_retries) = options.max_retries {
+            graph_options.insert("max_retries".to_owned(), max_retries.into());
+        }
+        let history = self.conversation.as_ref().map(Conversation::sent).unwrap_or_default();
+        if !history.notice.is_empty() {
+            anstream::eprintln!("history: {}", history.notice);
+        }
+        Question {
+            question: self.question.clone(),
+            graph: if self.graph_yaml.is_empty() {
+                options.graph.clone()
+            } else {
+                String::new()
+            },
+            graph_yaml: self.graph_yaml.clone(),
+            collection,
+            options: graph_options,
+            filter: HashMap::new(),
+            history: history.messages,
+            budget: options.budget.message(),
+        }
+    }
+}
+
+/// A graph file that can be walked.
+fn own_graph(file: &Path) -> Result<String> {
+    let name = file.display().to_string();
+    let yaml = fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
+    if yaml.len() > LONGEST_GRAPH {
+        bail!(
+            "{name} has {} bytes; a question carries a graph of at most {LONGEST_GRAPH}",
+            yaml.len()
+        );
+    }
+    Graph::parse(&name, &yaml)?;
+    Ok(yaml)
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// The documents cannot be read, a service cannot start or be reached, or the question is refused.
+pub async fn run(options: AskOptions) -> Result<ExitCode> {
+    let (question, docs) = match options.question_and_docs() {
+        Ok(both) => both,
+        Err(problem) => {
+            anstream::eprintln!("error: {problem}");
+            return Ok(ExitCode::from(MISUSED));
+        }
+    };
+    let asked = Asked::new(&options, question)?;
+    let span = tracing::info_span!(target: "emend", "emend ask", otel.kind = "internal");
+    async {
+        match &options.url {
+            Some(url) => {
+                let collection = options.collection.clone().unwrap_or_default();
+                ask(Upstream::new(url)?.channel(), &options, &asked, collection).await
+            }
+            None => ask_locally(&options, &asked, &docs).await,
+        }
+    }
+    .instrument(span)
+    .await
+}
+
+async fn ask_locally(options: &AskOptions, asked: &Asked, docs: &[PathBuf]) -> Result<ExitCode> {
+    let found = match docs {
+        [] => None,
+        paths => Some(ingest::found(paths)?),
+    };
+    let collection = match (&options.collection, &found) {
+        (Some(name), _) => name.clone(),
+        (None, Some(_)) => collection_of(docs, &options.local.embedder.embedder.to_string())?,
+        (None, None) => String::new(),
+    };
+    let local = Cluster::start(&options.local, Plan::default()).await?;
+    let answered = async {
+        if let Some(found) = found {
+            // A collection of its own mirrors the files; one that the user named may hold more.
+            let mirror = options.collection.is_none();
+            let outcome = ingest::ingest(local.channel(Component::Retriever)?, &collection, found, mirror).await?;
+            let quiet = options.json.is_some() && outcome.failed.is_empty();
+            if !quiet {
+                ingest::report(&outcome);
+            }
+            if outcome.ingested + outcome.unchanged == 0 {
+                bail!("none of the documents could be stored; each is named above with its reason");
+            }
+        }
+        ask(local.channel(Component::Orchestrator)?, options, asked, collection).await
+    }
+    .await;
+    local.stop().await;
+    answered
+}
+
+async fn ask(channel: TracedChannel, options: &AskOptions, asked: &Asked, collection: String) -> Result<ExitCode> {
+    let request = AskStreamRequest {
+        question: Some(asked.message(options, collection)),
+    };
+    let request = emend_chassis::request(request, Deadline::after(options.deadline()));
+    let mut events = OrchestratorServiceClient::new(channel)
+        .ask_stream(request)
+        .await?
+        .into_inner();
+    let mut live = render::Live::new();
+    let mut result = None;
+    while let Some(event) = events.message().await? {
+        let Some(event) = event.event else { continue };
+        match options.json {
+            None => live.show(&event),
+            Some(Json::Events) => print_line(&json::value("WalkEvent", &event)?.to_string())?,
+            Some(Json::Result) => {}
+        }
+        if let Some(Event::Finished(finished)) = event.event {
+            result = Some(finished);
+        }
+    }
+    let result = result.context("the orchestrator ended the stream without a result")?;
+    drop(live);
+    let code = finish(&result, options.json)?;
+    if let Some(conversation) = &asked.conversation
+        && let Some(answer) = &result.message
+    {
+        conversation.add(&asked.question, &answer.content)?;
+    }
+    Ok(code)
+}
+
+fn finish(result: &WalkResult, format: Option<Json>) -> Result<ExitCode> {
+    match format {
+        None => {
+            if std::io::stderr().is_terminal() {
+                anstream::eprintln!();
+            }
+            anstream::print!("{}", render::result(result));
+        }
+        Some(Json::Result) => print_line(&serde_json::to_string_pretty(&json::value("WalkResult", result)?)?)?,
+        Some(Json::Events) => {}
+    }
+    Ok(match result.status() {
+        WalkStatus::Abstained => ExitCode::from(ABSTAINED),
+        _ => ExitCode::SUCCESS,
+    })
+}
+
+fn print_line(line: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}")?;
+    Ok(out.flush()?)
+}
+
+/// The collection that mirrors some paths: the same for the same paths and embedder, whatever the current folder.
+fn collection_of(paths: &[PathBuf], embedder: &str) -> Result<String> {
+    let mut hash = Sha256::new();
+    hash.update(embedder.as_bytes());
+    let mut full = Vec::new();
+    for path in paths {
+        let path = std::fs::canonicalize(path).with_context(|| format!("cannot read {}", path.display()))?;
+        full.push(path);
+    }
+    full.sort();
+    full.dedup();
+    for path in &full {
+        hash.update([0]);
+        hash.update(path.as_os_str().as_encoded_bytes());
+    }
+    let digest = hash.finalize();
+    let suffix: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("docs-{}-{suffix}", slug(full.first().map(PathBuf::as_path))))
+}
+
+/// A readable piece of a path's name that a collection's name may hold.
+fn slug(path: Option<&Path>) -> String {
+    let name = path
+        .and_then(Path::file_name)
+        .map(|name| name.to_string_lossy().into_owned());
+    let slug: String = name
+        .unwrap_or_default()
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric() || ['-', '_', '.'].contains(c))
+        .take(32)
+        .collect();
+    if slug.is_empty() { "files".to_owned() } else { slug }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+use emend_proto::v1::{GradedPassage, Passage, Step, Usage};
+
+use super::*;
+
+/// A question of a set `made-up`.
+pub(in crate::eval) fn case(id: &str, lang: &str, expect: Expect, answers: &[&str]) -> Case {
+    Case {
+        set: "made-up".to_owned(),
+        id: id.to_owned(),
+        lang: lang.to_owned(),
+        question: format!("{id}?"),
+        answers: answers.iter().map(|&text| text.to_owned()).collect(),
+        gold_doc_ids: Vec::new(),
+        expect,
+    }
+}
+
+/// A result of `steps` steps.
+pub(in crate::eval) fn result(status: WalkStatus, answer: &str, steps: usize) -> WalkResult {
+    WalkResult {
+        status: status.into(),
+        answer: answer.to_owned(),
+        steps: vec![Step::default(); steps],
+        ..WalkResult::default()
+    }
+}
+
+fn judged(case: &Case, result: WalkResult) -> Walk<'_> {
+    Walk::judge(case, "graph", Ok(result), Duration::from_millis(250))
+}
+
+#[test]
+fn a_right_answer_is_right_however_the_walk_ended() {
+    let local = case("q", "en", Expect::Local, &["Ansgar Lund"]);
+    for status in [WalkStatus::Answered, WalkStatus::Unverified, WalkStatus::Ungrounded] {
+        let walk = judged(&local, result(status, "It was ansgar  lund.", 3));
+        assert!(
+            walk.correct && walk.contains && !walk.exact && walk.f1 > 0.6,
+            "{walk:?}"
+        );
+        assert_eq!((walk.steps, walk.ms), (3, 250.0));
+    }
+    assert!(!judged(&local, result(WalkStatus::Answered, "nobody", 1)).correct);
+    let abstained = judged(&local, result(WalkStatus::Abstained, "Ansgar Lund is not there", 1));
+    assert!(!abstained.correct && !abstained.contains && abstained.f1 == 0.0);
+}
+
+#[test]
+fn abstaining_is_right_only_where_there_is_no_answer() {
+    for expect in [Expect::None, Expect::Absent] {
+        let nowhere = case("q", "en", expect, &["25"]);
+        assert!(judged(&nowhere, result(WalkStatus::Abstained, "no", 1)).correct);
+        let lucky = judged(&nowhere, result(WalkStatus::Answered, "25", 1));
+        assert!(!lucky.correct && !lucky.contains && !lucky.exact && lucky.f1 == 0.0);
+    }
+}
+
+#[test]
+fn what_a_walk_used_is_counted() {
+    let web = case("q", "en", Expect::Web, &["x"]);
+    let mut found = result(WalkStatus::Answered, "x", 2);
+    let passage = Passage {
+        origin: Origin::Web.into(),
+        ..Passage::default()
+    };
+    found.documents = vec![GradedPassage {
+        passage: Some(passage),
+        ..GradedPassage::default()
+    }];
+    found.usage = Some(Usage {
+        model_calls: 2,
+        input_tokens: 30,
+        output_tokens: 12,
+    });
+    let walk = judged(&web, found);
+    assert!(walk.web_used && walk.exact);
+    assert_eq!((walk.model_calls, walk.tokens), (2, 42));
+}
+
+#[test]
+fn a_failure_says_why() {
+    let local = case("q", "en", Expect::Local, &["x"]);
+    let failed = Walk::judge(&local, "graph", Err(Status::unavailable("gone")), Duration::ZERO);
+    assert_eq!(failed.error.as_deref(), Some("Unavailable: gone"));
+    assert_eq!(failed.status, Ending::Error);
+    let empty = judged(&local, WalkResult::default());
+    assert!(empty.status == Ending::Error && empty.error.is_some());
+}

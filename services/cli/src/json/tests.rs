@@ -1,0 +1,37 @@
+use emend_proto::v1::{Step, WalkResult, WalkStatus};
+
+use super::*;
+
+#[test]
+fn names_are_those_of_the_proto_files() {
+    let result = WalkResult {
+        status: WalkStatus::Abstained.into(),
+        steps: vec![Step {
+            number: 1,
+            ..Step::default()
+        }],
+        ..WalkResult::default()
+    };
+    let json = value("WalkResult", &result).unwrap();
+    assert_eq!(json["status"], "WALK_STATUS_ABSTAINED");
+    assert_eq!(json["steps"][0]["number"], 1);
+    assert_eq!(json["answer"], "");
+}
+
+#[test]
+fn a_message_comes_back_from_its_json_and_a_newer_field_does_no_harm() {
+    let result = WalkResult {
+        status: WalkStatus::Answered.into(),
+        groundedness: Some(0.5),
+        options: [("top_k".to_owned(), 4.0)].into(),
+        ..WalkResult::default()
+    };
+    let mut json = value("WalkResult", &result).unwrap();
+    json["from_the_future"] = 1.into();
+    assert_eq!(message::<WalkResult>("WalkResult", json).unwrap(), result);
+}
+
+#[test]
+fn an_unknown_name_is_an_error() {
+    assert!(value("Nonsense", &Step::default()).is_err());
+}

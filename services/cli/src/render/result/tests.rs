@@ -1,0 +1,73 @@
+use emend_proto::v1::{Passage, Span};
+
+use super::{super::plain, *};
+
+fn answered() -> WalkResult {
+    let citation = Citation {
+        number: 1,
+        passage_id: "p".to_owned(),
+        span: Some(Span { start: 2, end: 9 }),
+    };
+    WalkResult {
+        status: WalkStatus::Answered.into(),
+        answer: "Leave is 25 days.".to_owned(),
+        sentences: vec![Sentence {
+            text: "Leave is 25 days.".to_owned(),
+            citations: vec![citation],
+            ..Sentence::default()
+        }],
+        documents: vec![GradedPassage {
+            passage: Some(Passage {
+                id: "p".to_owned(),
+                source: "/docs/leave.md".to_owned(),
+                title: "Leave".to_owned(),
+                span: Some(Span { start: 100, end: 900 }),
+                ..Passage::default()
+            }),
+            score: Some(0.9),
+            ..GradedPassage::default()
+        }],
+        graph: "self-rag".to_owned(),
+        ..WalkResult::default()
+    }
+}
+
+#[test]
+fn an_answer_shows_citations_with_file_and_characters() {
+    let text = plain(&result(&answered()));
+    assert!(text.contains("Leave is 25 days. [1]"), "{text}");
+    assert!(
+        text.contains("[1] /docs/leave.md — Leave (characters 102–109) relevance 0.90"),
+        "{text}"
+    );
+    assert!(text.contains("answered by self-rag"), "{text}");
+}
+
+#[test]
+fn an_abstention_shows_its_reason_and_no_citation() {
+    let mut abstained = answered();
+    abstained.status = WalkStatus::Abstained.into();
+    abstained.answer = "The documents do not answer this question.".to_owned();
+    abstained.reason = "no passage was relevant".to_owned();
+    let text = plain(&result(&abstained));
+    assert!(
+        text.starts_with("The documents do not answer this question.\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("no passage was relevant") && !text.contains("[1]"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_ran_out_and_what_was_asked_stand_with_the_status() {
+    let mut exhausted = answered();
+    exhausted.status = WalkStatus::Unverified.into();
+    exhausted.exhausted = Limit::ModelCalls.into();
+    exhausted.reason = "the budget of 3 model calls was reached".to_owned();
+    exhausted.standalone_question = "How long is paid leave?".to_owned();
+    let text = plain(&result(&exhausted));
+    assert!(text.contains("unverified (out of model calls) by self-rag"), "{text}");
+    assert!(text.contains("asked as: How long is paid leave?\n"), "{text}");
+}

@@ -1,0 +1,130 @@
+use super::*;
+
+const QUESTION: &str = "Who built the lighthouse and when was it opened?";
+const TEXT: &str = "# The lighthouse\n\nThe lighthouse was built by Ada Marsh. It was opened in 1871. \
+                        Who built the lighthouse? A storm damaged the lighthouse roof. Gulls like the roof.";
+
+fn passage(text: &str) -> Passage {
+    Passage {
+        text: text.to_owned(),
+        ..Passage::default()
+    }
+}
+
+fn score(text: &str, sentence: &str, passage: usize, probability: f64) -> SentenceScore {
+    let start = text.find(sentence).unwrap();
+    SentenceScore {
+        passage,
+        range: start..start + sentence.len(),
+        probability,
+    }
+}
+
+fn continuing(answer_so_far: &str, attempt: u32, unsupported: &[&str]) -> Vec<String> {
+    let scores = [
+        score(TEXT, "Who built the lighthouse?", 0, 0.95),
+        score(TEXT, "The lighthouse was built by Ada Marsh.", 0, 0.9),
+        score(TEXT, "A storm damaged the lighthouse roof.", 0, 0.85),
+        score(TEXT, "It was opened in 1871.", 0, 0.8),
+        score(TEXT, "Gulls like the roof.", 0, 0.1),
+    ];
+    let candidates = candidates(QUESTION, &[passage(TEXT)], &scores, 0.5);
+    let unsupported: Vec<String> = unsupported.iter().map(|s| (*s).to_owned()).collect();
+    select(QUESTION, candidates, answer_so_far, &unsupported, attempt, 3)
+        .into_iter()
+        .map(|c| c.text)
+        .collect()
+}
+
+fn of(attempt: u32, unsupported: &[&str]) -> Vec<String> {
+    continuing("", attempt, unsupported)
+}
+
+const BUILT: &str = "The lighthouse was built by Ada Marsh.";
+const OPENED: &str = "It was opened in 1871.";
+const STORM: &str = "A storm damaged the lighthouse roof.";
+
+#[test]
+fn a_further_sentence_is_there_only_for_what_the_best_leaves_open() {
+    assert_eq!(of(1, &[]), [BUILT, OPENED]);
+    assert_eq!(of(0, &[]), [BUILT, OPENED], "an unset attempt is the first");
+}
+
+#[test]
+fn a_later_attempt_differs_from_every_earlier_one() {
+    assert_eq!(of(2, &[OPENED]), [BUILT]);
+    assert_eq!(of(2, &[BUILT]), [OPENED, STORM]);
+    assert_eq!(of(2, &[]), [STORM]);
+    assert_eq!(of(3, &[]), Vec::<String>::new());
+    assert_eq!(of(u32::MAX, &[]), Vec::<String>::new());
+    // The grader cut the sentence differently.
+    assert_eq!(
+        of(2, &["The lighthouse was built by Ada Marsh. It was opened in 1871."]),
+        [STORM]
+    );
+}
+
+#[test]
+fn what_the_answer_says_already_is_not_said_again() {
+    assert_eq!(continuing(BUILT, 1, &[]), [OPENED, STORM]);
+    let reworded = "Ada Marsh built the lighthouse, they say.";
+    assert_eq!(continuing(reworded, 1, &[]), [OPENED, STORM]);
+    let all = [BUILT, OPENED, STORM].join(" ");
+    assert_eq!(continuing(&all, 1, &[]), Vec::<String>::new());
+    assert_eq!(continuing("Yes.", 1, &[]), [BUILT, OPENED], "few words prove nothing");
+    assert_eq!(
+        continuing(BUILT, 2, &[]),
+        Vec::<String>::new(),
+        "a later attempt differs"
+    );
+    assert_eq!(continuing(BUILT, 1, &[OPENED]), [STORM]);
+}
+
+#[test]
+fn the_same_sentence_in_two_passages_is_quoted_once_and_cited_twice() {
+    let texts = [
+        "- Leave is approved by the team lead.",
+        "Leave is approved by the team lead. More text.",
+    ];
+    let passages = texts.map(passage);
+    let scores = [score(texts[1], "Leave is approved by the team lead.", 1, 0.9), {
+        SentenceScore {
+            passage: 0,
+            range: 0..texts[0].len(),
+            probability: 0.9,
+        }
+    }];
+    let candidates = candidates("Who approves leave?", &passages, &scores, 0.5);
+    assert_eq!(candidates.len(), 1);
+    assert_eq!(candidates[0].places, [(1, 0..35), (0, 2..37)]);
+}
+
+#[test]
+fn rulers_of_tables_and_code_blocks_are_no_answers() {
+    assert!(is_layout("| service | port |\n| --- | --- |"));
+    assert!(is_layout("```sh\nask \"Which port is it?\"\n```"));
+    assert!(!is_layout("The port is 50050 | 50051."));
+}
+
+#[test]
+fn headings_and_questions_are_no_answers() {
+    let texts = [
+        "## Opening hours",
+        "What are the opening hours?",
+        "Opening hours: 9 to 5",
+        "-5 degrees at most",
+    ];
+    let passages = texts.map(passage);
+    let scores: Vec<SentenceScore> = texts
+        .iter()
+        .enumerate()
+        .map(|(passage, text)| SentenceScore {
+            passage,
+            range: 0..text.len(),
+            probability: 0.9,
+        })
+        .collect();
+    let found = candidates("What are the opening hours?", &passages, &scores, 0.5);
+    let found: Vec<&str> = found.iter().map(|candidate| candidate.text.as_str()).collect();
+    assert_eq!(found, ["Opening hours: 9 to 5", "-5 degrees at most"]);
+}

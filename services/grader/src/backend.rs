@@ -1,0 +1,244 @@
+//! Where grades come from.
+
+mod cascade;
+mod embedded;
+mod llm;
+
+use std::sync::Arc;
+
+use emend_core::{Deadline, Reserve, Scope};
+use emend_evaluator::Evaluator;
+use emend_models::embed;
+use emend_models::progress::Progress;
+use emend_models::prompt::Prompts;
+use emend_models::verdict::Support;
+use emend_proto::v1::{Passage, Usage};
+use futures::future::BoxFuture;
+
+use crate::config::{BackendKind, Options};
+use crate::error::LoadError;
+
+pub use cascade::CascadeBackend;
+pub use embedded::EmbeddedBackend;
+pub use llm::{LlmBackend, LlmSettings};
+
+/// Gives grades. A grade that fails is [`Grade::Ungraded`] by itself; nothing fails the others.
+///
+/// Dropping a future stops its work. A backend stops a little before `scope`'s deadline and returns what it has.
+pub trait Backend: Send + Sync {
+    /// The thresholds that hold where a request names none.
+    fn thresholds(&self) -> Thresholds;
+
+    /// The probability of each passage being relevant to the question: as many grades, in the same order.
+    fn relevance<'a>(
+        &'a self,
+        question: &'a str,
+        passages: &'a [Passage],
+        scope: &'a Scope,
+    ) -> BoxFuture<'a, Graded<Vec<Grade<f64>>>>;
+
+    /// How far the passages support each sentence: as many grades, in the same order.
+    fn groundedness<'a>(
+        &'a self,
+        question: &'a str,
+        sentences: &'a [&'a str],
+        passages: &'a [Passage],
+        scope: &'a Scope,
+    ) -> BoxFuture<'a, Graded<Vec<Grade<Groundedness>>>>;
+
+    /// How well the answer addresses the question.
+    fn usefulness<'a>(
+        &'a self,
+        question: &'a str,
+        answer: &'a str,
+        scope: &'a Scope,
+    ) -> BoxFuture<'a, Graded<Grade<Usefulness>>>;
+
+    /// The probability of each strip helping to answer the question: as many grades as strips of all passages together,
+    /// in the same order.
+    fn strips<'a>(
+        &'a self,
+        question: &'a str,
+        passages: &'a [Strips<'a>],
+        scope: &'a Scope,
+    ) -> BoxFuture<'a, Graded<Vec<Grade<f64>>>>;
+
+    /// Whether what the answer has to say next needs evidence that the passages do not hold. The answer is empty where
+    /// it has not begun; there may be no passages, and each has text.
+    fn retrieval<'a>(
+        &'a self,
+        question: &'a str,
+        answer_so_far: &'a str,
+        passages: &'a [Passage],
+        scope: &'a Scope,
+    ) -> BoxFuture<'a, Graded<Grade<Retrieval>>>;
+}
+
+/// The strips of one passage.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Strips<'a> {
+    /// The title of the passage's document; may be empty.
+    pub title: &'a str,
+    /// What each strip says, in the order of the text; none is blank, and there is at least one.
+    pub texts: Vec<&'a str>,
+}
+
+/// A grade, or why there is none. A missing grade is a state of its own and no bad grade.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Grade<T> {
+    /// The grade.
+    Graded(T),
+    /// There is none.
+    Ungraded(Ungraded),
+}
+
+impl<T> Grade<T> {
+    /// The grade, where there is one.
+    pub fn graded(&self) -> Option<&T> {
+        match self {
+            Self::Graded(grade) => Some(grade),
+            Self::Ungraded(_) => None,
+        }
+    }
+
+    /// Whether there is no grade because time ran out.
+    pub fn is_out_of_time(&self) -> bool {
+        matches!(self, Self::Ungraded(Ungraded::OutOfTime))
+    }
+}
+
+impl<T> From<Result<T, Ungraded>> for Grade<T> {
+    fn from(result: Result<T, Ungraded>) -> Self {
+        match result {
+            Ok(grade) => Self::Graded(grade),
+            Err(reason) => Self::Ungraded(reason),
+        }
+    }
+}
+
+/// Why there is no grade.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Ungraded {
+    /// Time ran out first.
+    #[error("time ran out before this was graded")]
+    OutOfTime,
+    /// There is nothing to grade.
+    #[error("the passage has no text")]
+    NoText,
+    /// The model's reply is no verdict; the reply is shortened.
+    #[error("the reply `{reply}` is no verdict")]
+    NoVerdict {
+        /// The beginning of what the model said.
+        reply: String,
+    },
+    /// The backend failed; its message.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// Grades and what they cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Graded<T> {
+    /// The grades.
+    pub grades: T,
+    /// What they cost.
+    pub usage: Usage,
+}
+
+impl<T> Graded<T> {
+    /// Grades that cost no call of a model.
+    pub fn free(grades: T) -> Self {
+        Self {
+            grades,
+            usage: Usage::default(),
+        }
+    }
+}
+
+/// Probabilities, 0–1, that turn scores into verdicts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Thresholds {
+    /// A passage is relevant from here.
+    pub relevance: f64,
+    /// One passage from here makes the evaluation correct.
+    pub upper: f64,
+    /// All passages below make it incorrect; at most `upper`.
+    pub lower: f64,
+    /// A strip is kept from here.
+    pub strip: f64,
+}
+
+/// How far evidence supports a sentence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Groundedness {
+    /// Probability of being supported, 0–1; partial support counts for half.
+    pub score: f64,
+    /// Probability of being supported fully, 0–1.
+    pub fully: f64,
+    /// Probability of being supported in part and not fully, 0–1; with `fully` at most 1. A backend that knows but one
+    /// probability has 0 here.
+    pub partially: f64,
+    /// The verdict.
+    pub level: Support,
+}
+
+/// How well an answer addresses a question.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Usefulness {
+    /// Utility, 1–5.
+    pub utility: u8,
+    /// The mean over the probabilities of the five utilities, 1–5.
+    pub expected: f64,
+    /// Probability of being useful, 0–1.
+    pub score: f64,
+    /// The verdict.
+    pub useful: bool,
+}
+
+/// Whether the next piece of an answer needs evidence. What is left of 1 is the probability that it needs none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Retrieval {
+    /// Probability that it needs evidence that is not there, 0–1.
+    pub yes: f64,
+    /// Probability that the evidence that is there serves it too, 0–1; with `yes` at most 1.
+    pub more: f64,
+}
+
+/// Makes the backend that the options name.
+///
+/// # Errors
+/// [`LoadError`] when a model, coefficients or prompts cannot be had, or options contradict one another.
+pub async fn load(options: &Options) -> Result<Arc<dyn Backend>, LoadError> {
+    options.chat.check()?;
+    Ok(match options.backend {
+        BackendKind::Embedded => Arc::new(embedded(options).await?),
+        BackendKind::Llm => Arc::new(llm(options).await?),
+        BackendKind::Cascade => {
+            let first = Arc::new(embedded(options).await?);
+            Arc::new(CascadeBackend::new(first, Arc::new(llm(options).await?)))
+        }
+    })
+}
+
+async fn embedded(options: &Options) -> Result<EmbeddedBackend, LoadError> {
+    let embedder = embed::load(&options.embedder, Progress::none()).await?;
+    Ok(EmbeddedBackend::new(Evaluator::load(embedder, &options.evaluator)?))
+}
+
+async fn llm(options: &Options) -> Result<LlmBackend, LoadError> {
+    let settings = LlmSettings::from_options(&options.llm)?;
+    let chat = options.chat.load(Progress::none()).await?.ok_or(LoadError::NoModel)?;
+    tracing::info!(model = chat.model(), "grading with a language model");
+    Ok(LlmBackend::new(chat, Prompts::load(&options.prompts)?, settings))
+}
+
+fn add(usage: &mut Usage, cost: &Usage) {
+    usage.model_calls += cost.model_calls;
+    usage.input_tokens += cost.input_tokens;
+    usage.output_tokens += cost.output_tokens;
+}
+
+/// When a backend stops, so that its partial grades still arrive before the deadline.
+fn grading_deadline(scope: &Scope) -> Deadline {
+    scope.deadline.keeping(Reserve::PARTIAL_RESULT)
+}

@@ -1,0 +1,273 @@
+//! A graph: nodes that run actions, and for every outcome of every node the edge to take.
+//!
+//! A [`Graph`] exists only checked: [`Graph::parse`] refuses a file with an unmapped outcome, an unreachable node, no
+//! way to finish, a cycle nothing bounds, or a worst case above its budget (R1). Whoever holds one can walk it.
+
+mod action;
+mod bound;
+mod check;
+mod condition;
+mod cost;
+mod file;
+mod finding;
+mod formula;
+mod load;
+mod node_config;
+mod option;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, OnceLock};
+
+pub use self::{
+    action::{
+        Action, DecideRetrievalOutcome, EvaluateDocumentsOutcome, FinalizeResponseOutcome, GenerateOutcome,
+        GenerateSegmentOutcome, GenerateWithoutDocumentsOutcome, GradeDocumentsOutcome, GradeGenerationOutcome,
+        GradeGroundednessOutcome, GradeUsefulnessOutcome, Outcome, PassOutcome, RefineAndSearchOutcome, RefineOutcome,
+        RetrieveOutcome, RewriteOutcome, WebSearchOutcome,
+    },
+    bound::{BoundError, WorstCase},
+    condition::{Comparison, Condition},
+    cost::{Cost, EvidenceCounts},
+    finding::{Finding, InvalidGraph},
+    formula::Formulas,
+    node_config::{MinimumSupport, NodeConfig, Purpose, Refining, StripUnit, Ungraded, WebResults, Weights, Writing},
+    option::{InvalidOption, OptionId, OptionSpec, Options, Value},
+};
+
+/// Largest value an option or a number in a graph may have.
+pub const MAXIMUM_COUNT: u32 = 10_000;
+/// Most passages a walk holds at once; what a grader and a generator take in one request.
+pub const MAXIMUM_PASSAGES: u32 = 100;
+/// Most strips that one refinement keeps.
+pub const MAXIMUM_STRIPS: u32 = 100;
+/// Most hypotheses that a beam holds.
+pub const MAXIMUM_BEAM: u32 = 10;
+/// Most results of one web search.
+pub const MAXIMUM_WEB_RESULTS: u32 = 50;
+/// Steps a walk may take unless its graph says otherwise.
+pub const DEFAULT_RECURSION_LIMIT: u32 = 50;
+
+/// Place of a node in its graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(usize);
+
+impl NodeId {
+    /// Its place among the graph's nodes, from 0.
+    pub fn index(self) -> usize {
+        self.0
+    }
+}
+
+/// A graph that can be walked.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    name: String,
+    description: String,
+    options: Vec<OptionSpec>,
+    limits: Limits,
+    start: NodeId,
+    nodes: Vec<Node>,
+    source: Arc<str>,
+    formulas: OnceLock<Formulas>,
+}
+
+/// What ends a walk that its edges do not end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Steps a walk may take; `None` where the edges alone bound it.
+    pub recursion: Option<Value>,
+    /// How a walk ends that reached the limit.
+    pub at_limit: FinishStatus,
+    /// Most model calls the worst case may come to.
+    pub model_calls: Option<Value>,
+}
+
+/// A node: what it runs, and where each outcome leads.
+#[derive(Clone, Debug)]
+pub struct Node {
+    name: String,
+    config: NodeConfig,
+    /// One route for each outcome of the action, in the order of [`Action::outcomes`].
+    routes: Vec<Route>,
+    line: u32,
+}
+
+/// The edges of one outcome, in the order in which they are tried.
+#[derive(Clone, Debug)]
+pub struct Route {
+    /// Edges that are open only under a condition.
+    bounded: Vec<(Condition, Target)>,
+    /// Taken when none of them is open.
+    otherwise: Target,
+}
+
+/// Where an edge leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// To another node, or the same one again.
+    Node(NodeId),
+    /// To the end.
+    Finish(FinishStatus),
+}
+
+/// How a walk ends as its graph sees it. The engine never ends above what the state bears out: `answered` needs an
+/// answer that was graded and passed, `unverified` and `ungrounded` need an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FinishStatus {
+    /// Graded and passed.
+    Answered,
+    /// The best answer so far.
+    Unverified,
+    /// Answered from the model alone.
+    Ungrounded,
+    /// The evidence does not answer the question.
+    Abstained,
+}
+
+impl FinishStatus {
+    /// Every status, best first.
+    pub const ALL: [FinishStatus; 4] = [
+        FinishStatus::Answered,
+        FinishStatus::Unverified,
+        FinishStatus::Ungrounded,
+        FinishStatus::Abstained,
+    ];
+
+    /// The name graph files use.
+    pub fn name(self) -> &'static str {
+        match self {
+            FinishStatus::Answered => "answered",
+            FinishStatus::Unverified => "unverified",
+            FinishStatus::Ungrounded => "ungrounded",
+            FinishStatus::Abstained => "abstained",
+        }
+    }
+}
+
+impl Graph {
+    /// Reads and checks a graph file. `file` names it in errors.
+    pub fn parse(file: &str, yaml: &str) -> Result<Graph, InvalidGraph> {
+        let findings = match load::load(yaml) {
+            Ok(graph) => match check::check(&graph) {
+                findings if findings.is_empty() => return Ok(graph),
+                findings => findings,
+            },
+            Err(findings) => findings,
+        };
+        Err(InvalidGraph {
+            file: file.to_owned(),
+            findings,
+        })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it does.
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// The options it declares, in the file's order.
+    pub fn options(&self) -> &[OptionSpec] {
+        &self.options
+    }
+
+    /// What ends a walk that its edges do not end.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The node a walk begins with.
+    pub fn start(&self) -> NodeId {
+        self.start
+    }
+
+    /// Its nodes with their ids, in the file's order.
+    pub fn nodes(&self) -> impl ExactSizeIterator<Item = (NodeId, &Node)> {
+        self.nodes.iter().enumerate().map(|(index, node)| (NodeId(index), node))
+    }
+
+    /// The node of that id. The id must come from this graph.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.0]
+    }
+
+    /// The file as it was read.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The most a walk with these options can cost, exactly.
+    pub fn worst_case(&self, options: &Options) -> Result<WorstCase, BoundError> {
+        bound::worst_case(self, options)
+    }
+
+    /// The worst case as formulas of the options, where there are exact ones. Finding them takes a few dozen worst cases,
+    /// once a graph.
+    pub fn formulas(&self) -> &Formulas {
+        self.formulas.get_or_init(|| formula::formulas(self))
+    }
+
+    /// Why the worst case with these options is above what the graph allows, if it is (R1).
+    pub fn budget_problem(&self, options: &Options) -> Option<String> {
+        check::budget_problem(self, options)
+    }
+
+    /// Name of a target: the node's, or `finish`.
+    pub fn target_name(&self, target: Target) -> &str {
+        match target {
+            Target::Node(id) => self.node(id).name(),
+            Target::Finish(_) => "finish",
+        }
+    }
+}
+
+impl Node {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it runs, with settings.
+    pub fn config(&self) -> NodeConfig {
+        self.config
+    }
+
+    /// What it runs.
+    pub fn action(&self) -> Action {
+        self.config.action()
+    }
+
+    /// Its outcomes with the edges of each.
+    pub fn routes(&self) -> impl Iterator<Item = (Outcome, &Route)> {
+        self.action().outcomes().zip(&self.routes)
+    }
+
+    /// The edges of one outcome of its action.
+    pub fn route(&self, outcome: Outcome) -> &Route {
+        &self.routes[outcome.index()]
+    }
+}
+
+impl Route {
+    /// Its edges in the order in which they are tried; the last has no condition.
+    pub fn edges(&self) -> impl Iterator<Item = (Option<&Condition>, Target)> {
+        self.bounded
+            .iter()
+            .map(|(condition, target)| (Some(condition), *target))
+            .chain([(None, self.otherwise)])
+    }
+
+    /// The first edge that is open after these visits, indexed by node.
+    pub fn choose(&self, visits: &[u32], options: &Options) -> (Option<&Condition>, Target) {
+        self.bounded
+            .iter()
+            .find(|(condition, _)| condition.is_open(visits, options))
+            .map_or((None, self.otherwise), |(condition, target)| (Some(condition), *target))
+    }
+}

@@ -1,0 +1,154 @@
+//! The five services, scripted, behind one real socket.
+
+use std::{net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
+
+use emend_core::Deadline;
+use emend_proto::v1;
+use futures::{Stream, StreamExt as _};
+use tokio::net::TcpListener;
+use tokio_stream::wrappers::TcpListenerStream;
+use tonic::{Request, Response, Status};
+use tonic_types::StatusExt as _;
+
+use crate::walk::{Failure, Services, scripted::Scripted};
+
+/// All five services in one server.
+#[derive(Clone)]
+struct Five(Arc<dyn Services>);
+
+fn far() -> Deadline {
+    Deadline::after(Duration::from_secs(3600))
+}
+
+fn refused(failure: Failure) -> Status {
+    let mut details = tonic_types::ErrorDetails::new();
+    for violation in &failure.violations {
+        details.add_bad_request_violation(&violation.field, &violation.description);
+    }
+    Status::with_error_details(emend_chassis::grpc_code(failure.code), failure.message, details)
+}
+
+/// Adapts the scripted services to tonic's traits.
+macro_rules! unary {
+    ($($rpc:ident($request:ty) -> $response:ty = $call:ident;)+) => {
+        $(
+            fn $rpc<'life0, 'async_trait>(
+                &'life0 self,
+                request: Request<$request>,
+            ) -> Pin<Box<dyn Future<Output = Result<Response<$response>, Status>> + Send + 'async_trait>>
+            where
+                'life0: 'async_trait,
+                Self: 'async_trait,
+            {
+                Box::pin(async move {
+                    self.0.$call(request.into_inner(), far()).await.map(Response::new).map_err(refused)
+                })
+            }
+        )+
+    };
+}
+
+impl v1::grader_service_server::GraderService for Five {
+    unary! {
+        grade_documents(v1::GradeDocumentsRequest) -> v1::GradeDocumentsResponse = grade_documents;
+        grade_groundedness(v1::GradeGroundednessRequest) -> v1::GradeGroundednessResponse = grade_groundedness;
+        grade_usefulness(v1::GradeUsefulnessRequest) -> v1::GradeUsefulnessResponse = grade_usefulness;
+        decide_retrieval(v1::DecideRetrievalRequest) -> v1::DecideRetrievalResponse = decide_retrieval;
+        refine_knowledge(v1::RefineKnowledgeRequest) -> v1::RefineKnowledgeResponse = refine_knowledge;
+    }
+}
+
+impl v1::rewriter_service_server::RewriterService for Five {
+    unary! { rewrite(v1::RewriteRequest) -> v1::RewriteResponse = rewrite; }
+}
+
+impl v1::web_search_service_server::WebSearchService for Five {
+    unary! { search(v1::SearchRequest) -> v1::SearchResponse = search; }
+}
+
+type Messages<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+
+#[tonic::async_trait]
+impl v1::generator_service_server::GeneratorService for Five {
+    type GenerateStream = Messages<v1::GenerateResponse>;
+
+    async fn generate(&self, request: Request<v1::GenerateRequest>) -> Result<Response<Self::GenerateStream>, Status> {
+        let events: Vec<_> = self.0.generate(request.into_inner(), far()).collect().await;
+        let messages = events.into_iter().map(|event| {
+            let event = Some(event.map_err(refused)?);
+            Ok(v1::GenerateResponse { event })
+        });
+        Ok(Response::new(Box::pin(futures::stream::iter(
+            messages.collect::<Vec<_>>(),
+        ))))
+    }
+}
+
+#[tonic::async_trait]
+impl v1::retriever_service_server::RetrieverService for Five {
+    type IngestStream = Messages<v1::IngestResponse>;
+
+    async fn retrieve(&self, request: Request<v1::RetrieveRequest>) -> Result<Response<v1::RetrieveResponse>, Status> {
+        self.0
+            .retrieve(request.into_inner(), far())
+            .await
+            .map(Response::new)
+            .map_err(refused)
+    }
+
+    async fn ingest(
+        &self,
+        _: Request<tonic::Streaming<v1::IngestRequest>>,
+    ) -> Result<Response<Self::IngestStream>, Status> {
+        Err(Status::unimplemented("not asked for here"))
+    }
+
+    async fn delete_documents(
+        &self,
+        _: Request<v1::DeleteDocumentsRequest>,
+    ) -> Result<Response<v1::DeleteDocumentsResponse>, Status> {
+        Err(Status::unimplemented("not asked for here"))
+    }
+
+    async fn list_collections(
+        &self,
+        _: Request<v1::ListCollectionsRequest>,
+    ) -> Result<Response<v1::ListCollectionsResponse>, Status> {
+        Err(Status::unimplemented("not asked for here"))
+    }
+
+    async fn list_documents(
+        &self,
+        _: Request<v1::ListDocumentsRequest>,
+    ) -> Result<Response<v1::ListDocumentsResponse>, Status> {
+        Err(Status::unimplemented("not asked for here"))
+    }
+
+    async fn get_collection(
+        &self,
+        _: Request<v1::GetCollectionRequest>,
+    ) -> Result<Response<v1::GetCollectionResponse>, Status> {
+        Err(Status::unimplemented("not asked for here"))
+    }
+}
+
+pub(super) async fn listen() -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    (listener, address)
+}
+
+pub(super) async fn five(services: Scripted) -> SocketAddr {
+    let (listener, address) = listen().await;
+    let five = Five(Arc::new(services));
+    tokio::spawn(
+        tonic::transport::Server::builder()
+            .add_service(v1::retriever_service_server::RetrieverServiceServer::new(five.clone()))
+            .add_service(v1::grader_service_server::GraderServiceServer::new(five.clone()))
+            .add_service(v1::generator_service_server::GeneratorServiceServer::new(five.clone()))
+            .add_service(v1::rewriter_service_server::RewriterServiceServer::new(five.clone()))
+            .add_service(v1::web_search_service_server::WebSearchServiceServer::new(five))
+            .serve_with_incoming(TcpListenerStream::new(listener)),
+    );
+    address
+}

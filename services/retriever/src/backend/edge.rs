@@ -1,0 +1,264 @@
+//! Collections on the local disk: `redb` for what must not be lost, Qdrant's engine to search it.
+//!
+//! ```text
+//! DATA_DIR/.lock                       held while a process uses the folder
+//! DATA_DIR/COLLECTION/documents.redb   documents, sections, chunks, embeddings: the truth
+//! DATA_DIR/COLLECTION/index/           the engine's shard: a copy, made again where it is lost
+//! ```
+//!
+//! A document is stored in this order: its points go into the index, where no reader sees them yet; one transaction of the
+//! catalog publishes it, in place of its earlier version, and is on disk when it returns; the earlier version's points go.
+//! A crash at any moment leaves either version whole, and points that belong to neither are removed when the collection
+//! is opened.
+
+mod catalog;
+mod collection;
+mod index;
+mod open;
+mod space;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, ready};
+
+use super::{
+    CollectionInfo, EmbedderInfo, Found, ListedDocument, NewDocument, Search, StoreError, StoredDocument, VectorStore,
+};
+use collection::Collection;
+
+const LOCK: &str = ".lock";
+
+/// Collections in a folder of the local disk. Cheap to clone.
+#[derive(Clone)]
+pub struct EdgeStore(Arc<Store>);
+
+struct Store {
+    folder: PathBuf,
+    collections: RwLock<BTreeMap<String, Arc<Collection>>>,
+    /// Unlocked when the file is closed, also by a crash; `None` when the store is closed.
+    lock: Mutex<Option<File>>,
+}
+
+impl EdgeStore {
+    /// Opens the collections in `folder`, which is made if need be. Blocks while it reads.
+    ///
+    /// A collection that cannot be opened does not keep the others from working; it fails when it is used.
+    ///
+    /// # Errors
+    /// [`StoreError::InUse`] when another process, or another store of this one, has the folder;
+    /// [`StoreError::Folder`] when it cannot be made or written.
+    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+        let unusable = |source| StoreError::Folder {
+            folder: folder.to_owned(),
+            source,
+        };
+        fs::create_dir_all(folder).map_err(unusable)?;
+        let lock = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(folder.join(LOCK))
+            .map_err(unusable)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(StoreError::InUse {
+                    folder: folder.to_owned(),
+                });
+            }
+            Err(TryLockError::Error(error)) => return Err(unusable(error)),
+        }
+        let mut collections = BTreeMap::new();
+        for entry in fs::read_dir(folder).map_err(unusable)? {
+            let path = entry.map_err(unusable)?.path();
+            let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+                continue;
+            };
+            if name.starts_with('.') || !path.is_dir() {
+                continue;
+            }
+            let collection = Collection::new(name, path.clone());
+            if let Err(error) = collection.open() {
+                tracing::error!(
+                    error = emend_core::error_chain(&error),
+                    collection = name,
+                    "the collection cannot be opened"
+                );
+            }
+            collections.insert(name.to_owned(), Arc::new(collection));
+        }
+        Ok(Self(Arc::new(Store {
+            folder: folder.to_owned(),
+            collections: RwLock::new(collections),
+            lock: Mutex::new(Some(lock)),
+        })))
+    }
+}
+
+impl Store {
+    /// The collection of a name, unless it never got its first document.
+    fn existing(&self, name: &str) -> Result<Arc<Collection>, StoreError> {
+        let collection = self
+            .collections
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(name)
+            .cloned();
+        if let Some(collection) = collection
+            && collection.info()?.is_some()
+        {
+            return Ok(collection);
+        }
+        let known = self.infos().into_iter().map(|info| info.name).collect();
+        Err(StoreError::UnknownCollection {
+            name: name.to_owned(),
+            known,
+        })
+    }
+
+    fn existing_or_new(&self, name: &str) -> Arc<Collection> {
+        let mut collections = self.collections.write().unwrap_or_else(PoisonError::into_inner);
+        let collection = collections
+            .entry(name.to_owned())
+            .or_insert_with(|| Arc::new(Collection::new(name, self.folder.join(name))));
+        Arc::clone(collection)
+    }
+
+    fn all(&self) -> Vec<Arc<Collection>> {
+        self.collections
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .values()
+            .cloned()
+            .collect()
+    }
+
+    fn is_closed(&self) -> bool {
+        self.lock.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
+    /// The collections that can be read, by name.
+    fn infos(&self) -> Vec<CollectionInfo> {
+        self.all()
+            .iter()
+            .filter_map(|collection| collection.info().ok().flatten())
+            .collect()
+    }
+}
+
+impl EdgeStore {
+    /// Runs blocking work where it blocks nobody, inside the caller's span. Work that has begun is finished even when the
+    /// caller is gone.
+    fn run<'a, T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Store) -> Result<T, StoreError> + Send + 'static,
+    ) -> BoxFuture<'a, Result<T, StoreError>> {
+        let store = Arc::clone(&self.0);
+        let span = tracing::Span::current();
+        let folder = store.folder.clone();
+        let broken = |source| StoreError::Storage {
+            doing: "work",
+            folder,
+            source,
+        };
+        if store.is_closed() {
+            return ready(Err(broken("the store is closed".into()))).boxed();
+        }
+        let work = tokio::task::spawn_blocking(move || span.in_scope(|| work(&store)));
+        work.map(|joined| joined.unwrap_or_else(|error| Err(broken(error.into()))))
+            .boxed()
+    }
+}
+
+impl VectorStore for EdgeStore {
+    fn collections(&self) -> BoxFuture<'_, Result<Vec<CollectionInfo>, StoreError>> {
+        self.run(|store| Ok(store.infos()))
+    }
+
+    fn collection<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<CollectionInfo, StoreError>> {
+        let name = name.to_owned();
+        self.run(move |store| {
+            let info = store.existing(&name)?.info()?;
+            info.ok_or_else(|| StoreError::UnknownCollection {
+                name,
+                known: Vec::new(),
+            })
+        })
+    }
+
+    fn stored<'a>(
+        &'a self,
+        collection: &'a str,
+        document: &'a str,
+    ) -> BoxFuture<'a, Result<Option<StoredDocument>, StoreError>> {
+        let (collection, document) = (collection.to_owned(), document.to_owned());
+        self.run(move |store| match store.existing(&collection) {
+            Ok(collection) => collection.stored(&document),
+            Err(StoreError::UnknownCollection { .. }) => Ok(None),
+            Err(error) => Err(error),
+        })
+    }
+
+    fn documents<'a>(
+        &'a self,
+        collection: &'a str,
+        after: &'a str,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<ListedDocument>, StoreError>> {
+        let (collection, after) = (collection.to_owned(), after.to_owned());
+        self.run(move |store| store.existing(&collection)?.documents(&after, limit))
+    }
+
+    fn put<'a>(
+        &'a self,
+        collection: &'a str,
+        embedder: &'a EmbedderInfo,
+        document: NewDocument,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        let (collection, embedder) = (collection.to_owned(), embedder.clone());
+        let stored = self.run(move |store| {
+            let collection = store.existing_or_new(&collection);
+            let optimize = collection.put(&embedder, &document)?;
+            Ok(optimize.then_some(collection))
+        });
+        async move {
+            if let Some(collection) = stored.await? {
+                // Nobody waits for it; the next write to this collection does.
+                tokio::task::spawn_blocking(move || {
+                    if let Err(error) = collection.optimize() {
+                        tracing::warn!(error = emend_core::error_chain(&error), folder = %collection.folder().display(),
+                            "searches stay exact and get slower");
+                    }
+                });
+            }
+            Ok(())
+        }
+        .boxed()
+    }
+
+    fn delete<'a>(&'a self, collection: &'a str, documents: Vec<String>) -> BoxFuture<'a, Result<u32, StoreError>> {
+        let collection = collection.to_owned();
+        self.run(move |store| store.existing(&collection)?.delete(&documents))
+    }
+
+    fn search<'a>(&'a self, collection: &'a str, search: Search) -> BoxFuture<'a, Result<Vec<Found>, StoreError>> {
+        let collection = collection.to_owned();
+        self.run(move |store| store.existing(&collection)?.search(&search))
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        let closed = self.run(|store| {
+            store.all().iter().for_each(|collection| collection.close());
+            *store.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            Ok(())
+        });
+        closed.map(drop).boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests;

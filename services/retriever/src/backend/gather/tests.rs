@@ -1,0 +1,53 @@
+use std::convert::Infallible;
+
+use super::*;
+
+/// A search over a fixed list that counts how often it is asked.
+fn over<'a>(
+    all: &'a [(u32, f64)],
+    asked: &'a mut Vec<usize>,
+) -> impl FnMut(usize) -> Result<Candidates<u32>, Infallible> + 'a {
+    move |limit| {
+        asked.push(limit);
+        Ok(Candidates {
+            units: all.iter().take(limit).copied().collect(),
+            exhausted: limit > all.len(),
+        })
+    }
+}
+
+#[test]
+fn children_of_one_parent_become_one_with_the_best_score() {
+    let all = [(7, 0.9), (7, 0.8), (3, 0.7), (7, 0.6)];
+    let Ok(found) = gather(10, 10, over(&all, &mut Vec::new()));
+    assert_eq!(found, [(7, 0.9), (3, 0.7)]);
+}
+
+#[test]
+fn one_parent_with_many_children_does_not_crowd_out_the_others() {
+    let mut all: Vec<(u32, f64)> = (0..100).map(|child| (1, 0.99 - f64::from(child) / 1000.0)).collect();
+    all.extend([(2, 0.5), (3, 0.4), (4, 0.3)]);
+    let mut asked = Vec::new();
+    let Ok(found) = gather(3, 12, over(&all, &mut asked));
+    assert_eq!(found.iter().map(|(unit, _)| *unit).collect::<Vec<_>>(), [1, 2, 3]);
+    assert_eq!(asked, [12, 24, 48, 96, 192]);
+}
+
+#[test]
+fn ties_come_in_one_order_whatever_order_the_search_has() {
+    let one = [(4, 0.5), (2, 0.5), (9, 0.5), (1, 0.5)];
+    let mut other = one;
+    other.reverse();
+    let Ok(first) = gather(2, 1, over(&one, &mut Vec::new()));
+    let Ok(second) = gather(2, 1, over(&other, &mut Vec::new()));
+    assert_eq!(first, [(1, 0.5), (2, 0.5)]);
+    assert_eq!(first, second);
+}
+
+#[test]
+fn fewer_than_the_limit_is_not_asked_for_for_ever() {
+    let mut asked = Vec::new();
+    let Ok(found) = gather(5, 4, over(&[(1, 0.1)], &mut asked));
+    assert_eq!(found, [(1, 0.1)]);
+    assert_eq!(asked, [4]);
+}

@@ -1,0 +1,76 @@
+use emend_models::embed::HashedEmbedder;
+
+use super::*;
+
+const SPLIT: SplitSettings = SplitSettings {
+    chunk: 16,
+    overlap: 0,
+    section: 64,
+};
+
+fn document(id: &str, content: &str) -> Document {
+    Document {
+        id: id.into(),
+        content: content.into(),
+        ..Document::default()
+    }
+}
+
+#[test]
+fn the_title_comes_from_the_sender_then_the_page_then_the_first_heading() {
+    let title = |document: &Document| prepare(document, SPLIT, &HashedEmbedder).unwrap().title;
+    let mut page = document("a.html", "<title>Page</title><h1>Heading</h1><p>text");
+    assert_eq!(title(&page), "Page");
+    page.title = " Sent ".into();
+    assert_eq!(title(&page), "Sent");
+    assert_eq!(title(&document("a.html", "<h1>Heading</h1><p>text")), "Heading");
+    assert_eq!(title(&document("a.md", "# Heading\n\ntext")), "Heading");
+    assert_eq!(title(&document("a.txt", "# Heading\n\ntext")), "");
+}
+
+#[test]
+fn a_chunk_is_embedded_with_what_stands_above_it() {
+    let text = format!(
+        "# Harbour\n\nintro\n\n## Opening hours\n\n{}",
+        "The office is open from eight to four. ".repeat(6)
+    );
+    let prepared = prepare(&document("a.md", &text), SPLIT, &HashedEmbedder).unwrap();
+    let last = prepared.chunks.last().unwrap();
+    assert!(
+        last.text.starts_with("Harbour › Opening hours\n\nThe office"),
+        "{:?}",
+        last.text
+    );
+    let first = prepared.chunks.first().unwrap();
+    assert!(first.text.starts_with("# Harbour"), "{:?}", first.text);
+    assert_eq!(
+        with_context(&"long ".repeat(100), &[], "chunk").chars().count(),
+        LONGEST_CONTEXT + 7
+    );
+}
+
+#[test]
+fn everything_that_decides_what_is_stored_changes_the_fingerprint() {
+    let base = document("a", "text");
+    let other = |change: fn(&mut Document)| {
+        let mut changed = base.clone();
+        change(&mut changed);
+        fingerprint(&changed, SPLIT)
+    };
+    let known = fingerprint(&base, SPLIT);
+    assert_eq!(known, fingerprint(&base.clone(), SPLIT));
+    let changed = [
+        other(|d| d.content = b"text2".to_vec()),
+        other(|d| d.title = "t".into()),
+        other(|d| d.source = "t".into()),
+        other(|d| d.format = 2),
+        other(|d| drop(d.metadata.insert("a".into(), "b".into()))),
+        other(|d| drop(d.metadata.insert("ab".into(), String::new()))),
+        fingerprint(&base, SplitSettings { chunk: 17, ..SPLIT }),
+        fingerprint(&base, SplitSettings { section: 65, ..SPLIT }),
+    ];
+    for (index, one) in changed.iter().enumerate() {
+        assert_ne!(*one, known, "{index}");
+        assert!(!changed[..index].contains(one), "{index}");
+    }
+}

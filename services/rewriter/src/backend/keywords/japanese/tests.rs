@@ -1,0 +1,13 @@
+use super::*;
+
+#[test]
+fn nouns_stay_and_what_binds_them_goes() {
+    for (run, expected) in [
+        ("富士山の高さはどのくらいですか", vec!["富士山", "高"]),
+        ("りんごはどこで作られますか", vec!["りんご", "作"]),
+        ("誰がスマートフォンを発明しましたか", vec!["スマートフォン", "発明"]),
+        ("それについて教えてください", vec![]),
+    ] {
+        assert_eq!(content(run), expected, "{run}");
+    }
+}

@@ -1,0 +1,76 @@
+//! How a call of an actor can fail.
+
+use std::time::Duration;
+
+use emend_core::{Code, FieldViolation, ServiceError};
+
+use crate::status::status;
+
+/// How a call through a [`Front`](crate::Front) can fail; `E` is the task's own error.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CallError<E> {
+    /// The actor has its fill. [`Code::ResourceExhausted`] with `RetryInfo`.
+    #[error("too many calls at once: try again in {} ms or add a replica", retry_after.as_millis())]
+    Full {
+        /// How long to wait before trying again.
+        retry_after: Duration,
+    },
+    /// The actor died, or was stopped, with the call in it. [`Code::Unavailable`]: the work may or may not have been
+    /// done, so only an idempotent call is to be tried again.
+    #[error("the actor that had the call is gone: try again")]
+    Gone,
+    /// The deadline passed first. [`Code::DeadlineExceeded`].
+    #[error("the deadline passed before the answer was ready: give the call a longer timeout")]
+    Deadline,
+    /// The caller went away. [`Code::Cancelled`].
+    #[error("the call was cancelled by its caller")]
+    Cancelled,
+    /// The work itself failed.
+    #[error(transparent)]
+    Task(E),
+}
+
+impl<E: ServiceError> ServiceError for CallError<E> {
+    fn code(&self) -> Code {
+        match self {
+            Self::Full { .. } => Code::ResourceExhausted,
+            Self::Gone => Code::Unavailable,
+            Self::Deadline => Code::DeadlineExceeded,
+            Self::Cancelled => Code::Cancelled,
+            Self::Task(error) => error.code(),
+        }
+    }
+
+    fn violations(&self) -> Vec<FieldViolation> {
+        if let Self::Task(error) = self {
+            error.violations()
+        } else {
+            Vec::new()
+        }
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Full { retry_after } => Some(*retry_after),
+            Self::Task(error) => error.retry_after(),
+            Self::Gone | Self::Deadline | Self::Cancelled => None,
+        }
+    }
+}
+
+impl<E: ServiceError> From<CallError<E>> for tonic::Status {
+    fn from(error: CallError<E>) -> Self {
+        status(&error)
+    }
+}
+
+/// Nobody is at the other end any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("nobody is listening any more")]
+pub struct Gone;
+
+impl ServiceError for Gone {
+    fn code(&self) -> Code {
+        Code::Cancelled
+    }
+}

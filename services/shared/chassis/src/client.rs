@@ -1,0 +1,181 @@
+//! Clients of other services: balanced over the replicas behind a name, traced, bounded.
+
+mod channel;
+mod discovery;
+mod retry;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Uri;
+use tokio_util::sync::CancellationToken;
+use tonic::transport::{Channel, Endpoint};
+
+pub use channel::TracedChannel;
+pub use discovery::Resolve;
+pub use retry::{Attempt, request, retrying};
+
+use emend_core::semconv;
+
+use crate::metrics;
+use channel::Shared;
+use discovery::{Discovery, Finder, SystemResolver};
+
+/// Changes of the set of servers that wait for the next call to take them in.
+const CHANGES: usize = 1024;
+
+/// How an upstream is looked up and connected to.
+#[derive(Clone)]
+pub struct UpstreamOptions {
+    /// How often the name is resolved while calls are made.
+    pub resolve_every: Duration,
+    /// How long a lookup, and a connection, may take.
+    pub connect_timeout: Duration,
+    /// Time given to a call without `grpc-timeout`.
+    pub default_timeout: Duration,
+    /// Interval of the pings that find out that a server is gone.
+    pub keepalive_interval: Duration,
+    /// How long a ping may stay unanswered.
+    pub keepalive_timeout: Duration,
+    /// Resolves the name in place of the operating system.
+    pub resolver: Option<Arc<dyn Resolve>>,
+}
+
+impl Default for UpstreamOptions {
+    /// Resolved every 5 s, connected within 2 s, calls without a deadline end after 60 s, pings every 10 s with 5 s to
+    /// answer, resolved by the operating system.
+    fn default() -> Self {
+        Self {
+            resolve_every: Duration::from_secs(5),
+            connect_timeout: Duration::from_secs(2),
+            default_timeout: Duration::from_secs(60),
+            keepalive_interval: Duration::from_secs(10),
+            keepalive_timeout: Duration::from_secs(5),
+            resolver: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for UpstreamOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("UpstreamOptions")
+            .field("resolve_every", &self.resolve_every)
+            .field("connect_timeout", &self.connect_timeout)
+            .field("default_timeout", &self.default_timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a target cannot be an upstream.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum UpstreamError {
+    /// It is not an address of a server.
+    #[error("\"{target}\" is not the address of a gRPC server: write it like http://grader:50052")]
+    Target {
+        /// What was given.
+        target: String,
+    },
+    /// It wants TLS.
+    #[error("\"{target}\" asks for TLS, which is left to the mesh or a proxy: write it like http://grader:50052")]
+    Tls {
+        /// What was given.
+        target: String,
+    },
+    /// There is no tokio runtime here for its tasks.
+    #[error("an upstream can only be made inside a tokio runtime")]
+    NoRuntime,
+}
+
+/// All replicas of a service behind one name. Cheap to clone; nothing is looked up before the first call.
+#[derive(Clone, Debug)]
+pub struct Upstream(TracedChannel);
+
+impl Upstream {
+    /// An upstream at `target`, for example `http://grader:50052`, with the default options. Call it inside a tokio
+    /// runtime, the process's and not an arbiter's: its connections live there.
+    ///
+    /// # Errors
+    /// [`UpstreamError`].
+    pub fn new(target: &str) -> Result<Self, UpstreamError> {
+        Self::with_options(target, UpstreamOptions::default())
+    }
+
+    /// An upstream at `target` with options.
+    ///
+    /// # Errors
+    /// [`UpstreamError`].
+    pub fn with_options(target: &str, options: UpstreamOptions) -> Result<Self, UpstreamError> {
+        let runtime = tokio::runtime::Handle::try_current().map_err(|_| UpstreamError::NoRuntime)?;
+        let (host, port) = host_and_port(target)?;
+        let resolver = options.resolver.clone().unwrap_or_else(|| {
+            Arc::new(SystemResolver {
+                host: host.clone(),
+                port,
+            })
+        });
+        let target: Arc<str> = target.into();
+        let closed = CancellationToken::new();
+        let (balanced, changes) = Channel::balance_channel(CHANGES);
+        let finder = Finder {
+            target: Arc::clone(&target),
+            resolver,
+            every: options.resolve_every,
+            connect_timeout: options.connect_timeout,
+            endpoint: Box::new(move |address| {
+                Ok(Endpoint::from_shared(format!("http://{address}"))?
+                    .connect_timeout(options.connect_timeout)
+                    .tcp_nodelay(true)
+                    .http2_keep_alive_interval(options.keepalive_interval)
+                    .keep_alive_timeout(options.keepalive_timeout)
+                    .keep_alive_while_idle(true))
+            }),
+        };
+        let discovery = Discovery::new(finder, changes, closed.clone(), &runtime);
+        Ok(Self(TracedChannel(Arc::new(Shared {
+            target,
+            host,
+            port,
+            default_timeout: options.default_timeout,
+            balanced,
+            discovery,
+            duration: metrics::seconds(semconv::RPC_CLIENT_CALL_DURATION),
+            _closed: closed.drop_guard(),
+        }))))
+    }
+
+    /// The transport for a generated client.
+    pub fn channel(&self) -> TracedChannel {
+        self.0.clone()
+    }
+
+    /// The target as it was given.
+    pub fn target(&self) -> &str {
+        &self.0.0.target
+    }
+}
+
+fn host_and_port(target: &str) -> Result<(String, u16), UpstreamError> {
+    let wrong = || UpstreamError::Target {
+        target: target.to_owned(),
+    };
+    let uri: Uri = target.parse().map_err(|_| wrong())?;
+    match uri.scheme_str() {
+        Some("http") => {}
+        Some("https") => {
+            return Err(UpstreamError::Tls {
+                target: target.to_owned(),
+            });
+        }
+        _ => return Err(wrong()),
+    }
+    let host = uri.host().filter(|host| !host.is_empty()).ok_or_else(wrong)?;
+    let plain = host.trim_start_matches('[').trim_end_matches(']');
+    if !matches!(uri.path(), "" | "/") {
+        return Err(wrong());
+    }
+    Ok((plain.to_owned(), uri.port_u16().unwrap_or(80)))
+}
+
+#[cfg(test)]
+mod tests;

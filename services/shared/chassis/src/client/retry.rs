@@ -1,0 +1,111 @@
+//! Trying an idempotent call again, within its deadline.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tonic::{Code, Request, Status};
+use tonic_types::StatusExt;
+
+use emend_core::{Backoff, Deadline, DeadlineExceeded};
+
+use crate::status::status;
+
+/// Most attempts at one call.
+const MAX_ATTEMPTS: u32 = 6;
+/// Waits between attempts.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(25), Duration::from_secs(1));
+/// A sleep may take so much longer than it is told to: the timer counts milliseconds, and rounds up.
+const TICK: Duration = Duration::from_millis(1);
+
+/// One attempt at a call.
+#[derive(Clone, Copy, Debug)]
+pub struct Attempt {
+    /// 1 for the first.
+    pub number: u32,
+    /// The deadline of the whole call.
+    pub deadline: Deadline,
+}
+
+impl Attempt {
+    /// A request whose `grpc-timeout` is what is left now.
+    pub fn request<T>(&self, message: T) -> Request<T> {
+        request(message, self.deadline)
+    }
+}
+
+/// Makes an idempotent call, and makes it again after UNAVAILABLE and after RESOURCE_EXHAUSTED that comes with
+/// `RetryInfo`: up to six times, with a back-off that doubles and is jittered, and at least what `RetryInfo` asks for.
+/// Any other error is returned as it is, and so is the last one when the next wait would pass the deadline.
+///
+/// ```no_run
+/// # use emend_chassis::{Deadline, retrying};
+/// # async fn grade(_: tonic::Request<()>) -> Result<(), tonic::Status> { Ok(()) }
+/// # async fn example(deadline: Deadline) -> Result<(), tonic::Status> {
+/// retrying(deadline, |attempt| grade(attempt.request(()))).await
+/// # }
+/// ```
+///
+/// # Errors
+/// The status of the last attempt; DEADLINE_EXCEEDED when the deadline passes during one.
+pub async fn retrying<R, F, Fut>(deadline: Deadline, mut call: F) -> Result<R, Status>
+where
+    F: FnMut(Attempt) -> Fut,
+    Fut: Future<Output = Result<R, Status>>,
+{
+    let mut number = 1;
+    loop {
+        let status = match deadline
+            .run(call(Attempt { number, deadline }))
+            .await
+            .map_err(|late| status(&late))?
+        {
+            Ok(reply) => return Ok(reply),
+            Err(status) => expired_as_deadline_exceeded(status),
+        };
+        let Some(asked) = asked_to_wait(&status) else {
+            return Err(status);
+        };
+        let wait = BACKOFF.jittered(number, asked);
+        if number == MAX_ATTEMPTS || wait + TICK >= deadline.remaining() {
+            return Err(status);
+        }
+        tracing::debug!(number, code = ?status.code(), reason = status.message(), ?wait, "trying the call again");
+        tokio::time::sleep(wait).await;
+        number += 1;
+    }
+}
+
+/// A request whose `grpc-timeout` is what is left until `deadline`.
+pub fn request<T>(message: T, deadline: Deadline) -> Request<T> {
+    let mut request = Request::new(message);
+    request.set_timeout(deadline.remaining());
+    request
+}
+
+/// tonic reports an expired `grpc-timeout`, ours or the server's, as CANCELLED; the caller is to see what it was.
+pub(super) fn expired_as_deadline_exceeded(status: Status) -> Status {
+    if is_expired(&status) {
+        crate::status::status(&DeadlineExceeded)
+    } else {
+        status
+    }
+}
+
+pub(super) fn is_expired(status: &Status) -> bool {
+    status.code() == Code::Cancelled && status.message() == "Timeout expired"
+}
+
+/// How long the server asks to wait at least; `None` when the call is not to be made again.
+fn asked_to_wait(status: &Status) -> Option<Duration> {
+    let asked = status
+        .get_details_retry_info()
+        .map(|info| info.retry_delay.unwrap_or_default());
+    match status.code() {
+        Code::Unavailable => Some(asked.unwrap_or_default()),
+        Code::ResourceExhausted => asked,
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! What every service of Emend shares: options, telemetry, a gRPC server, actors behind it, clients of other services, and
+//! an orderly end.
+//!
+//! # The way of a call
+//!
+//! ```text
+//! client ── TracedChannel ──▶ Server ──▶ adapter ──▶ Front ──▶ mailbox ──▶ actor ──▶ backend
+//!           deadline, span    span       Caller      admission  Job         Job::run   Scope
+//! ```
+//!
+//! A service's adapter has four lines a method: make a [`Caller`] of the request, validate with [`Violations`], hand a
+//! [`Task`] to the [`Front`], map the reply. Every error turns into a status by `?`.
+//!
+//! # Why it is built this way
+//!
+//! * **Two runtimes.** tonic lives on tokio's threads, actors on arbiters that only a thread with an `actix::System` can
+//!   make. [`ActorSystem`] is that thread; actors are started through handles of its arbiters, from anywhere.
+//! * **A mailbox is not backpressure.** `Addr::send` ignores its capacity and every clone of an `Addr` has a slot on top
+//!   of it. [`Front`] admits with a semaphore, without waiting; the permit travels in the [`Job`] and so counts what the
+//!   actor still has to do, not what callers still wait for. Over the limit is RESOURCE_EXHAUSTED with `RetryInfo`, at
+//!   once: a queue that grows only turns overload into timeouts.
+//! * **A supervisor has to survive a panic.** `actix::Supervisor` lives in the task that panicked. Every actor holds
+//!   an [`Alive`]; a task outside actix sees it dropped, backs off, starts another actor and publishes its address. Jobs
+//!   that had begun fail with UNAVAILABLE, jobs that had not go to the next actor. More deaths than [`RestartPolicy`]
+//!   allows turn the service's [`HealthFlag`] down, until a window passes without one.
+//! * **Gone means stop.** When a caller disconnects, tonic drops the adapter's future, and an actor's would run on. The
+//!   [`Caller`] in the adapter's future holds the guard of a token that is in the [`Job`]: dropping one stops the other,
+//!   in the queue or at work.
+//! * **A deadline is an instant.** `grpc-timeout` becomes a [`Deadline`] once; queueing, retries and further hops use it
+//!   up. tonic reports an expired header as CANCELLED, so the adapter answers DEADLINE_EXCEEDED a little before that,
+//!   and clients translate what arrives late.
+//! * **A name is many servers.** gRPC stays on one connection. [`Upstream`] resolves its name again and again into
+//!   tonic's balanced channel, servers close connections of a certain age, and [`retrying`] makes an idempotent call again
+//!   elsewhere. The balanced channel waits for ever when it is empty; an upstream says why there is no server instead.
+//! * **One list of options.** The clap struct. A TOML file becomes its defaults before it parses: see [`config`].
+//! * **An end in order.** NOT_SERVING, no new connections, running calls end or are cut off, telemetry is flushed on a
+//!   blocking thread: its exporters wait for the runtime.
+
+mod actor;
+mod caller;
+mod client;
+pub mod config;
+mod error;
+#[cfg(test)]
+mod fixture;
+mod job;
+pub mod metrics;
+mod observed;
+mod run;
+mod server;
+mod status;
+pub mod telemetry;
+mod timeout;
+mod validate;
+
+pub use actor::{
+    ActorOptions, ActorSystem, ActorSystemError, Alive, CallError, EventSender, Front, Gone, RestartPolicy,
+};
+pub use caller::Caller;
+pub use client::{Attempt, Resolve, TracedChannel, Upstream, UpstreamError, UpstreamOptions, request, retrying};
+pub use config::{ConfigError, LogFormat, ServiceOptions};
+pub use error::ServeError;
+pub use job::{Answer, Job, Task};
+pub use run::{run, stop_on_signal};
+pub use server::{Health, HealthFlag, Server};
+pub use status::{ERROR_DOMAIN, code_of_grpc, grpc_code, grpc_code_name, status};
+pub use telemetry::{Telemetry, TelemetryError, TelemetryOptions};
+pub use validate::{InvalidRequest, Violations};

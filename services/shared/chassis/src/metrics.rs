@@ -1,0 +1,112 @@
+//! The chassis' own instruments. Without a configured exporter they are no-ops.
+
+use opentelemetry::metrics::{Counter, Histogram, Meter, UpDownCounter};
+use opentelemetry::{InstrumentationScope, KeyValue, global};
+
+use emend_core::semconv;
+
+/// Bounds of duration histograms in seconds, those that the semantic conventions recommend.
+const SECONDS: [f64; 14] = [
+    0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0,
+];
+
+/// The meter of all of Emend's instruments. Instruments made before telemetry is started stay no-ops, so make them when
+/// a service starts, not in a process-wide static.
+pub fn meter() -> Meter {
+    let scope = InstrumentationScope::builder("emend")
+        .with_version(env!("CARGO_PKG_VERSION"))
+        .with_schema_url(semconv::SCHEMA_URL)
+        .build();
+    global::meter_with_scope(scope)
+}
+
+/// A histogram of seconds with the bounds that the semantic conventions recommend.
+pub fn seconds(name: &'static str) -> Histogram<f64> {
+    meter()
+        .f64_histogram(name)
+        .with_unit("s")
+        .with_boundaries(SECONDS.to_vec())
+        .build()
+}
+
+/// The instruments of one actor's front.
+#[derive(Clone, Debug)]
+pub(crate) struct ActorMetrics {
+    in_flight: UpDownCounter<i64>,
+    queued: UpDownCounter<i64>,
+    rejected: Counter<u64>,
+    skipped: Counter<u64>,
+    restarts: Counter<u64>,
+    actor: [KeyValue; 1],
+}
+
+impl ActorMetrics {
+    pub(crate) fn new(actor: &'static str) -> Self {
+        let meter = meter();
+        Self {
+            in_flight: meter
+                .i64_up_down_counter(semconv::EMEND_ACTOR_IN_FLIGHT)
+                .with_unit("{call}")
+                .build(),
+            queued: meter
+                .i64_up_down_counter(semconv::EMEND_ACTOR_QUEUE_DEPTH)
+                .with_unit("{call}")
+                .build(),
+            rejected: meter
+                .u64_counter(semconv::EMEND_ACTOR_REJECTED)
+                .with_unit("{call}")
+                .build(),
+            skipped: meter
+                .u64_counter(semconv::EMEND_ACTOR_SKIPPED)
+                .with_unit("{call}")
+                .build(),
+            restarts: meter
+                .u64_counter(semconv::EMEND_ACTOR_RESTARTS)
+                .with_unit("{restart}")
+                .build(),
+            actor: [KeyValue::new(semconv::EMEND_ACTOR, actor)],
+        }
+    }
+
+    pub(crate) fn rejected(&self) {
+        self.rejected.add(1, &self.actor);
+    }
+
+    pub(crate) fn skipped(&self) {
+        self.skipped.add(1, &self.actor);
+    }
+
+    pub(crate) fn restarted(&self) {
+        self.restarts.add(1, &self.actor);
+    }
+
+    /// Counts a call as in flight until the guard is dropped.
+    pub(crate) fn in_flight(&self) -> Counted {
+        Counted::new(self.in_flight.clone(), self.actor.clone())
+    }
+
+    /// Counts a call as waiting in the mailbox until the guard is dropped.
+    pub(crate) fn queued(&self) -> Counted {
+        Counted::new(self.queued.clone(), self.actor.clone())
+    }
+}
+
+/// One more in an up-down counter, for as long as it lives.
+#[derive(Debug)]
+pub(crate) struct Counted {
+    counter: UpDownCounter<i64>,
+    attributes: [KeyValue; 1],
+}
+
+impl Counted {
+    fn new(counter: UpDownCounter<i64>, attributes: [KeyValue; 1]) -> Self {
+        counter.add(1, &attributes);
+        Self { counter, attributes }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.counter.add(-1, &self.attributes);
+    }
+}

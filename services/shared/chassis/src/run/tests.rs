@@ -1,0 +1,123 @@
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use super::*;
+use crate::Server;
+
+#[derive(Parser)]
+#[command(name = "emend-test")]
+struct Options {
+    #[command(flatten)]
+    service: ServiceOptions,
+    /// Fail to start
+    #[arg(long)]
+    broken: bool,
+}
+
+impl AsRef<ServiceOptions> for Options {
+    fn as_ref(&self) -> &ServiceOptions {
+        &self.service
+    }
+}
+
+const ARGUMENTS: &str = "EMEND_CHASSIS_TEST_ARGUMENTS";
+
+/// The service that the other tests start: this test, in a process of its own.
+#[test]
+fn service() {
+    let Ok(arguments) = std::env::var(ARGUMENTS) else {
+        return;
+    };
+    let arguments = ["emend-test"]
+        .into_iter()
+        .chain(arguments.split_whitespace())
+        .map(OsString::from);
+    let code = run_with::<Options, _, _>("emend-test", arguments, |options, listener, shutdown| async move {
+        if options.broken {
+            return Err(ServeError::start(std::io::Error::other("no model")));
+        }
+        Server::new("emend-test", &options.service)
+            .serve(listener, shutdown)
+            .await
+    });
+    std::process::exit(code.into());
+}
+
+fn start(arguments: &str) -> Child {
+    start_with(arguments, &[])
+}
+
+fn start_with(arguments: &str, variables: &[(&str, &str)]) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["run::tests::service", "--exact", "--nocapture", "--test-threads=1"])
+        .env(ARGUMENTS, arguments)
+        .envs(variables.iter().copied())
+        .stderr(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn end(mut child: Child) -> (i32, String) {
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut said).unwrap();
+    (child.wait().unwrap().code().unwrap(), said)
+}
+
+#[test]
+fn a_signal_drains_and_ends_with_zero() {
+    for signal in ["-TERM", "-INT"] {
+        let mut child = start("--listen 127.0.0.1:0");
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+        assert!(lines.by_ref().any(|line| line.contains("serving")), "it never served");
+        assert!(
+            Command::new("kill")
+                .args([signal, &child.id().to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
+        assert!(lines.any(|line| line.contains("draining")), "it never drained");
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{signal}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_one_line_and_a_code() {
+    let (code, said) = end(start("--listen 127.0.0.1:0 --broken"));
+    assert_eq!(code, 1);
+    assert!(
+        said.lines().any(|line| line == "emend-test: cannot start: no model"),
+        "{said}"
+    );
+
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let (code, said) = end(start(&format!("--listen {address}")));
+    assert_eq!(code, 1);
+    assert!(
+        said.contains(&format!("emend-test: cannot listen on {address}")),
+        "{said}"
+    );
+
+    let (code, said) = end(start("--log not=a=filter"));
+    assert_eq!(code, 2);
+    assert!(
+        said.contains("emend-test: --log \"not=a=filter\" is not a log filter"),
+        "{said}"
+    );
+
+    let (code, said) = end(start("--config /nowhere.toml"));
+    assert_eq!(code, 2);
+    assert!(said.contains("/nowhere.toml"), "{said}");
+
+    let (code, said) = end(start_with("", &[("EMEND_CONFIG", "/elsewhere.toml")]));
+    assert_eq!(code, 2);
+    assert!(said.contains("/elsewhere.toml"), "{said}");
+
+    let (code, said) = end(start("--listne 1"));
+    assert_eq!(code, 2);
+    assert!(said.contains("--listen"), "{said}");
+
+    assert_eq!(end(start("--help")).0, 0);
+}

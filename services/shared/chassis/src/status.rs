@@ -1,0 +1,84 @@
+//! Errors and their one way onto the wire: one total match of the nine codes to a gRPC code, and back.
+
+use std::collections::HashMap;
+
+use emend_core::{Code, ServiceError, error_chain};
+use tonic_types::{ErrorDetails, StatusExt};
+
+/// The `domain` of every `google.rpc.ErrorInfo` that Emend sends.
+pub const ERROR_DOMAIN: &str = "emend";
+
+/// The gRPC code that carries a kind of failure.
+pub const fn grpc_code(code: Code) -> tonic::Code {
+    match code {
+        Code::InvalidArgument => tonic::Code::InvalidArgument,
+        Code::NotFound => tonic::Code::NotFound,
+        Code::FailedPrecondition => tonic::Code::FailedPrecondition,
+        Code::ResourceExhausted => tonic::Code::ResourceExhausted,
+        Code::DeadlineExceeded => tonic::Code::DeadlineExceeded,
+        Code::Cancelled => tonic::Code::Cancelled,
+        Code::Unavailable => tonic::Code::Unavailable,
+        Code::Unimplemented => tonic::Code::Unimplemented,
+        Code::Internal => tonic::Code::Internal,
+    }
+}
+
+/// The kind of failure that a status from another service is. Codes that Emend's own services never send become the
+/// nearest that they do, or [`Code::Internal`].
+pub const fn code_of_grpc(code: tonic::Code) -> Code {
+    match code {
+        tonic::Code::InvalidArgument | tonic::Code::OutOfRange => Code::InvalidArgument,
+        tonic::Code::NotFound => Code::NotFound,
+        tonic::Code::FailedPrecondition
+        | tonic::Code::AlreadyExists
+        | tonic::Code::PermissionDenied
+        | tonic::Code::Unauthenticated => Code::FailedPrecondition,
+        tonic::Code::ResourceExhausted => Code::ResourceExhausted,
+        tonic::Code::DeadlineExceeded => Code::DeadlineExceeded,
+        tonic::Code::Cancelled => Code::Cancelled,
+        tonic::Code::Unavailable | tonic::Code::Aborted => Code::Unavailable,
+        tonic::Code::Unimplemented => Code::Unimplemented,
+        tonic::Code::Ok | tonic::Code::Unknown | tonic::Code::Internal | tonic::Code::DataLoss => Code::Internal,
+    }
+}
+
+/// The upper-case name of a gRPC code, the form that `rpc.response.status_code` has.
+pub const fn grpc_code_name(code: tonic::Code) -> &'static str {
+    match code {
+        tonic::Code::Ok => "OK",
+        tonic::Code::Cancelled => "CANCELLED",
+        tonic::Code::Unknown => "UNKNOWN",
+        tonic::Code::InvalidArgument => "INVALID_ARGUMENT",
+        tonic::Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
+        tonic::Code::NotFound => "NOT_FOUND",
+        tonic::Code::AlreadyExists => "ALREADY_EXISTS",
+        tonic::Code::PermissionDenied => "PERMISSION_DENIED",
+        tonic::Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
+        tonic::Code::FailedPrecondition => "FAILED_PRECONDITION",
+        tonic::Code::Aborted => "ABORTED",
+        tonic::Code::OutOfRange => "OUT_OF_RANGE",
+        tonic::Code::Unimplemented => "UNIMPLEMENTED",
+        tonic::Code::Internal => "INTERNAL",
+        tonic::Code::Unavailable => "UNAVAILABLE",
+        tonic::Code::DataLoss => "DATA_LOSS",
+        tonic::Code::Unauthenticated => "UNAUTHENTICATED",
+    }
+}
+
+/// Turns an error into a status: its message with those of all its sources, and `google.rpc` details (`ErrorInfo`, and
+/// `BadRequest` and `RetryInfo` where the error has them).
+pub fn status(error: &dyn ServiceError) -> tonic::Status {
+    let code = error.code();
+    let mut details = ErrorDetails::new();
+    details.set_error_info(code.name(), ERROR_DOMAIN, HashMap::new());
+    for violation in error.violations() {
+        details.add_bad_request_violation(violation.field, violation.description);
+    }
+    if let Some(delay) = error.retry_after() {
+        details.set_retry_info(Some(delay));
+    }
+    tonic::Status::with_error_details(grpc_code(code), error_chain(error), details)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+use std::time::Duration;
+
+use emend_core::FieldViolation;
+
+use super::*;
+
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {path}")]
+struct Outer {
+    path: &'static str,
+    #[source]
+    source: std::io::Error,
+}
+
+impl ServiceError for Outer {
+    fn code(&self) -> Code {
+        Code::InvalidArgument
+    }
+    fn violations(&self) -> Vec<FieldViolation> {
+        vec![FieldViolation {
+            field: "path".into(),
+            description: "must exist".into(),
+        }]
+    }
+    fn retry_after(&self) -> Option<Duration> {
+        Some(Duration::from_millis(250))
+    }
+}
+
+#[test]
+fn a_status_has_the_code_the_chain_and_the_details() {
+    let error = Outer {
+        path: "a.md",
+        source: std::io::Error::other("disk on fire"),
+    };
+    let status = status(&error);
+    assert_eq!(status.code(), tonic::Code::InvalidArgument);
+    assert_eq!(status.message(), "cannot read a.md: disk on fire");
+    let details = status.get_error_details();
+    let info = details.error_info().unwrap();
+    assert_eq!(
+        (info.reason.as_str(), info.domain.as_str()),
+        ("INVALID_ARGUMENT", "emend")
+    );
+    assert_eq!(details.bad_request().unwrap().field_violations[0].field, "path");
+    assert_eq!(
+        details.retry_info().unwrap().retry_delay,
+        Some(Duration::from_millis(250))
+    );
+}
+
+#[test]
+fn every_code_survives_the_way_to_grpc_and_back() {
+    for code in [
+        Code::InvalidArgument,
+        Code::NotFound,
+        Code::FailedPrecondition,
+        Code::ResourceExhausted,
+        Code::DeadlineExceeded,
+        Code::Cancelled,
+        Code::Unavailable,
+        Code::Unimplemented,
+        Code::Internal,
+    ] {
+        assert_eq!(code_of_grpc(grpc_code(code)), code);
+        assert_eq!(grpc_code_name(grpc_code(code)), code.name());
+    }
+}

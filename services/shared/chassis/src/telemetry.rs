@@ -1,0 +1,336 @@
+//! Logs on standard error, and traces, metrics and logs to an OpenTelemetry collector where one is configured.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use opentelemetry::trace::TracerProvider;
+use opentelemetry::{KeyValue, global};
+use opentelemetry_appender_tracing::layer::OpenTelemetryTracingBridge;
+use opentelemetry_otlp::{ExporterBuildError, LogExporter, MetricExporter, SpanExporter, WithExportConfig};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::logs::SdkLoggerProvider;
+use opentelemetry_sdk::metrics::SdkMeterProvider;
+use opentelemetry_sdk::propagation::TraceContextPropagator;
+use opentelemetry_sdk::trace::{Sampler, SdkTracerProvider};
+use tracing::field::Field;
+use tracing::{Level, Span};
+use tracing_opentelemetry::OpenTelemetrySpanExt;
+use tracing_subscriber::filter::{FilterExt, LevelFilter, Targets, filter_fn};
+use tracing_subscriber::fmt::format::{Writer, debug_fn};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, Registry};
+
+use crate::config::{LogFormat, ServiceOptions};
+use emend_core::semconv;
+
+/// How long the last telemetry may take to leave.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The transport below the exporter: were its spans exported, exporting would make more of them, without end.
+const TRANSPORT: [&str; 9] = [
+    "hyper",
+    "hyper_util",
+    "h2",
+    "tonic",
+    "tower",
+    "tower_http",
+    "opentelemetry",
+    "opentelemetry_sdk",
+    "opentelemetry_otlp",
+];
+
+/// What telemetry is to do.
+#[derive(Clone, Debug)]
+pub struct TelemetryOptions {
+    /// `service.name` of everything exported.
+    pub service_name: String,
+    /// Filter of the log on standard error, for example `info,emend_grader=debug`.
+    pub log: String,
+    /// Form of the log on standard error.
+    pub log_format: LogFormat,
+    /// Where traces go, as OTLP over gRPC; `None` exports none.
+    pub traces: Option<String>,
+    /// Where metrics go.
+    pub metrics: Option<String>,
+    /// Where logs go, besides standard error.
+    pub logs: Option<String>,
+    /// Share of traces that are sampled where the caller has not decided; 0 to 1.
+    pub sample_ratio: f64,
+}
+
+impl TelemetryOptions {
+    /// Logs at `info`, nothing exported.
+    pub fn new(service_name: impl Into<String>) -> Self {
+        Self {
+            service_name: service_name.into(),
+            log: "info".to_owned(),
+            log_format: LogFormat::Text,
+            traces: None,
+            metrics: None,
+            logs: None,
+            sample_ratio: 1.0,
+        }
+    }
+
+    /// Everything to the collector at `endpoint`, for example `http://127.0.0.1:4317`.
+    #[must_use]
+    pub fn with_endpoint(mut self, endpoint: impl Into<String>) -> Self {
+        let endpoint = Some(endpoint.into());
+        self.traces.clone_from(&endpoint);
+        self.metrics.clone_from(&endpoint);
+        self.logs = endpoint;
+        self
+    }
+
+    /// Reads OpenTelemetry's own variables: `OTEL_EXPORTER_OTLP_ENDPOINT` and its `_TRACES_`, `_METRICS_` and `_LOGS_`
+    /// forms, `OTEL_TRACES_SAMPLER_ARG`, `OTEL_SERVICE_NAME`, `OTEL_SDK_DISABLED`.
+    ///
+    /// # Errors
+    /// [`TelemetryError::SampleRatio`] for a ratio that is none.
+    pub fn from_environment(service_name: &str, options: &ServiceOptions) -> Result<Self, TelemetryError> {
+        Self::from_variables(service_name, options, |name| {
+            std::env::var(name).ok().filter(|value| !value.is_empty())
+        })
+    }
+
+    fn from_variables(
+        service_name: &str,
+        options: &ServiceOptions,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, TelemetryError> {
+        let disabled = variable("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"));
+        let endpoint = |name: &str| if disabled { None } else { variable(name) };
+        let all = endpoint("OTEL_EXPORTER_OTLP_ENDPOINT");
+        let ratio = variable("OTEL_TRACES_SAMPLER_ARG");
+        let sample_ratio = match &ratio {
+            None => 1.0,
+            Some(text) => text
+                .parse()
+                .ok()
+                .filter(|ratio| (0.0..=1.0).contains(ratio))
+                .ok_or_else(|| TelemetryError::SampleRatio(text.clone()))?,
+        };
+        Ok(Self {
+            service_name: variable("OTEL_SERVICE_NAME").unwrap_or_else(|| service_name.to_owned()),
+            log: options.log.clone(),
+            log_format: options.log_format,
+            traces: endpoint("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT").or_else(|| all.clone()),
+            metrics: endpoint("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT").or_else(|| all.clone()),
+            logs: endpoint("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT").or(all),
+            sample_ratio,
+        })
+    }
+}
+
+/// Why telemetry could not be started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TelemetryError {
+    /// The log filter cannot be read.
+    #[error(
+        "--log \"{filter}\" is not a log filter: use a level like info, or directives like info,emend_grader=debug"
+    )]
+    Filter {
+        /// The value of `--log`.
+        filter: String,
+        /// What was wrong with it.
+        #[source]
+        source: tracing_subscriber::filter::ParseError,
+    },
+    /// The sampling ratio cannot be read.
+    #[error("OTEL_TRACES_SAMPLER_ARG is \"{0}\": it must be a number from 0 to 1")]
+    SampleRatio(String),
+    /// An exporter could not be built.
+    #[error("cannot export to the collector: check OTEL_EXPORTER_OTLP_ENDPOINT")]
+    Exporter(#[from] ExporterBuildError),
+    /// The process has a subscriber already.
+    #[error("telemetry is already started in this process")]
+    Started(#[from] tracing_subscriber::util::TryInitError),
+}
+
+/// The process's telemetry. One a process.
+#[derive(Debug)]
+pub struct Telemetry {
+    tracer: Option<SdkTracerProvider>,
+    meter: Option<SdkMeterProvider>,
+    logger: Option<SdkLoggerProvider>,
+}
+
+impl Telemetry {
+    /// Installs the subscriber, the W3C propagator and, for each endpoint, an exporter. Call it inside a tokio runtime:
+    /// the exporters' connections live there.
+    ///
+    /// # Errors
+    /// [`TelemetryError`].
+    pub fn start(options: TelemetryOptions) -> Result<Self, TelemetryError> {
+        let filter = options
+            .log
+            .parse::<Targets>()
+            .map_err(|source| TelemetryError::Filter {
+                filter: options.log.clone(),
+                source,
+            })?;
+        let resource = resource(&options);
+        global::set_text_map_propagator(TraceContextPropagator::new());
+
+        let mut layers: Vec<Box<dyn Layer<Registry> + Send + Sync>> = vec![log_layer(options.log_format, filter)];
+        let mut telemetry = Self {
+            tracer: None,
+            meter: None,
+            logger: None,
+        };
+        if let Some(endpoint) = options.traces {
+            let exporter = SpanExporter::builder().with_tonic().with_endpoint(endpoint).build()?;
+            let sampler = Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(options.sample_ratio)));
+            let provider = SdkTracerProvider::builder()
+                .with_batch_exporter(exporter)
+                .with_sampler(sampler)
+                .with_resource(resource.clone())
+                .build();
+            // Log lines are exported as logs; in spans only those that tell of trouble.
+            let wanted = filter_fn(|metadata| metadata.is_span() || *metadata.level() <= Level::WARN);
+            let layer = tracing_opentelemetry::layer()
+                .with_tracer(provider.tracer("emend"))
+                .with_location(false)
+                .with_threads(false)
+                .with_tracked_inactivity(false)
+                .with_filter(exported().and(wanted));
+            layers.push(layer.boxed());
+            global::set_tracer_provider(provider.clone());
+            telemetry.tracer = Some(provider);
+        }
+        if let Some(endpoint) = options.metrics {
+            let exporter = MetricExporter::builder().with_tonic().with_endpoint(endpoint).build()?;
+            let provider = SdkMeterProvider::builder()
+                .with_periodic_exporter(exporter)
+                .with_resource(resource.clone())
+                .build();
+            global::set_meter_provider(provider.clone());
+            telemetry.meter = Some(provider);
+        }
+        if let Some(endpoint) = options.logs {
+            let exporter = LogExporter::builder().with_tonic().with_endpoint(endpoint).build()?;
+            let provider = SdkLoggerProvider::builder()
+                .with_batch_exporter(exporter)
+                .with_resource(resource)
+                .build();
+            layers.push(
+                OpenTelemetryTracingBridge::new(&provider)
+                    .with_filter(exported())
+                    .boxed(),
+            );
+            telemetry.logger = Some(provider);
+        }
+        tracing_subscriber::registry().with(layers).try_init()?;
+        Ok(telemetry)
+    }
+
+    /// Sends what has been collected so far; for tests that read it at the other end.
+    pub async fn flush(&self) {
+        let (tracer, meter, logger) = (self.tracer.clone(), self.meter.clone(), self.logger.clone());
+        Self::blocking("flush", move || {
+            [
+                tracer.map(|provider| provider.force_flush()),
+                meter.map(|provider| provider.force_flush()),
+                logger.map(|provider| provider.force_flush()),
+            ]
+        })
+        .await;
+    }
+
+    /// Sends what is left, for at most a few seconds, and ends the exporters. Runs on a blocking thread: the exporters wait
+    /// for the runtime, which must not be what waits for them.
+    pub async fn shutdown(self) {
+        Self::blocking("shutdown", move || {
+            [
+                self.tracer
+                    .map(|provider| provider.shutdown_with_timeout(FLUSH_TIMEOUT)),
+                self.meter.map(|provider| provider.shutdown_with_timeout(FLUSH_TIMEOUT)),
+                self.logger
+                    .map(|provider| provider.shutdown_with_timeout(FLUSH_TIMEOUT)),
+            ]
+        })
+        .await;
+    }
+
+    async fn blocking(
+        what: &'static str,
+        work: impl FnOnce() -> [Option<opentelemetry_sdk::error::OTelSdkResult>; 3] + Send + 'static,
+    ) {
+        match tokio::task::spawn_blocking(work).await {
+            Ok(results) => {
+                for error in results.into_iter().flatten().filter_map(Result::err) {
+                    tracing::warn!(%error, "telemetry {what} lost something: is the collector reachable");
+                }
+            }
+            Err(error) => tracing::warn!(%error, "telemetry {what} did not finish"),
+        }
+    }
+}
+
+/// Links the span of a batch to the span of one of its members, so that either leads to the other.
+pub fn link(batch: &Span, member: &Span) {
+    use opentelemetry::trace::TraceContextExt;
+    let context = member.context();
+    let context = context.span().span_context().clone();
+    if context.is_valid() {
+        batch.add_link(context);
+    }
+}
+
+/// The trace id of a span as 32 hexadecimal digits; `None` where it is not traced.
+pub fn trace_id(span: &Span) -> Option<String> {
+    use opentelemetry::trace::TraceContextExt;
+    let context = span.context();
+    let context = context.span().span_context().clone();
+    context.is_valid().then(|| context.trace_id().to_string())
+}
+
+fn log_layer(format: LogFormat, filter: Targets) -> Box<dyn Layer<Registry> + Send + Sync> {
+    let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    match format {
+        LogFormat::Json => layer.json().flatten_event(true).with_filter(filter).boxed(),
+        LogFormat::Text => {
+            let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+            layer
+                .with_ansi(colours)
+                .fmt_fields(debug_fn(text_field))
+                .with_filter(filter)
+                .boxed()
+        }
+    }
+}
+
+/// A field in the text log. What spans carry only for their export would make every line twice as long.
+fn text_field(writer: &mut Writer<'_>, field: &Field, value: &dyn std::fmt::Debug) -> std::fmt::Result {
+    match field.name() {
+        "message" => write!(writer, "{value:?}"),
+        name if name.starts_with("otel.") || name.starts_with("log.") || name == semconv::RPC_SYSTEM_NAME => Ok(()),
+        name => write!(writer, " {name}={value:?}"),
+    }
+}
+
+/// What may be exported at all: `info` and above, and nothing of the transport.
+fn exported() -> Targets {
+    Targets::new()
+        .with_default(LevelFilter::INFO)
+        .with_targets(TRANSPORT.map(|target| (target, LevelFilter::OFF)))
+}
+
+fn resource(options: &TelemetryOptions) -> Resource {
+    let host = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty());
+    let instance = host.map_or_else(
+        || std::process::id().to_string(),
+        |host| format!("{host}-{}", std::process::id()),
+    );
+    Resource::builder()
+        .with_service_name(options.service_name.clone())
+        .with_attribute(KeyValue::new("service.namespace", "emend"))
+        .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
+        .with_attribute(KeyValue::new("service.instance.id", instance))
+        .build()
+}
+
+#[cfg(test)]
+mod tests;

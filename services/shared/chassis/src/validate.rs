@@ -1,0 +1,104 @@
+//! Validation that names every bad field at once.
+
+use emend_core::{Code, FieldViolation, ServiceError};
+
+use crate::status::status;
+
+/// Collects what is wrong with a request while it is read, so that the caller learns all of it in one answer.
+///
+/// ```
+/// # use emend_chassis::Violations;
+/// let top_k = 0;
+/// let mut violations = Violations::new();
+/// violations.require((1..=100).contains(&top_k), "top_k", || format!("must be 1 to 100, is {top_k}"));
+/// assert!(violations.finish().is_err());
+/// ```
+#[derive(Debug, Default)]
+pub struct Violations(Vec<FieldViolation>);
+
+impl Violations {
+    /// Starts with nothing wrong.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a violation of `field` unless `ok`.
+    pub fn require(&mut self, ok: bool, field: &str, description: impl FnOnce() -> String) -> &mut Self {
+        if !ok {
+            self.push(field, description());
+        }
+        self
+    }
+
+    /// Adds a violation of `field`.
+    pub fn push(&mut self, field: impl Into<String>, description: impl Into<String>) -> &mut Self {
+        self.0.push(FieldViolation {
+            field: field.into(),
+            description: description.into(),
+        });
+        self
+    }
+
+    /// Whether nothing is wrong so far.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Ends the validation.
+    ///
+    /// # Errors
+    /// [`InvalidRequest`] with every violation, where there is one.
+    pub fn finish(self) -> Result<(), InvalidRequest> {
+        if self.0.is_empty() {
+            Ok(())
+        } else {
+            Err(InvalidRequest { violations: self.0 })
+        }
+    }
+}
+
+/// A request with at least one bad field. [`Code::InvalidArgument`] with a `google.rpc.BadRequest`.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("invalid request: {}", list(violations))]
+pub struct InvalidRequest {
+    violations: Vec<FieldViolation>,
+}
+
+fn list(violations: &[FieldViolation]) -> String {
+    let all: Vec<String> = violations
+        .iter()
+        .map(|v| format!("{}: {}", v.field, v.description))
+        .collect();
+    all.join("; ")
+}
+
+impl InvalidRequest {
+    /// A request with exactly one bad field.
+    pub fn field(field: impl Into<String>, description: impl Into<String>) -> Self {
+        Self {
+            violations: vec![FieldViolation {
+                field: field.into(),
+                description: description.into(),
+            }],
+        }
+    }
+}
+
+impl ServiceError for InvalidRequest {
+    fn code(&self) -> Code {
+        Code::InvalidArgument
+    }
+
+    fn violations(&self) -> Vec<FieldViolation> {
+        self.violations.clone()
+    }
+}
+
+impl From<InvalidRequest> for tonic::Status {
+    fn from(error: InvalidRequest) -> Self {
+        status(&error)
+    }
+}
+
+#[cfg(test)]
+mod tests;

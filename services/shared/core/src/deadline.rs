@@ -1,0 +1,122 @@
+//! The absolute time by which a caller wants its answer.
+//!
+//! On the wire a deadline is a duration, `grpc-timeout`; inside a process it is one instant, so that queueing and retries
+//! use it up. Each layer answers a little before the layer above stops waiting: see [`Reserve`].
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::error::{Code, ServiceError};
+
+/// No deadline lies further ahead: `grpc-timeout` can name eleven thousand years, which overflows a clock.
+const FURTHEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+
+/// How much of the time that is left is kept back, so that what there is still arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reserve {
+    /// One part in so many is kept,
+    divisor: u32,
+    /// but never more than this.
+    most: Duration,
+}
+
+impl Reserve {
+    /// What a server keeps of a caller's `grpc-timeout`: it answers DEADLINE_EXCEEDED itself, before the transport ends
+    /// the call with CANCELLED.
+    pub const TRANSPORT: Self = Self::part(20, Duration::from_millis(50));
+    /// What a backend keeps for sending what it has so far: partial grades, the sentences of an answer.
+    pub const PARTIAL_RESULT: Self = Self::part(10, Duration::from_millis(250));
+    /// What a walk keeps for its result.
+    pub const WALK_RESULT: Self = Self::part(20, Duration::from_millis(500));
+
+    const fn part(divisor: u32, most: Duration) -> Self {
+        Self { divisor, most }
+    }
+
+    fn of(self, left: Duration) -> Duration {
+        (left / self.divisor).min(self.most)
+    }
+}
+
+/// An instant by which an answer is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Deadline(Instant);
+
+impl Deadline {
+    /// Due in `timeout` from now; at most a year ahead.
+    pub fn after(timeout: Duration) -> Self {
+        Self(Instant::now() + timeout.min(FURTHEST))
+    }
+
+    /// Due at `instant`.
+    pub fn at(instant: Instant) -> Self {
+        Self(instant)
+    }
+
+    /// What is left of a caller's `timeout` after [`Reserve::TRANSPORT`], or `default` from now without one.
+    pub fn of_caller(timeout: Option<Duration>, default: Duration) -> Self {
+        match timeout {
+            Some(timeout) => Self::after(timeout - Reserve::TRANSPORT.of(timeout)),
+            None => Self::after(default),
+        }
+    }
+
+    /// What is left; zero when past.
+    pub fn remaining(&self) -> Duration {
+        self.0.saturating_duration_since(Instant::now())
+    }
+
+    /// Whether it is past.
+    pub fn is_expired(&self) -> bool {
+        self.remaining().is_zero()
+    }
+
+    /// The same deadline, earlier by the reserve of what is left now.
+    #[must_use]
+    pub fn keeping(&self, reserve: Reserve) -> Self {
+        self.minus(reserve.of(self.remaining()))
+    }
+
+    /// The same deadline, `margin` earlier (now, where that is already past).
+    #[must_use]
+    pub fn minus(&self, margin: Duration) -> Self {
+        Self(self.0.checked_sub(margin).unwrap_or_else(Instant::now))
+    }
+
+    /// The earlier of the two.
+    #[must_use]
+    pub fn earliest(self, other: Self) -> Self {
+        self.min(other)
+    }
+
+    /// The instant itself.
+    pub fn instant(&self) -> Instant {
+        self.0
+    }
+
+    /// Runs a future until it is done or the deadline is past.
+    ///
+    /// # Errors
+    /// [`DeadlineExceeded`] when the deadline came first; the future is dropped.
+    pub async fn run<F: Future>(&self, future: F) -> Result<F::Output, DeadlineExceeded> {
+        tokio::time::timeout_at(self.0, future)
+            .await
+            .map_err(|_| DeadlineExceeded)
+    }
+}
+
+/// The deadline came before the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the deadline passed before the answer was ready: give the call a longer timeout")]
+pub struct DeadlineExceeded;
+
+impl ServiceError for DeadlineExceeded {
+    fn code(&self) -> Code {
+        Code::DeadlineExceeded
+    }
+}
+
+#[cfg(test)]
+mod tests;

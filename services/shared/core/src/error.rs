@@ -1,0 +1,85 @@
+//! Kinds of errors: nine codes, and what an error tells whoever has to act on it.
+
+use std::error::Error;
+use std::time::Duration;
+
+/// What kind of failure an error is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Code {
+    /// The request itself is wrong; the same request will fail again.
+    InvalidArgument,
+    /// A named thing (collection, graph, document) does not exist.
+    NotFound,
+    /// The request is right but the system is not in the state it needs.
+    FailedPrecondition,
+    /// A limit is reached; trying again later can succeed.
+    ResourceExhausted,
+    /// The caller's deadline passed before the work was done.
+    DeadlineExceeded,
+    /// The caller went away or asked to stop.
+    Cancelled,
+    /// Something needed is down at the moment; trying again can succeed.
+    Unavailable,
+    /// The call, or an option of it, is not built into this server.
+    Unimplemented,
+    /// A fault of this server.
+    Internal,
+}
+
+impl Code {
+    /// The name in `ErrorInfo.reason`, in logs and in metrics, for example `INVALID_ARGUMENT`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::InvalidArgument => "INVALID_ARGUMENT",
+            Self::NotFound => "NOT_FOUND",
+            Self::FailedPrecondition => "FAILED_PRECONDITION",
+            Self::ResourceExhausted => "RESOURCE_EXHAUSTED",
+            Self::DeadlineExceeded => "DEADLINE_EXCEEDED",
+            Self::Cancelled => "CANCELLED",
+            Self::Unavailable => "UNAVAILABLE",
+            Self::Unimplemented => "UNIMPLEMENTED",
+            Self::Internal => "INTERNAL",
+        }
+    }
+}
+
+/// One wrong field of a request: its path in the message and what is wrong with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldViolation {
+    /// Path in the request message, for example `passages[2].text`.
+    pub field: String,
+    /// What was wrong, with the value, and what is allowed.
+    pub description: String,
+}
+
+/// An error that knows how it should reach the caller.
+pub trait ServiceError: Error + Send + Sync + 'static {
+    /// The kind of failure.
+    fn code(&self) -> Code;
+
+    /// The wrong fields, sent as `google.rpc.BadRequest`. Empty for anything but [`Code::InvalidArgument`].
+    fn violations(&self) -> Vec<FieldViolation> {
+        Vec::new()
+    }
+
+    /// How long the caller should wait before trying again, sent as `google.rpc.RetryInfo`.
+    fn retry_after(&self) -> Option<Duration> {
+        None
+    }
+}
+
+/// The message of an error followed by those of its sources, joined by `: `. A source whose text the message already
+/// ends with is not repeated.
+pub fn error_chain(error: &(dyn Error + 'static)) -> String {
+    let mut message = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let text = error.to_string();
+        if !message.ends_with(&text) {
+            message.push_str(": ");
+            message.push_str(&text);
+        }
+        source = error.source();
+    }
+    message
+}

@@ -1,0 +1,18 @@
+//! What every part of Emend agrees on, and what knows neither gRPC nor actors: kinds of errors, deadlines, the wait
+//! between tries, limits on input, the names that telemetry uses, and files that are read again when they change.
+
+mod backoff;
+mod deadline;
+mod error;
+pub mod limits;
+mod nearest;
+mod scope;
+pub mod semconv;
+mod watched;
+
+pub use backoff::Backoff;
+pub use deadline::{Deadline, DeadlineExceeded, Reserve};
+pub use error::{Code, FieldViolation, ServiceError, error_chain};
+pub use nearest::{did_you_mean, nearest};
+pub use scope::Scope;
+pub use watched::{Source, Watched};

@@ -1,0 +1,28 @@
+//! The limits on input that several services share (R15). What only one service limits stands in its `validate.rs`.
+
+/// Longest question, query, and message of a conversation, in bytes.
+pub const MAX_QUESTION_BYTES: usize = 8 * 1024;
+/// Longest answer, in bytes; also its sentences together.
+pub const MAX_ANSWER_BYTES: usize = 64 * 1024;
+/// Longest answer, and longest query, in a model's tokens.
+pub const MAX_TOKENS: u32 = 8192;
+/// Most messages of a conversation.
+pub const MAX_HISTORY: usize = 50;
+/// Most queries that failed before.
+pub const MAX_FAILED_QUERIES: usize = 50;
+/// Most passages of a request.
+pub const MAX_PASSAGES: usize = 100;
+/// Most passages that a query is rewritten with.
+pub const MAX_REWRITE_PASSAGES: usize = 20;
+/// Longest passage, in bytes.
+pub const MAX_PASSAGE_BYTES: usize = 64 * 1024;
+/// Most strips that a refinement keeps.
+pub const MAX_STRIPS: u32 = 100;
+/// Most passages that a web search returns.
+pub const MAX_WEB_RESULTS: u32 = 50;
+/// Largest graph file, in bytes.
+pub const MAX_GRAPH_BYTES: usize = 256 * 1024;
+/// Most fields of a filter, and of a document's metadata.
+pub const MAX_FILTERS: usize = 64;
+/// Largest document, in bytes.
+pub const MAX_DOCUMENT_BYTES: usize = 32 * 1024 * 1024;

@@ -1,0 +1,131 @@
+//! Names of spans' and metrics' attributes, in one place.
+//!
+//! They follow the OpenTelemetry semantic conventions 1.42 (`rpc.*`, `gen_ai.*`, `server.*`, `error.*`); `emend.*` is ours.
+//! The Rust crate of the conventions marks its GenAI constants as deprecated, hence our own strings.
+
+/// The version of the conventions, sent as the schema URL of our instruments.
+pub const SCHEMA_URL: &str = "https://opentelemetry.io/schemas/1.42.0";
+
+/// Always `grpc` here.
+pub const RPC_SYSTEM_NAME: &str = "rpc.system.name";
+/// `package.Service/Method`.
+pub const RPC_METHOD: &str = "rpc.method";
+/// Upper-case gRPC code, for example `OK`.
+pub const RPC_RESPONSE_STATUS_CODE: &str = "rpc.response.status_code";
+/// The value of [`RPC_SYSTEM_NAME`].
+pub const RPC_SYSTEM_GRPC: &str = "grpc";
+/// The [`RPC_METHOD`] of a call to a service that this server does not have: callers must not invent label values.
+pub const RPC_METHOD_OTHER: &str = "_OTHER";
+/// What went wrong, low in cardinality; absent on success.
+pub const ERROR_TYPE: &str = "error.type";
+/// Host name of the other side as configured.
+pub const SERVER_ADDRESS: &str = "server.address";
+/// Port of the other side.
+pub const SERVER_PORT: &str = "server.port";
+
+/// Histogram, seconds: a call as the server saw it.
+pub const RPC_SERVER_CALL_DURATION: &str = "rpc.server.call.duration";
+/// Histogram, seconds: a call as the client saw it.
+pub const RPC_CLIENT_CALL_DURATION: &str = "rpc.client.call.duration";
+
+/// `chat`, `embeddings`, `retrieval`, `execute_tool`, `invoke_workflow`.
+pub const GEN_AI_OPERATION_NAME: &str = "gen_ai.operation.name";
+/// Who serves the model: `openai`, `emend` for what runs in process.
+pub const GEN_AI_PROVIDER_NAME: &str = "gen_ai.provider.name";
+/// The model asked for.
+pub const GEN_AI_REQUEST_MODEL: &str = "gen_ai.request.model";
+/// The model that answered.
+pub const GEN_AI_RESPONSE_MODEL: &str = "gen_ai.response.model";
+/// Sampling temperature asked for.
+pub const GEN_AI_REQUEST_TEMPERATURE: &str = "gen_ai.request.temperature";
+/// Most tokens the answer may have.
+pub const GEN_AI_REQUEST_MAX_TOKENS: &str = "gen_ai.request.max_tokens";
+/// Why the model stopped.
+pub const GEN_AI_RESPONSE_FINISH_REASONS: &str = "gen_ai.response.finish_reasons";
+/// Tokens read by the model.
+pub const GEN_AI_USAGE_INPUT_TOKENS: &str = "gen_ai.usage.input_tokens";
+/// Tokens written by the model.
+pub const GEN_AI_USAGE_OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
+/// The collection searched.
+pub const GEN_AI_DATA_SOURCE_ID: &str = "gen_ai.data_source.id";
+/// What was graded: `relevance`, `groundedness`, `usefulness`.
+pub const GEN_AI_EVALUATION_NAME: &str = "gen_ai.evaluation.name";
+/// The grade as a number.
+pub const GEN_AI_EVALUATION_SCORE_VALUE: &str = "gen_ai.evaluation.score.value";
+/// The grade as a word.
+pub const GEN_AI_EVALUATION_SCORE_LABEL: &str = "gen_ai.evaluation.score.label";
+/// The graph that was walked.
+pub const GEN_AI_WORKFLOW_NAME: &str = "gen_ai.workflow.name";
+/// The tool that was executed, for example `web_search`.
+pub const GEN_AI_TOOL_NAME: &str = "gen_ai.tool.name";
+/// `input` or `output`, on [`GEN_AI_CLIENT_TOKEN_USAGE`].
+pub const GEN_AI_TOKEN_TYPE: &str = "gen_ai.token.type";
+/// Histogram, seconds: one call of a model.
+pub const GEN_AI_CLIENT_OPERATION_DURATION: &str = "gen_ai.client.operation.duration";
+/// Histogram, tokens.
+pub const GEN_AI_CLIENT_TOKEN_USAGE: &str = "gen_ai.client.token.usage";
+
+/// Name of an actor's front.
+pub const EMEND_ACTOR: &str = "emend.actor";
+/// Name of a task handed to an actor.
+pub const EMEND_TASK: &str = "emend.task";
+/// Up-down counter: calls admitted and not yet done.
+pub const EMEND_ACTOR_IN_FLIGHT: &str = "emend.actor.in_flight";
+/// Up-down counter: calls admitted and not yet begun.
+pub const EMEND_ACTOR_QUEUE_DEPTH: &str = "emend.actor.queue_depth";
+/// Counter: calls refused because the actor had its fill.
+pub const EMEND_ACTOR_REJECTED: &str = "emend.actor.admissions_rejected";
+/// Counter: calls whose caller was gone, or its deadline past, before the work began.
+pub const EMEND_ACTOR_SKIPPED: &str = "emend.actor.skipped";
+/// Counter: actors that died and were replaced.
+pub const EMEND_ACTOR_RESTARTS: &str = "emend.actor.restarts";
+/// Counter: doubtful grades for which the second backend of a cascade was asked.
+pub const EMEND_CASCADE_ASKED: &str = "emend.cascade.asked";
+/// Counter: grades of the first backend of a cascade that were sure, so that the second was not asked.
+pub const EMEND_CASCADE_SAVED: &str = "emend.cascade.saved";
+/// Histogram: members of a batch.
+pub const EMEND_BATCH_SIZE: &str = "emend.batch.size";
+/// Counter: grades that were found in the grader's cache, by [`GEN_AI_EVALUATION_NAME`].
+pub const EMEND_GRADE_CACHE_HITS: &str = "emend.grade_cache.hits";
+/// Counter: grades that were looked for in the grader's cache and not found, by [`GEN_AI_EVALUATION_NAME`].
+pub const EMEND_GRADE_CACHE_MISSES: &str = "emend.grade_cache.misses";
+/// A node of a graph.
+pub const EMEND_NODE: &str = "emend.node";
+/// What a node does when it is visited.
+pub const EMEND_ACTION: &str = "emend.action";
+/// Number of a step of a walk, from 1.
+pub const EMEND_STEP_NUMBER: &str = "emend.step.number";
+/// The outcome a node ended in.
+pub const EMEND_OUTCOME: &str = "emend.outcome";
+/// How a walk ended.
+pub const EMEND_WALK_STATUS: &str = "emend.walk.status";
+/// Counter: walks by status.
+pub const EMEND_WALKS: &str = "emend.walks";
+/// Histogram: steps a walk took.
+pub const EMEND_WALK_STEPS: &str = "emend.walk.steps";
+/// Counter: corrections by kind.
+pub const EMEND_CORRECTIONS: &str = "emend.corrections";
+/// The kind of a correction: `rewrite`, `regenerate`, `web_search`, `refine`.
+pub const EMEND_CORRECTION_KIND: &str = "emend.correction.kind";
+/// The model that was asked before in vain, on the call of the one that stands in for it.
+pub const EMEND_LLM_FALLBACK_FOR: &str = "emend.llm.fallback.for";
+/// Why that one gave no reply: its `error.type`.
+pub const EMEND_LLM_FALLBACK_REASON: &str = "emend.llm.fallback.reason";
+/// What a reply was constrained to: `json_schema`, `json_object` or `text`.
+pub const EMEND_LLM_RESPONSE_FORMAT: &str = "emend.llm.response_format";
+/// A prompt's name with its language and version.
+pub const EMEND_PROMPT_VERSION: &str = "emend.prompt.version";
+/// What was sent to the model; only where content is recorded.
+pub const GEN_AI_INPUT_MESSAGES: &str = "gen_ai.input.messages";
+/// What the model wrote; only where content is recorded.
+pub const GEN_AI_OUTPUT_MESSAGES: &str = "gen_ai.output.messages";
+/// Frequency penalty asked for.
+pub const GEN_AI_REQUEST_FREQUENCY_PENALTY: &str = "gen_ai.request.frequency_penalty";
+/// Seed asked for.
+pub const GEN_AI_REQUEST_SEED: &str = "gen_ai.request.seed";
+/// Kind of a span, for the tracing layer.
+pub const OTEL_KIND: &str = "otel.kind";
+/// Name of a span, for the tracing layer.
+pub const OTEL_NAME: &str = "otel.name";
+/// `ERROR` on a span that failed, for the tracing layer.
+pub const OTEL_STATUS_CODE: &str = "otel.status_code";

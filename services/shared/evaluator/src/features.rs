@@ -1,0 +1,134 @@
+//! What the logistic models see of a pair of texts.
+//!
+//! Every feature has a name, which coefficient files use. Those whose name starts with `cosine` come from the embedder;
+//! all others from the words alone.
+
+mod answer;
+mod form;
+mod groundedness;
+mod kind;
+mod late;
+mod overlap;
+mod place;
+mod question;
+mod relevance;
+mod usefulness;
+mod view;
+
+pub(super) use answer::{NAMES as ANSWER, answer_sentences, says_it_all, tells_nothing};
+pub(super) use groundedness::{NAMES as GROUNDEDNESS, groundedness, is_fragment, is_quoted};
+pub(super) use late::Late;
+pub(super) use question::Question;
+pub(super) use relevance::{NAMES as RELEVANCE, relevance};
+pub(super) use usefulness::{NAMES as USEFULNESS, is_bare, usefulness};
+pub(super) use view::View;
+
+use emend_text::Script;
+
+/// Named values. A name that a file asks for and that is not here counts as its mean, which says nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Features(Vec<(&'static str, f64)>);
+
+impl Features {
+    fn set(&mut self, name: &'static str, value: f64) {
+        self.0.push((name, value));
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<f64> {
+        self.0.iter().find(|(other, _)| *other == name).map(|(_, value)| *value)
+    }
+
+    pub(super) fn into_pairs(self) -> Vec<(&'static str, f64)> {
+        self.0
+    }
+}
+
+impl FromIterator<(&'static str, f64)> for Features {
+    fn from_iter<I: IntoIterator<Item = (&'static str, f64)>>(features: I) -> Self {
+        Self(features.into_iter().collect())
+    }
+}
+
+/// How near a question or a claim is to a passage as a whole and to each of its sentences.
+#[derive(Clone, Debug)]
+pub(super) struct Cosines {
+    pub(super) passage: f64,
+    /// One a sentence, in order; never empty.
+    pub(super) sentences: Vec<f64>,
+    /// The same token by token, where the embedder shows its tokens.
+    pub(super) late: Option<Late>,
+}
+
+impl Cosines {
+    /// The best sentence's place, its cosine, and the second best cosine.
+    fn best(&self) -> (usize, f64, f64) {
+        let mut best = (0, f64::NEG_INFINITY, f64::NEG_INFINITY);
+        for (index, &cosine) in self.sentences.iter().enumerate() {
+            if cosine > best.1 {
+                best = (index, cosine, best.1);
+            } else if cosine > best.2 {
+                best.2 = cosine;
+            }
+        }
+        if best.2 == f64::NEG_INFINITY {
+            (best.0, best.1, best.1)
+        } else {
+            best
+        }
+    }
+}
+
+/// Pairs that are alike enough in their features to share coefficients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Group {
+    /// Both texts are in alphabets.
+    Alphabet,
+    /// Both are in Chinese, Japanese or Korean.
+    Cjk,
+    /// One is and the other is not: only meaning, numbers, names and the kind of thing asked for can agree.
+    Cross,
+}
+
+impl Group {
+    pub(super) const ALL: [Self; 3] = [Self::Alphabet, Self::Cjk, Self::Cross];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Alphabet => "alphabet",
+            Self::Cjk => "cjk",
+            Self::Cross => "cross",
+        }
+    }
+
+    pub(super) fn of(left: &str, right: &str) -> Self {
+        match (is_cjk(left), is_cjk(right)) {
+            (false, false) => Self::Alphabet,
+            (true, true) => Self::Cjk,
+            _ => Self::Cross,
+        }
+    }
+
+    /// The same for a text of a few words: Chinese, Japanese and Korean take names and figures from the alphabet.
+    pub(super) fn of_fragment(fragment: &str, other: &str) -> Self {
+        if is_cjk(other) {
+            Self::Cjk
+        } else {
+            Self::of(fragment, other)
+        }
+    }
+}
+
+fn is_cjk(text: &str) -> bool {
+    let (mut cjk, mut letters) = (0usize, 0usize);
+    for c in text.chars().take(2000) {
+        if Script::is_cjk(c) {
+            cjk += 1;
+        } else if c.is_alphabetic() {
+            letters += 1;
+        }
+    }
+    cjk * 3 > letters
+}
+
+#[cfg(test)]
+mod tests;

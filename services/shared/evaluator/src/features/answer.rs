@@ -1,0 +1,161 @@
+//! Question and each sentence of a passage: which of them answers?
+
+use super::kind::Kind;
+use super::overlap::{negates, opposes, subsequence};
+use super::question::Question;
+use super::relevance::highest;
+use super::view::View;
+use super::{Cosines, Features};
+
+/// The names of the features of [`answer_sentences`].
+pub(crate) const NAMES: &[&str] = &[
+    "cosine_sentence",
+    "cosine_passage",
+    "cosine_behind",
+    "cosine_lead",
+    "cosine_late",
+    "cosine_late_low",
+    "cosine_late_even",
+    "cosine_late_with_before",
+    "cosine_late_behind",
+    "cosine_late_passage",
+    "overlap",
+    "overlap_plain",
+    "overlap_behind",
+    "overlap_around",
+    "overlap_passage",
+    "missing_rarest",
+    "subsequence",
+    "names_in_sentence",
+    "names_missing",
+    "numbers_missing",
+    "negation",
+    "opposite",
+    "expected",
+    "novelty",
+    "length",
+    "is_question",
+    "is_heading",
+    "position",
+    "asks_who_expected",
+    "asks_when_expected",
+    "asks_how_many_expected",
+    "asks_where_expected",
+    "asks_why_expected",
+];
+
+/// Whether a sentence says all content words of the question, at least two and in their order, and something besides, as
+/// "The team lead approves leave within three days." does to "Who approves leave?".
+pub(crate) fn says_it_all(question: &Question, features: &Features) -> bool {
+    let is = |name: &str, holds: fn(f64) -> bool| features.get(name).is_some_and(holds);
+    question.view.content.len() >= 2
+        && is("overlap", |share| share > 0.999)
+        && is("subsequence", |share| share > 0.999)
+        && is("novelty", |share| share >= 0.5)
+        && ["opposite", "names_missing", "numbers_missing", "negation"]
+            .iter()
+            .all(|name| is(name, |value| value == 0.0))
+}
+
+/// Whether a sentence is a heading or a question itself.
+pub(crate) fn tells_nothing(features: &Features) -> bool {
+    let is = |name: &str| features.get(name).is_some_and(|value| value > 0.0);
+    is("is_heading") || is("is_question")
+}
+
+/// The features of a question and each sentence of a passage, in order.
+pub(crate) fn answer_sentences(question: &Question, passage: &View, cosines: Option<&Cosines>) -> Vec<Features> {
+    let asked = &question.weighted;
+    let overlaps: Vec<f64> = passage
+        .sets
+        .iter()
+        .map(|words| asked.share(|word| words.contains(word)))
+        .collect();
+    let (_, best_overlap) = highest(&overlaps);
+    let whole = asked.share(|word| passage.all.contains(word));
+    let missing_names = question
+        .view
+        .names
+        .iter()
+        .filter(|name| !passage.lower.contains(name.as_str()))
+        .count();
+    let missing_numbers = question
+        .view
+        .numbers
+        .iter()
+        .filter(|number| !passage.numbers.contains(*number))
+        .count();
+    let flag = |value: bool| f64::from(u8::from(value));
+
+    (0..passage.sentences.len())
+        .map(|index| {
+            let mut features = Features::default();
+            let sentence = passage.sentence(index);
+            let lower = sentence.to_lowercase();
+            let words = &passage.sets[index];
+            if let Some(cosines) = cosines {
+                let (place, best, second) = cosines.best();
+                let own = cosines.sentences.get(index).copied().unwrap_or(cosines.passage);
+                features.set("cosine_sentence", own);
+                features.set("cosine_passage", cosines.passage);
+                features.set("cosine_behind", best - own);
+                features.set("cosine_lead", if place == index { best - second } else { 0.0 });
+                if let Some(late) = &cosines.late {
+                    let own = late.sentences.get(index).copied().unwrap_or(late.passage);
+                    features.set("cosine_late", own.mean);
+                    features.set("cosine_late_low", own.low);
+                    features.set("cosine_late_even", own.even);
+                    let with_before = late.with_before.get(index).copied().unwrap_or(own.low);
+                    features.set("cosine_late_with_before", with_before);
+                    features.set("cosine_late_behind", late.best().mean - own.mean);
+                    features.set("cosine_late_passage", late.passage.mean);
+                }
+            }
+            // A pronoun's name stands in the sentence before.
+            let near = &passage.sets[index.saturating_sub(1)..(index + 2).min(passage.sets.len())];
+            let around = asked.share(|word| near.iter().any(|words| words.contains(word)));
+            features.set("overlap", overlaps[index]);
+            features.set("overlap_plain", asked.plain_share(|word| words.contains(word)));
+            features.set("overlap_behind", best_overlap - overlaps[index]);
+            features.set("overlap_around", around);
+            features.set("overlap_passage", whole);
+            features.set("missing_rarest", asked.missing(|word| words.contains(word)).0);
+            features.set(
+                "subsequence",
+                subsequence(&question.view.content, &passage.words[index]),
+            );
+            let names = &question.view.names;
+            let found = names.iter().filter(|name| lower.contains(name.as_str())).count();
+            features.set(
+                "names_in_sentence",
+                if names.is_empty() {
+                    1.0
+                } else {
+                    found as f64 / names.len() as f64
+                },
+            );
+            features.set("names_missing", missing_names as f64);
+            features.set("numbers_missing", missing_numbers as f64);
+            features.set("negation", flag(negates(&question.view.lower)) - flag(negates(&lower)));
+            features.set("opposite", flag(opposes(&question.view.all, words)));
+            let expected = question.expects(sentence);
+            features.set("expected", expected);
+            let new = words.iter().filter(|word| !question.view.all.contains(*word)).count();
+            features.set("novelty", new as f64 / words.len().max(1) as f64);
+            features.set("length", (1.0 + sentence.chars().count() as f64).ln());
+            features.set("is_question", flag(sentence.ends_with(['?', '？'])));
+            features.set("is_heading", flag(sentence.starts_with('#')));
+            features.set("position", (1.0 + index as f64).ln());
+            for (name, kind) in [
+                ("asks_who_expected", Kind::Who),
+                ("asks_when_expected", Kind::When),
+                ("asks_how_many_expected", Kind::HowMany),
+                ("asks_where_expected", Kind::Where),
+                ("asks_why_expected", Kind::Why),
+            ] {
+                features.set(name, if question.kind == kind { expected - 0.5 } else { 0.0 });
+            }
+            features
+        })
+        .collect()
+}

@@ -1,0 +1,152 @@
+//! The form that an answer has to have: the unit of its number, the class of its noun, and something that the question
+//! does not say itself. Chinese, Japanese and Korean put a counter or a noun behind the word that asks; other languages
+//! get zeros.
+
+use unicode_normalization::UnicodeNormalization as _;
+
+use super::kind::is_japanese;
+use super::question::Question;
+use super::view::View;
+use emend_text::Script;
+
+/// Words that ask for a number of what comes next. 何 does so in Japanese alone.
+const COUNTING: &[&str] = &["多少", "几", "幾", "몇", "哪一", "哪", "何"];
+/// Words that ask for one of what comes next.
+const NAMING: &[&str] = &[
+    "什么",
+    "什麼",
+    "哪一",
+    "哪",
+    "何の",
+    "何という",
+    "どんな",
+    "どの",
+    "무슨",
+    "어느",
+    "어떤",
+];
+/// What may stand between 哪 and the noun.
+const MEASURES: &str = "个個种種位条條座家所部支些片颗顆項项";
+/// The class is the noun's last characters; nouns are not longer.
+const LONGEST_NOUN: usize = 4;
+
+/// How the form of an answer fits what is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Form {
+    /// 1 when a number has the unit that is asked for, −1 when all have other ones, −½ without a number, 0 when it cannot
+    /// be told.
+    pub(super) unit: f64,
+    /// 1 when the answer ends as the noun asked for does: 哪条河 and 黄河.
+    pub(super) class: f64,
+    /// 1 when the question itself says the answer.
+    pub(super) repeats: f64,
+}
+
+impl Form {
+    pub(super) fn new(question: &Question, answer: &View) -> Self {
+        let asked = folded(question.text());
+        let given = folded(&answer.text);
+        let (plain_asked, plain_given) = (letters(&asked), letters(&given));
+        let repeats = !plain_given.is_empty() && plain_asked.contains(&plain_given);
+        let last = plain_given.chars().next_back();
+        let noun = noun(&asked);
+        let class = last.is_some_and(|last| noun.contains(&last));
+        Self {
+            unit: counter(&asked).map_or(0.0, |wanted| unit(wanted, &given)),
+            class: f64::from(u8::from(class)),
+            repeats: f64::from(u8::from(repeats)),
+        }
+    }
+}
+
+/// Width and case do not count.
+fn folded(text: &str) -> String {
+    text.nfkc().flat_map(char::to_lowercase).collect()
+}
+
+fn letters(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).collect()
+}
+
+/// The character of the counter that a question asks for: 年 of 哪一年, 人 of 何人.
+fn counter(question: &str) -> Option<char> {
+    let japanese = is_japanese(question);
+    COUNTING.iter().find_map(|word| {
+        question.match_indices(word).find_map(|(at, _)| {
+            let after = skip_square(question[at + word.len()..].trim_start());
+            let next = after.chars().next().filter(|c| c.is_alphabetic() || *c == '%')?;
+            let counts = match *word {
+                "哪" | "哪一" => next == '年',
+                "何" => japanese && !matches!(Script::of(next), Script::Hiragana),
+                _ => true,
+            };
+            counts.then_some(next)
+        })
+    })
+}
+
+fn skip_square(text: &str) -> &str {
+    text.strip_prefix("平方")
+        .or_else(|| text.strip_prefix("立方"))
+        .unwrap_or(text)
+}
+
+fn unit(wanted: char, answer: &str) -> f64 {
+    let is_digit = |c: char| c.is_ascii_digit() || "一二三四五六七八九十百千万萬億亿两兩".contains(c);
+    let (mut found, mut other) = (false, false);
+    let mut rest = answer;
+    while let Some(start) = rest.find(is_digit) {
+        let tail = &rest[start..];
+        let end = tail
+            .find(|c: char| !is_digit(c) && c != '.' && c != ',')
+            .unwrap_or(tail.len());
+        rest = &tail[end..];
+        found = true;
+        match skip_square(rest.trim_start())
+            .chars()
+            .next()
+            .filter(|c| c.is_alphabetic())
+        {
+            Some(unit) if same(unit, wanted) => return 1.0,
+            Some(_) => other = true,
+            None => {}
+        }
+    }
+    match (found, other) {
+        (false, _) => -0.5,
+        (true, true) => -1.0,
+        (true, false) => 0.0,
+    }
+}
+
+/// One counter in two scripts is one.
+fn same(left: char, right: char) -> bool {
+    const VARIANTS: [&str; 6] = ["个個", "岁歲歳", "万萬", "亿億", "条條", "种種"];
+    left == right
+        || VARIANTS
+            .iter()
+            .any(|variants| variants.contains(left) && variants.contains(right))
+}
+
+/// The characters of the noun behind the word that asks for one of them.
+fn noun(question: &str) -> Vec<char> {
+    let behind = NAMING.iter().find_map(|word| {
+        let at = question.find(word)?;
+        let after = question[at + word.len()..].trim_start();
+        let after = if word.starts_with('哪') {
+            after.trim_start_matches(|c| MEASURES.contains(c))
+        } else {
+            after
+        };
+        let noun: Vec<char> = after
+            .chars()
+            .take_while(|c| Script::is_cjk(*c) && Script::of(*c) != Script::Hiragana)
+            .take(LONGEST_NOUN)
+            .collect();
+        (!noun.is_empty()).then_some(noun)
+    });
+    behind.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,214 @@
+//! Claim and evidence.
+
+use super::form::Form;
+use super::overlap::{Weighted, negates, opposes, runs, subsequence};
+use super::question::Question;
+use super::relevance::highest;
+use super::view::View;
+use super::{Cosines, Features};
+use emend_text::Script;
+
+/// The names of the features of [`groundedness`].
+pub(crate) const NAMES: &[&str] = &[
+    "cosine_passage",
+    "cosine_sentence",
+    "cosine_gap",
+    "cosine_late",
+    "cosine_late_low",
+    "cosine_late_least",
+    "cosine_late_tail",
+    "cosine_late_passage",
+    "cosine_late_passage_tail",
+    "precision",
+    "precision_weighted",
+    "sentence_precision",
+    "pair_precision",
+    "missing_rarest",
+    "missing_sum",
+    "bigrams",
+    "trigrams",
+    "subsequence",
+    "coverage",
+    "length_ratio",
+    "numbers_missing",
+    "numbers_said",
+    "names_missing",
+    "names_found",
+    "negation",
+    "negation_added",
+    "opposite",
+    "is_question",
+    "first_person",
+    "claim_length",
+    "question_known",
+    "question_near",
+    "question_behind",
+    "question_expected",
+    "question_echo",
+    "question_unit",
+    "question_class",
+    "question_repeats",
+];
+
+/// The features of a claim and a piece of evidence. A `question` helps with answers that are no sentences: whether the
+/// evidence says "1902" tells little, whether it says so about what was asked tells more.
+pub(crate) fn groundedness(
+    claim: &View,
+    evidence: &View,
+    cosines: Option<&Cosines>,
+    question: Option<&Question>,
+) -> Features {
+    let mut features = Features::default();
+    let flag = |value: bool| f64::from(u8::from(value));
+    if let Some(cosines) = cosines {
+        let (_, cosine, second) = cosines.best();
+        features.set("cosine_passage", cosines.passage);
+        features.set("cosine_sentence", cosine);
+        features.set("cosine_gap", cosine - second);
+        if let Some(late) = &cosines.late {
+            let best = late.best();
+            features.set("cosine_late", best.mean);
+            features.set("cosine_late_low", best.low);
+            features.set("cosine_late_least", best.least);
+            features.set("cosine_late_tail", best.tail);
+            features.set("cosine_late_passage", late.passage.mean);
+            features.set("cosine_late_passage_tail", late.passage.tail);
+        }
+    }
+    let said = Weighted::new(&claim.content);
+    let shares: Vec<f64> = evidence
+        .sets
+        .iter()
+        .map(|words| said.share(|word| words.contains(word)))
+        .collect();
+    let (best, sentence_precision) = highest(&shares);
+    let pairs = evidence
+        .sets
+        .windows(2)
+        .map(|pair| said.share(|word| pair.iter().any(|words| words.contains(word))));
+    let sequence = claim.sequence();
+    let known = evidence.sequence();
+    let (rarest, sum) = said.missing(|word| evidence.all.contains(word));
+    features.set("precision", said.plain_share(|word| evidence.all.contains(word)));
+    features.set("precision_weighted", said.share(|word| evidence.all.contains(word)));
+    features.set("sentence_precision", sentence_precision);
+    features.set("pair_precision", pairs.fold(sentence_precision, f64::max));
+    features.set("missing_rarest", rarest);
+    features.set("missing_sum", sum);
+    features.set("bigrams", runs(&sequence, &known, 2));
+    features.set("trigrams", runs(&sequence, &known, 3));
+    features.set("subsequence", subsequence(&sequence, &evidence.words[best]));
+    let covered = evidence.all.iter().filter(|word| claim.all.contains(*word)).count();
+    features.set("coverage", covered as f64 / evidence.all.len().max(1) as f64);
+    features.set(
+        "length_ratio",
+        (sequence.len() as f64 / known.len().max(1) as f64).min(3.0),
+    );
+
+    let numbers = &claim.numbers;
+    features.set(
+        "numbers_missing",
+        numbers
+            .iter()
+            .filter(|number| !evidence.numbers.contains(*number))
+            .count() as f64,
+    );
+    features.set("numbers_said", flag(!numbers.is_empty()));
+    let found = claim
+        .names
+        .iter()
+        .filter(|name| evidence.lower.contains(name.as_str()))
+        .count();
+    features.set("names_missing", (claim.names.len() - found) as f64);
+    features.set(
+        "names_found",
+        if claim.names.is_empty() {
+            1.0
+        } else {
+            found as f64 / claim.names.len() as f64
+        },
+    );
+    let nearest = evidence.sentence(best).to_lowercase();
+    let (denies, denied) = (negates(&claim.lower), negates(&nearest));
+    features.set("negation", flag(denies != denied));
+    features.set("negation_added", flag(denies && !denied));
+    features.set("opposite", flag(opposes(&claim.all, &evidence.sets[best])));
+    features.set("is_question", flag(claim.text.contains(['?', '？'])));
+    features.set("first_person", flag(speaks_of_itself(&claim.lower)));
+    features.set("claim_length", (1.0 + sequence.len() as f64).ln());
+
+    let (near, behind, expected, echo) =
+        question.map_or((0.0, 0.0, 0.0, 0.0), |question| about(question, claim, evidence));
+    features.set("question_known", flag(question.is_some()));
+    features.set("question_near", near);
+    features.set("question_behind", behind);
+    features.set("question_expected", expected);
+    features.set("question_echo", echo);
+    let form = question.map_or(Form::default(), |question| Form::new(question, claim));
+    features.set("question_unit", form.unit);
+    features.set("question_class", form.class);
+    features.set("question_repeats", form.repeats);
+    features
+}
+
+/// How much of the question stands in the sentences that have the claim, how far that is behind the sentence with most
+/// of it, whether the claim is of the kind asked for, and how much of it the question says itself.
+fn about(question: &Question, claim: &View, evidence: &View) -> (f64, f64, f64, f64) {
+    let asked: Vec<f64> = evidence
+        .sets
+        .iter()
+        .map(|words| question.weighted.share(|word| words.contains(word)))
+        .collect();
+    let wanted = claim.lower.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
+    let said = Weighted::new(&claim.content);
+    let shares: Vec<f64> = evidence
+        .sets
+        .iter()
+        .map(|words| said.share(|word| words.contains(word)))
+        .collect();
+    let (_, most) = highest(&shares);
+    let having = |index: usize| {
+        let quoted = !wanted.is_empty() && evidence.sentence(index).to_lowercase().contains(&wanted);
+        if quoted { 2.0 } else { shares[index] }
+    };
+    let top = (0..shares.len()).map(having).fold(most, f64::max);
+    let near = (0..shares.len())
+        .filter(|index| having(*index) >= top)
+        .map(|index| asked[index])
+        .fold(0.0, f64::max);
+    let echo = said.plain_share(|word| question.view.all.contains(word));
+    (near, highest(&asked).1 - near, question.expects(&claim.text), echo)
+}
+
+fn speaks_of_itself(lower: &str) -> bool {
+    let padded = format!(" {lower} ");
+    [" i ", " i'm ", " i’m ", " my ", " me ", " i've ", " you ", " your "]
+        .iter()
+        .any(|word| padded.contains(word))
+}
+
+/// Whether a claim is an answer in a few words rather than a sentence.
+pub(crate) fn is_fragment(claim: &View) -> bool {
+    let text = claim.text.trim();
+    if text.ends_with(['.', '。', '!', '！', '．']) && text.chars().count() > 24 {
+        return false;
+    }
+    let size: usize = text
+        .chars()
+        .filter(|c| c.is_alphanumeric())
+        .map(|c| if Script::is_cjk(c) { 2 } else { 1 })
+        .sum();
+    size <= 36 && claim.sequence().len() <= 16
+}
+
+/// Whether the evidence says a claim in its very words. Case, spaces and marks do not count.
+pub(crate) fn is_quoted(claim: &View, evidence: &View) -> bool {
+    let plain = |text: &str| {
+        text.chars()
+            .filter(|c| c.is_alphanumeric())
+            .flat_map(char::to_lowercase)
+            .collect::<String>()
+    };
+    let said = plain(&claim.text);
+    !said.is_empty() && plain(&evidence.text).contains(&said)
+}

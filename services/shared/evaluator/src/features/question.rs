@@ -1,0 +1,158 @@
+//! A question taken apart, and whether a text has the kind of thing it asks for that the question has not.
+
+use super::kind::Kind;
+use super::overlap::Weighted;
+use super::place::names_place;
+use super::view::View;
+use emend_text::Script;
+
+/// English words for a time without a number.
+const TIMES: &str = include_str!("lexicon/times.txt");
+/// English words for a number.
+const COUNTS: &str = include_str!("lexicon/counts.txt");
+/// Who somebody is without a name, in English.
+const ROLES: &str = include_str!("lexicon/roles.txt");
+/// Where something is without a name, in English.
+const PLACES: &str = include_str!("lexicon/places.txt");
+
+/// A question taken apart once.
+#[derive(Clone, Debug)]
+pub(crate) struct Question {
+    pub(super) view: View,
+    pub(super) kind: Kind,
+    /// Its content words, weighted.
+    pub(super) weighted: Weighted,
+}
+
+impl Question {
+    pub(crate) fn new(text: &str) -> Self {
+        let view = View::new(text);
+        let kind = Kind::of(text);
+        let weighted = Weighted::new(&view.content);
+        Self { view, kind, weighted }
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.view.text
+    }
+
+    pub(crate) fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// The places of at most `limit` sentences of `passage`, in order: those that have most of the question's words.
+    pub(crate) fn closest(&self, passage: &View, limit: usize) -> Vec<usize> {
+        let mut places: Vec<(usize, f64)> = passage
+            .sets
+            .iter()
+            .map(|words| self.weighted.share(|word| words.contains(word)))
+            .enumerate()
+            .collect();
+        places.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        places.truncate(limit);
+        let mut places: Vec<usize> = places.into_iter().map(|(place, _)| place).collect();
+        places.sort_unstable();
+        places
+    }
+
+    /// 1 when `text` has something of the kind asked for that the question itself has not, 0 when it has none, ½ when
+    /// the kind has no form of its own.
+    pub(super) fn expects(&self, text: &str) -> f64 {
+        let new = match self.kind {
+            Kind::When => self.new_number(text, is_date) || self.new_word(text, TIMES),
+            Kind::HowMany => {
+                self.new_number(text, |_, _| true)
+                    || self.new_word(text, COUNTS)
+                    || text.chars().any(|c| "一二三四五六七八九十百千万萬億亿两兩".contains(c))
+            }
+            Kind::Who => self.new_name(text) || self.new_word(text, ROLES),
+            Kind::Where if text.chars().any(Script::is_cjk) && is_sentence(text) => names_place(text, self.text()),
+            Kind::Where => self.new_name(text) || self.new_word(text, PLACES),
+            Kind::Why => {
+                let lower = text.to_lowercase();
+                [
+                    "because",
+                    "due to",
+                    "since ",
+                    " to ",
+                    "caus",
+                    "reason",
+                    "so that",
+                    "때문",
+                    "위해",
+                    "위하여",
+                    "ため",
+                    "から",
+                    "ので",
+                    "因为",
+                    "因為",
+                    "由于",
+                    "由於",
+                    "为了",
+                    "為了",
+                ]
+                .iter()
+                .any(|word| lower.contains(word))
+            }
+            Kind::How | Kind::Other => return 0.5,
+        };
+        f64::from(u8::from(new))
+    }
+
+    fn new_number(&self, text: &str, fits: impl Fn(&str, &str) -> bool) -> bool {
+        let mut rest = text;
+        while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
+            let tail = &rest[start..];
+            let end = tail
+                .find(|c: char| !c.is_ascii_digit() && c != ',' && c != '.')
+                .unwrap_or(tail.len());
+            let digits = tail[..end].trim_end_matches([',', '.']);
+            let number = digits.replace(',', "");
+            if fits(&number, tail[end..].trim_start()) && !self.view.numbers.contains(&number) {
+                return true;
+            }
+            rest = &tail[end..];
+        }
+        false
+    }
+
+    fn new_word(&self, text: &str, words: &str) -> bool {
+        let lower = text.to_lowercase();
+        lower
+            .split(|c: char| !c.is_alphanumeric())
+            .any(|word| words.split_ascii_whitespace().any(|one| one == word) && !self.view.lower.contains(word))
+    }
+
+    fn new_name(&self, text: &str) -> bool {
+        if text.chars().any(Script::is_cjk) {
+            return emend_text::content_words(text)
+                .iter()
+                .any(|word| !self.view.all.contains(word));
+        }
+        emend_text::names(text)
+            .iter()
+            .any(|name| !self.view.lower.contains(name.as_str()))
+    }
+}
+
+/// A place by itself needs no word that says so.
+fn is_sentence(text: &str) -> bool {
+    const SHORTEST: usize = 20;
+    let text = text.trim_end();
+    text.ends_with(['.', '。', '!', '！', '．']) || text.chars().count() > SHORTEST
+}
+
+/// Whether a number reads like a year or a day.
+fn is_date(number: &str, after: &str) -> bool {
+    let year = number.len() == 4 && (number.starts_with('1') || number.starts_with("20"));
+    let marked = [
+        "年", "년", "月", "월", "日", "일", "世紀", "世纪", "세기", "bc", "BC", "AD", "s ",
+    ]
+    .iter()
+    .any(|mark| after.starts_with(mark));
+    let ordinal = ["st ", "nd ", "rd ", "th "].iter().any(|mark| after.starts_with(mark));
+    year || marked || ordinal
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! Question and passage.
+
+use super::overlap::{negates, opposes, subsequence};
+use super::question::Question;
+use super::view::View;
+use super::{Cosines, Features};
+use emend_text::Language;
+
+/// The names of the features of [`relevance`].
+pub(crate) const NAMES: &[&str] = &[
+    "cosine_passage",
+    "cosine_sentence",
+    "cosine_gap",
+    "cosine_lift",
+    "cosine_late",
+    "cosine_late_low",
+    "cosine_late_least",
+    "cosine_late_passage",
+    "cosine_late_passage_low",
+    "cosine_late_passage_even",
+    "cosine_late_pair",
+    "cosine_late_lead",
+    "cosine_late_spread",
+    "overlap_weighted",
+    "missing_rarest",
+    "missing_sum",
+    "sentence_overlap",
+    "pair_overlap",
+    "subsequence",
+    "numbers_missing",
+    "names_missing",
+    "names_in_sentence",
+    "negation",
+    "negation_asked",
+    "opposite",
+    "expected_passage",
+    "expected_sentence",
+    "novelty",
+    "language_ja",
+    "language_ko",
+];
+
+/// The features of a question and a passage.
+pub(crate) fn relevance(question: &Question, passage: &View, cosines: Option<&Cosines>) -> Features {
+    let mut features = Features::default();
+    let asked = &question.weighted;
+    let overlaps: Vec<f64> = passage
+        .sets
+        .iter()
+        .map(|words| asked.share(|word| words.contains(word)))
+        .collect();
+    let pairs = passage
+        .sets
+        .windows(2)
+        .map(|pair| asked.share(|word| pair.iter().any(|words| words.contains(word))));
+    let (best, sentence_overlap) = highest(&overlaps);
+    let pair_overlap = pairs.fold(sentence_overlap, f64::max);
+    let sentence = passage.sentence(best);
+
+    if let Some(cosines) = cosines {
+        let (_, cosine, second) = cosines.best();
+        features.set("cosine_passage", cosines.passage);
+        features.set("cosine_sentence", cosine);
+        features.set("cosine_gap", cosine - second);
+        features.set("cosine_lift", cosine - cosines.passage);
+        if let Some(late) = &cosines.late {
+            let best = late.best();
+            features.set("cosine_late", best.mean);
+            features.set("cosine_late_low", best.low);
+            features.set("cosine_late_least", best.least);
+            features.set("cosine_late_passage", late.passage.mean);
+            features.set("cosine_late_passage_low", late.passage.low);
+            features.set("cosine_late_passage_even", late.passage.even);
+            features.set("cosine_late_pair", late.pair);
+            features.set("cosine_late_lead", late.lead());
+            features.set("cosine_late_spread", late.passage.mean - best.mean);
+        }
+    }
+
+    features.set("overlap_weighted", asked.share(|word| passage.all.contains(word)));
+    let (rarest, sum) = asked.missing(|word| passage.all.contains(word));
+    features.set("missing_rarest", rarest);
+    features.set("missing_sum", sum);
+    features.set("sentence_overlap", sentence_overlap);
+    features.set("pair_overlap", pair_overlap);
+    features.set("subsequence", subsequence(&question.view.content, &passage.words[best]));
+
+    let numbers = &question.view.numbers;
+    features.set(
+        "numbers_missing",
+        numbers
+            .iter()
+            .filter(|number| !passage.numbers.contains(*number))
+            .count() as f64,
+    );
+    let names = &question.view.names;
+    let lower = sentence.to_lowercase();
+    let missing = |text: &str| names.iter().filter(|name| !text.contains(name.as_str())).count();
+    features.set("names_missing", missing(&passage.lower) as f64);
+    let in_sentence = names.len() - missing(&lower);
+    features.set(
+        "names_in_sentence",
+        if names.is_empty() {
+            1.0
+        } else {
+            in_sentence as f64 / names.len() as f64
+        },
+    );
+    let flag = |value: bool| f64::from(u8::from(value));
+    let asked_no = flag(negates(&question.view.lower));
+    features.set("negation", asked_no - flag(negates(&lower)));
+    features.set("negation_asked", asked_no);
+    let opposite = opposes(&question.view.all, &passage.sets[best]);
+    features.set("opposite", flag(opposite));
+    features.set("expected_passage", question.expects(&passage.text));
+    features.set("expected_sentence", question.expects(sentence));
+    let words = &passage.sets[best];
+    let new = words.iter().filter(|word| !question.view.all.contains(*word)).count();
+    features.set("novelty", new as f64 / words.len().max(1) as f64);
+    // Cosines and shares of words are higher in one language than in another.
+    let language = emend_text::language(&passage.text);
+    features.set("language_ja", flag(language == Language::Ja));
+    features.set("language_ko", flag(language == Language::Ko));
+    features
+}
+
+/// The first highest value and its place.
+pub(super) fn highest(values: &[f64]) -> (usize, f64) {
+    values.iter().enumerate().fold(
+        (0, 0.0),
+        |best, (place, &value)| if value > best.1 { (place, value) } else { best },
+    )
+}

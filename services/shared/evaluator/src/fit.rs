@@ -1,0 +1,226 @@
+//! Logistic regression with an L2 penalty by Newton's method, cross-validated by question.
+
+use std::collections::BTreeMap;
+
+use sha2::{Digest, Sha256};
+
+use super::metrics::Judged;
+
+/// Inverses of the penalty's strength, as scikit-learn counts it, to choose from.
+const CHOICES: [f64; 6] = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0];
+/// Newton's method doubles the digits that are right with each step.
+const MOST_STEPS: usize = 60;
+/// A standardised value beyond this is cut.
+pub(super) const CLAMP: f64 = 5.0;
+/// Parts that the questions are divided into for cross-validation.
+pub(super) const FOLDS: usize = 5;
+
+/// Rows of one model.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Table {
+    /// The columns' names.
+    pub(super) names: Vec<&'static str>,
+    pub(super) rows: Vec<Row>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    /// One value a name.
+    pub(super) values: Vec<f64>,
+    pub(super) label: bool,
+    /// What is never divided between fitting and testing: the question.
+    pub(super) key: String,
+    /// The data set; each has a weight of its own.
+    pub(super) source: String,
+}
+
+/// `bias + Σ weight · (value − mean) / scale`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Fit {
+    pub(super) bias: f64,
+    /// By column; none where a column never varies.
+    pub(super) terms: Vec<Option<(f64, f64, f64)>>,
+}
+
+impl Fit {
+    fn probability(&self, values: &[f64]) -> f64 {
+        let terms = self.terms.iter().zip(values).filter_map(|(term, value)| {
+            let (weight, mean, scale) = (*term)?;
+            Some(weight * ((value - mean) / scale).clamp(-CLAMP, CLAMP))
+        });
+        sigmoid(terms.fold(self.bias, |sum, term| sum + term))
+    }
+}
+
+/// A model of all rows, and for each row the probability of a model that never saw its question, in order.
+///
+/// The penalty is the one with which those probabilities have the lowest logarithmic loss.
+pub(super) fn fit(table: &Table) -> (Fit, Vec<Judged>) {
+    let tried = CHOICES.map(|c| (c, cross_validated(table, c)));
+    let best = tried.into_iter().min_by(|(_, a), (_, b)| loss(a).total_cmp(&loss(b)));
+    let (c, judged) = best.unwrap_or((CHOICES[0], Vec::new()));
+    let rows: Vec<&Row> = table.rows.iter().collect();
+    (fit_rows(table.names.len(), &rows, c), judged)
+}
+
+/// The sum of the negative logarithms of what was said of the truth.
+fn loss(judged: &[Judged]) -> f64 {
+    let said = judged.iter().map(|one| {
+        if one.label {
+            one.probability
+        } else {
+            1.0 - one.probability
+        }
+    });
+    said.map(|said| -said.max(1e-12).ln()).sum()
+}
+
+fn cross_validated(table: &Table, c: f64) -> Vec<Judged> {
+    let mut judged = vec![None; table.rows.len()];
+    for fold in 0..FOLDS {
+        let (own, others): (Vec<_>, Vec<_>) = table.rows.iter().enumerate().partition(|(_, row)| fold_of(row) == fold);
+        let others: Vec<&Row> = others.into_iter().map(|(_, row)| row).collect();
+        let model = fit_rows(table.names.len(), &others, c);
+        for (place, row) in own {
+            if let Some(slot) = judged.get_mut(place) {
+                *slot = Some(Judged {
+                    probability: model.probability(&row.values),
+                    label: row.label,
+                });
+            }
+        }
+    }
+    judged.into_iter().flatten().collect()
+}
+
+/// By a hash of the question, so that it does not depend on the order of rows.
+fn fold_of(row: &Row) -> usize {
+    let hash = Sha256::digest(row.key.as_bytes());
+    usize::from(hash.first().copied().unwrap_or_default()) % FOLDS
+}
+
+/// A large data set says more than a small one, but not in proportion: a row weighs 1/√n, scaled to a mean of 1.
+fn weights(rows: &[&Row]) -> Vec<f64> {
+    let mut sizes: BTreeMap<&str, f64> = BTreeMap::new();
+    for row in rows {
+        *sizes.entry(&row.source).or_default() += 1.0;
+    }
+    let raw: Vec<f64> = rows
+        .iter()
+        .map(|row| sizes.get(row.source.as_str()).map_or(1.0, |size| size.sqrt().recip()))
+        .collect();
+    let mean = raw.iter().sum::<f64>() / raw.len().max(1) as f64;
+    raw.into_iter().map(|weight| weight / mean).collect()
+}
+
+fn fit_rows(width: usize, rows: &[&Row], c: f64) -> Fit {
+    let spread = (0..width).map(|column| standard(rows, column)).collect::<Vec<_>>();
+    let used: Vec<usize> = (0..width).filter(|column| spread[*column].1 > 1e-6).collect();
+    // The bias is a column of ones that is not penalised.
+    let inputs: Vec<Vec<f64>> = rows
+        .iter()
+        .map(|row| {
+            let value = |column: &usize| {
+                let (mean, scale) = spread[*column];
+                ((row.values[*column] - mean) / scale).clamp(-CLAMP, CLAMP)
+            };
+            std::iter::once(1.0).chain(used.iter().map(value)).collect()
+        })
+        .collect();
+    let labels: Vec<f64> = rows.iter().map(|row| f64::from(u8::from(row.label))).collect();
+    let solution = newton(
+        &inputs,
+        &labels,
+        &weights(rows).iter().map(|weight| c * weight).collect::<Vec<_>>(),
+        used.len() + 1,
+    );
+    let mut terms = vec![None; width];
+    for (column, weight) in used.iter().zip(solution.iter().skip(1)) {
+        let (mean, scale) = spread[*column];
+        terms[*column] = Some((*weight, mean, scale));
+    }
+    Fit {
+        bias: solution.first().copied().unwrap_or_default(),
+        terms,
+    }
+}
+
+/// Mean and standard deviation of a column.
+fn standard(rows: &[&Row], column: usize) -> (f64, f64) {
+    let count = rows.len().max(1) as f64;
+    let mean = rows.iter().map(|row| row.values[column]).sum::<f64>() / count;
+    let variance = rows.iter().map(|row| (row.values[column] - mean).powi(2)).sum::<f64>() / count;
+    (mean, variance.sqrt())
+}
+
+/// Minimises ½‖w‖² + Σ weight·loss; the first coefficient is not in the norm.
+fn newton(inputs: &[Vec<f64>], labels: &[f64], weights: &[f64], width: usize) -> Vec<f64> {
+    let mut solution = vec![0.0; width];
+    for _ in 0..MOST_STEPS {
+        let mut gradient: Vec<f64> = solution.clone();
+        gradient[0] = 0.0;
+        let mut hessian = vec![vec![0.0; width]; width];
+        for (place, row) in hessian.iter_mut().enumerate() {
+            // A little on the bias keeps the matrix regular where all labels are the same.
+            row[place] = if place == 0 { 1e-6 } else { 1.0 };
+        }
+        for ((input, label), weight) in inputs.iter().zip(labels).zip(weights) {
+            let probability = sigmoid(dot(input, &solution));
+            let slope = weight * (probability - label);
+            let curve = weight * (probability * (1.0 - probability)).max(1e-9);
+            for (a, left) in input.iter().enumerate() {
+                gradient[a] += slope * left;
+                for (b, right) in input.iter().enumerate().take(a + 1) {
+                    hessian[a][b] += curve * left * right;
+                }
+            }
+        }
+        let step = solve(hessian, &gradient);
+        // Far from the minimum a whole step may lead away from it.
+        let length = dot(&step, &step).sqrt();
+        let share = if length > 4.0 { 4.0 / length } else { 1.0 };
+        for (value, step) in solution.iter_mut().zip(&step) {
+            *value -= share * step;
+        }
+        if length < 1e-9 {
+            break;
+        }
+    }
+    solution
+}
+
+/// Solves `matrix · x = right` for a symmetric positive matrix, of which the lower half is given, by Cholesky's method.
+fn solve(mut matrix: Vec<Vec<f64>>, right: &[f64]) -> Vec<f64> {
+    let size = right.len();
+    for column in 0..size {
+        for row in column..size {
+            let sum = dot(&matrix[row][..column], &matrix[column][..column]);
+            let value = matrix[row][column] - sum;
+            matrix[row][column] = if row == column {
+                value.max(1e-12).sqrt()
+            } else {
+                value / matrix[column][column]
+            };
+        }
+    }
+    let mut x = right.to_vec();
+    for row in 0..size {
+        x[row] = (x[row] - dot(&matrix[row][..row], &x[..row])) / matrix[row][row];
+    }
+    for row in (0..size).rev() {
+        let sum: f64 = (row + 1..size).map(|below| matrix[below][row] * x[below]).sum();
+        x[row] = (x[row] - sum) / matrix[row][row];
+    }
+    x
+}
+
+fn dot(left: &[f64], right: &[f64]) -> f64 {
+    left.iter().zip(right).map(|(a, b)| a * b).sum()
+}
+
+fn sigmoid(logit: f64) -> f64 {
+    1.0 / (1.0 + (-logit).exp())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+use super::*;
+use crate::metrics::roc_auc;
+
+fn row(values: &[f64], label: bool, key: usize) -> Row {
+    Row {
+        values: values.to_vec(),
+        label,
+        key: key.to_string(),
+        source: "made".to_owned(),
+    }
+}
+
+/// Two columns; the label is yes with the logistic probability of `1 + 2·a − 3·b`.
+fn table(rows: usize) -> Table {
+    let mut state = 7u64;
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let rows = (0..rows).map(|key| {
+        let (a, b) = (random() * 4.0 - 2.0, random() * 4.0 - 2.0);
+        row(&[a, b, 1.0], random() < sigmoid(1.0 + 2.0 * a - 3.0 * b), key)
+    });
+    Table {
+        names: vec!["a", "b", "constant"],
+        rows: rows.collect(),
+    }
+}
+
+#[test]
+fn it_finds_the_coefficients_that_made_the_labels() {
+    let (fitted, _) = fit(&table(20_000));
+    let raw = |place: usize| fitted.terms[place].map(|(weight, _, scale)| weight / scale).unwrap();
+    assert!((raw(0) - 2.0).abs() < 0.1 && (raw(1) + 3.0).abs() < 0.1, "{fitted:?}");
+    assert_eq!(fitted.terms[2], None);
+    assert!((fitted.probability(&[0.0, 0.0, 1.0]) - sigmoid(1.0)).abs() < 0.02);
+}
+
+#[test]
+fn labels_that_are_separated_or_all_the_same_stay_finite() {
+    let separated = Table {
+        names: vec!["a"],
+        rows: (0..40).map(|n| row(&[f64::from(n)], n >= 20, n as usize)).collect(),
+    };
+    let (fitted, _) = fit(&separated);
+    let (weight, _, _) = fitted.terms[0].unwrap();
+    assert!(weight.is_finite() && weight > 0.1, "{fitted:?}");
+    let same = Table {
+        names: vec!["a"],
+        rows: (0..40).map(|n| row(&[f64::from(n)], true, n as usize)).collect(),
+    };
+    assert!(fit(&same).0.probability(&[3.0]) > 0.9);
+}
+
+#[test]
+fn a_question_is_never_on_both_sides() {
+    // The label is a coin of the question: what is learnt from one question tells nothing about another.
+    let coin = |key: usize| Sha256::digest([b'x', key as u8])[0] % 2 == 0;
+    let rows = (0..60).flat_map(|key| {
+        let columns: Vec<f64> = (0..60).map(|other| f64::from(u8::from(other == key))).collect();
+        (0..4).map(move |_| row(&columns, coin(key), key))
+    });
+    let table = Table {
+        names: vec!["q"; 60],
+        rows: rows.collect(),
+    };
+    let (seen, blind) = fit(&table);
+    let auc = roc_auc(&blind).unwrap();
+    assert!((0.3..0.7).contains(&auc), "{auc}");
+    let judged: Vec<Judged> = table
+        .rows
+        .iter()
+        .map(|row| Judged {
+            probability: seen.probability(&row.values),
+            label: row.label,
+        })
+        .collect();
+    assert!(roc_auc(&judged).unwrap() > 0.95);
+}

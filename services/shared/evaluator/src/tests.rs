@@ -1,0 +1,240 @@
+use clap::Parser;
+
+use super::*;
+use emend_models::embed::HashedEmbedder;
+
+#[derive(Parser)]
+struct Cli {
+    #[command(flatten)]
+    evaluator: EvaluatorOptions,
+}
+
+fn evaluator() -> Evaluator {
+    let options = Cli::parse_from(["x"]).evaluator;
+    Evaluator::load(Arc::new(HashedEmbedder), &options).unwrap()
+}
+
+const BOILER: &str =
+    "The boiler was installed in 2019 by Keller Ltd. It heats twelve flats. It is serviced every spring.";
+const GARDEN: &str = "Roses stand along the wall. They are cut back in March.";
+
+#[tokio::test]
+async fn a_passage_with_the_answer_is_more_relevant() {
+    let scores = evaluator()
+        .relevance("When was the boiler installed?", &[GARDEN, BOILER, ""])
+        .await
+        .unwrap();
+    assert!(scores[1] > 0.5 && scores[0] < 0.5 && scores[2] == 0.0, "{scores:?}");
+    assert!(evaluator().relevance("When?", &[]).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_passage_under_several_headings_is_as_good_as_its_best_section() {
+    let evaluator = evaluator();
+    let asked = "When was the boiler installed?";
+    let book = format!("# House\n\n## Garden\n{GARDEN}\n\n## Heating\n{BOILER}\n");
+    let section = format!("## Heating\n{BOILER}\n");
+    let scores = evaluator.relevance(asked, &[GARDEN, &book, &section]).await.unwrap();
+    assert!(scores[1] > scores[0] && scores[1] == scores[2], "{scores:?}");
+
+    let sentences = evaluator.best_sentences(asked, &["", &book]).await.unwrap();
+    assert_eq!(sentences[0].passage, 1);
+    assert_eq!(
+        &book[sentences[0].range.clone()],
+        "The boiler was installed in 2019 by Keller Ltd."
+    );
+
+    let claim = "The boiler was installed in 2019 by Keller.";
+    let grounded = evaluator.groundedness(asked, claim, &[GARDEN, &book]).await.unwrap();
+    assert_eq!(grounded.passage, Some(1), "{grounded:?}");
+
+    let passage = &book;
+    let pair = Pair::Relevance {
+        question: asked,
+        passage,
+    };
+    assert_eq!(evaluator.explain(pair).await.unwrap()[0].probability, scores[1]);
+}
+
+#[tokio::test]
+async fn the_sentence_with_the_answer_comes_first() {
+    let passages = [GARDEN, BOILER];
+    let scores = evaluator()
+        .best_sentences("When was the boiler installed?", &passages)
+        .await
+        .unwrap();
+    assert_eq!(scores.len(), 5);
+    assert_eq!(
+        &passages[scores[0].passage][scores[0].range.clone()],
+        "The boiler was installed in 2019 by Keller Ltd."
+    );
+    let zh = ["花园里有玫瑰。锅炉是2019年安装的。"];
+    let scores = evaluator().best_sentences("锅炉是哪一年安装的？", &zh).await.unwrap();
+    assert_eq!(&zh[0][scores[0].range.clone()], "锅炉是2019年安装的。");
+}
+
+#[tokio::test]
+async fn headings_and_questions_answer_nothing() {
+    let faq =
+        ["# Who approves leave?\n\nWho approves leave in July?\n\nAsk the front desk.\n\n## Who approves leave\n"];
+    let scores = evaluator().best_sentences("Who approves leave?", &faq).await.unwrap();
+    assert_eq!(&faq[0][scores[0].range.clone()], "Ask the front desk.");
+    assert_eq!(scores.len(), 4);
+    assert!(
+        scores[0].probability > 0.0 && scores[1..].iter().all(|score| score.probability == 0.0),
+        "{scores:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_sentence_that_says_all_of_the_question_is_likely_to_answer_it() {
+    // A role is no name, so that nothing but the words speaks for it.
+    let leave = ["Every employee has 25 days of leave. The team lead approves leave within three days."];
+    let scores = evaluator().best_sentences("Who approves leave?", &leave).await.unwrap();
+    assert_eq!(
+        &leave[0][scores[0].range.clone()],
+        "The team lead approves leave within three days."
+    );
+    assert!(scores[0].probability >= 0.5, "{scores:?}");
+    // The order of the words counts, and one word is too few to tell.
+    for (question, says) in [
+        ("Who approves leave?", true),
+        ("Who leaves approvals?", false),
+        ("Who leads?", false),
+    ] {
+        let question = Question::new(question);
+        let sentences = features::answer_sentences(&question, &View::new(leave[0]), None);
+        let found = sentences
+            .iter()
+            .any(|features| features::says_it_all(&question, features));
+        assert_eq!(found, says, "{}", question.text());
+    }
+}
+
+#[tokio::test]
+async fn what_is_quoted_is_supported_and_what_is_not_said_is_not() {
+    let evaluator = evaluator();
+    let quoted = evaluator
+        .groundedness("", "It is serviced every spring.", &[GARDEN, BOILER])
+        .await
+        .unwrap();
+    assert_eq!((quoted.level, quoted.passage), (Support::Full, Some(1)));
+    let made_up = evaluator
+        .groundedness(
+            "",
+            "The elevator stopped for repairs in October 2021.",
+            &[GARDEN, BOILER],
+        )
+        .await
+        .unwrap();
+    assert_eq!(made_up.level, Support::No, "{made_up:?}");
+    let nothing = evaluator
+        .groundedness("", "It is serviced every spring.", &[])
+        .await
+        .unwrap();
+    assert_eq!(
+        (nothing.probability, nothing.level, nothing.passage),
+        (0.0, Support::No, None)
+    );
+}
+
+#[tokio::test]
+async fn a_wrong_year_lowers_the_score() {
+    let evaluator = evaluator();
+    let right = evaluator
+        .groundedness("", "Keller Ltd installed the boiler in 2019.", &[BOILER])
+        .await
+        .unwrap();
+    let wrong = evaluator
+        .groundedness("", "Keller Ltd installed the boiler in 2007.", &[BOILER])
+        .await
+        .unwrap();
+    assert!(right.probability > wrong.probability, "{right:?} {wrong:?}");
+}
+
+#[tokio::test]
+async fn an_answer_to_the_question_is_more_useful() {
+    let evaluator = evaluator();
+    let question = "When was the boiler of the house installed?";
+    let good = evaluator
+        .usefulness(question, "The boiler of the house was installed in 2019.")
+        .await
+        .unwrap();
+    let bad = evaluator
+        .usefulness(question, "Roses stand along the wall and are cut back early.")
+        .await
+        .unwrap();
+    assert!(
+        good.useful && !bad.useful && good.utility > bad.utility,
+        "{good:?} {bad:?}"
+    );
+    assert!((1..=5).contains(&good.utility) && (1..=5).contains(&bad.utility));
+    let none = evaluator.usefulness(question, "I don't know.").await.unwrap();
+    assert_eq!(
+        none,
+        Usefulness {
+            probability: 0.0,
+            utility: 1,
+            useful: false
+        }
+    );
+}
+
+#[tokio::test]
+async fn a_judgement_can_be_explained() {
+    let evaluator = evaluator();
+    let question = "When was the boiler installed?";
+    let explained = evaluator
+        .explain(Pair::Relevance {
+            question,
+            passage: BOILER,
+        })
+        .await
+        .unwrap();
+    let scores = evaluator.relevance(question, &[BOILER]).await.unwrap();
+    assert_eq!(
+        (explained.len(), explained[0].group, explained[0].probability),
+        (1, "alphabet", scores[0])
+    );
+    assert!(explained[0].features.iter().any(|(name, _)| *name == "cosine_sentence"));
+    let sentences = evaluator
+        .explain(Pair::Answer {
+            question,
+            passage: BOILER,
+        })
+        .await
+        .unwrap();
+    assert_eq!(sentences.len(), 3);
+}
+
+#[tokio::test]
+async fn a_file_of_coefficients_replaces_the_built_in_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.toml");
+    let source = include_str!("coefficients/lexical.toml").replace("[thresholds]", "[thresholds]\n# mine");
+    std::fs::write(&path, source).unwrap();
+    let options = Cli::parse_from(["x", "--evaluator-coefficients", path.to_str().unwrap()]).evaluator;
+    let evaluator = Evaluator::load(Arc::new(HashedEmbedder), &options).unwrap();
+    assert_eq!(evaluator.coefficients().name(), path.display().to_string());
+}
+
+#[tokio::test]
+async fn long_passages_are_embedded_in_part() {
+    let long: String = (0..80)
+        .map(|n| format!("Line number {n} says nothing of use here. "))
+        .collect();
+    let passage = format!("{long}The boiler was installed in 2019.");
+    let view = View::new(&passage);
+    let question = Question::new("When was the boiler installed?");
+    let closest = question.closest(&view, pieces::MAX_SENTENCES);
+    assert_eq!(closest.len(), pieces::MAX_SENTENCES);
+    assert_eq!(closest.last(), Some(&80));
+    let explained = evaluator()
+        .explain(Pair::Answer {
+            question: question.text(),
+            passage: &passage,
+        })
+        .await
+        .unwrap();
+    assert_eq!(explained.len(), 81);
+}

@@ -1,0 +1,107 @@
+//! What every client does the same with a call: what holds where a request says nothing, and what its span says.
+
+use tracing::{Span, field};
+
+use super::{ChatError, ChatOptions, ChatRequest, FinishReason, Usage};
+use emend_core::semconv;
+
+/// One client's share in each of its calls.
+#[derive(Clone, Debug)]
+pub(super) struct Caller {
+    provider: &'static str,
+    /// Host and port of the model's server; none where the model runs in this process.
+    server: Option<(String, u16)>,
+    temperature: f32,
+    max_tokens: u32,
+    seed: Option<u64>,
+    frequency_penalty: Option<f32>,
+    record_content: bool,
+}
+
+impl Caller {
+    /// A client with the defaults of `options`. `provider` is a name of `gen_ai.provider.name`.
+    pub(super) fn new(options: &ChatOptions, provider: &'static str, server: Option<(String, u16)>) -> Self {
+        Self {
+            provider,
+            server,
+            temperature: options.llm_temperature,
+            max_tokens: options.llm_max_tokens,
+            seed: options.llm_seed,
+            frequency_penalty: options.llm_frequency_penalty,
+            record_content: options.llm_record_content,
+        }
+    }
+
+    /// The request with the client's defaults where it says nothing.
+    pub(super) fn completed(&self, request: ChatRequest) -> ChatRequest {
+        ChatRequest {
+            temperature: request.temperature.or(Some(self.temperature)),
+            max_tokens: request.max_tokens.or(Some(self.max_tokens)),
+            seed: request.seed.or(self.seed),
+            frequency_penalty: request.frequency_penalty.or(self.frequency_penalty),
+            ..request
+        }
+    }
+
+    /// The span of a call of `model` with a completed request; what is known only later is still to be recorded.
+    pub(super) fn span(&self, model: &str, request: &ChatRequest) -> Span {
+        let server = self.server.as_ref();
+        let before = request.instead_of.as_ref();
+        let span = tracing::info_span!(
+            "chat",
+            { semconv::OTEL_NAME } = format!("chat {model}"),
+            { semconv::OTEL_KIND } = if server.is_some() { "client" } else { "internal" },
+            { semconv::OTEL_STATUS_CODE } = field::Empty,
+            { semconv::GEN_AI_OPERATION_NAME } = "chat",
+            { semconv::GEN_AI_PROVIDER_NAME } = self.provider,
+            { semconv::GEN_AI_REQUEST_MODEL } = model,
+            { semconv::GEN_AI_REQUEST_TEMPERATURE } = request.temperature.map(f64::from),
+            { semconv::GEN_AI_REQUEST_MAX_TOKENS } = request.max_tokens,
+            { semconv::GEN_AI_REQUEST_SEED } = request.seed,
+            { semconv::GEN_AI_REQUEST_FREQUENCY_PENALTY } = request.frequency_penalty.map(f64::from),
+            { semconv::EMEND_PROMPT_VERSION } = request.prompt.as_deref(),
+            { semconv::EMEND_LLM_FALLBACK_FOR } = before.map(|before| before.model.as_str()),
+            { semconv::EMEND_LLM_FALLBACK_REASON } = before.map(|before| before.reason),
+            { semconv::EMEND_LLM_RESPONSE_FORMAT } = field::Empty,
+            { semconv::GEN_AI_RESPONSE_MODEL } = field::Empty,
+            { semconv::GEN_AI_RESPONSE_FINISH_REASONS } = field::Empty,
+            { semconv::GEN_AI_USAGE_INPUT_TOKENS } = field::Empty,
+            { semconv::GEN_AI_USAGE_OUTPUT_TOKENS } = field::Empty,
+            { semconv::GEN_AI_INPUT_MESSAGES } = field::Empty,
+            { semconv::GEN_AI_OUTPUT_MESSAGES } = field::Empty,
+            { semconv::SERVER_ADDRESS } = server.map(|(host, _)| host.as_str()),
+            { semconv::SERVER_PORT } = server.map(|(_, port)| *port),
+            { semconv::ERROR_TYPE } = field::Empty,
+        );
+        if self.record_content
+            && let Ok(messages) = serde_json::to_string(&request.messages)
+        {
+            span.record(semconv::GEN_AI_INPUT_MESSAGES, messages);
+        }
+        span
+    }
+
+    /// Writes a whole reply of `model` into the current span.
+    pub(super) fn replied(&self, model: &str, finish_reason: FinishReason, usage: Usage, text: &str) {
+        let span = Span::current();
+        span.record(semconv::GEN_AI_RESPONSE_MODEL, model);
+        span.record(semconv::GEN_AI_RESPONSE_FINISH_REASONS, finish_reason.as_str());
+        span.record(semconv::GEN_AI_USAGE_INPUT_TOKENS, usage.input_tokens);
+        span.record(semconv::GEN_AI_USAGE_OUTPUT_TOKENS, usage.output_tokens);
+        if self.record_content {
+            span.record(semconv::GEN_AI_OUTPUT_MESSAGES, text);
+        }
+    }
+}
+
+/// Writes into the current span in which form its reply was asked for.
+pub(super) fn asked_for(format: &'static str) {
+    Span::current().record(semconv::EMEND_LLM_RESPONSE_FORMAT, format);
+}
+
+/// Writes into the current span why its call brought no reply.
+pub(super) fn failed(error: &ChatError) {
+    let span = Span::current();
+    span.record(semconv::ERROR_TYPE, error.code());
+    span.record(semconv::OTEL_STATUS_CODE, "ERROR");
+}

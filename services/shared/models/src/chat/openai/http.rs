@@ -1,0 +1,211 @@
+//! Posting a request: what is tried again, when, and what a status means.
+
+use std::time::{Duration, SystemTime};
+
+use emend_core::{Backoff, error_chain};
+use reqwest::{Response, StatusCode};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::dialect::{Dialect, Feature};
+use super::limit::{Held, Slot};
+use super::{Inner, wire};
+use crate::chat::{ChatError, ChatRequest, call};
+
+/// Tries of one call that failed in passing, the first one included.
+const MAX_TRIES: u32 = 3;
+/// Waits between them.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(250), Duration::from_secs(4));
+/// The longest reply that is read, in bytes.
+const MAX_BODY: usize = 8 << 20;
+
+impl Inner {
+    /// Waits until it is the turn of a call of its own for `request`, and says when that has to be over: at the caller's
+    /// deadline, or when the client's timeout has passed from now on.
+    pub(super) async fn enter(&self, request: &ChatRequest) -> Result<(Slot, Instant), ChatError> {
+        let latest = || Instant::now() + self.timeout;
+        let slot = self.admit(request.deadline.unwrap_or_else(latest)).await?;
+        request.receipt.called();
+        Ok((
+            slot,
+            request.deadline.map_or_else(latest, |deadline| deadline.min(latest())),
+        ))
+    }
+
+    async fn admit(&self, deadline: Instant) -> Result<Slot, ChatError> {
+        self.limit.admit(deadline).await.map_err(|held| match held {
+            Held::OutOfTime => self.timeout(),
+            Held::Paused(left) => ChatError::RateLimited {
+                model: self.model.clone(),
+                reason: "the server has asked for a pause that is longer than the time left".to_owned(),
+                retry_after: Some(left),
+            },
+        })
+    }
+
+    /// The server's answer with a 2xx status, its body still to be read, and the call's turn.
+    pub(super) async fn send(
+        &self,
+        request: &ChatRequest,
+        stream: bool,
+        (mut slot, deadline): (Slot, Instant),
+    ) -> Result<(Response, Slot), ChatError> {
+        let mut tries = 0;
+        let mut suspects: Vec<Feature> = Vec::new();
+        let mut rejection: Option<ChatError> = None;
+        loop {
+            let has = |feature| self.dialect.has(feature) && !suspects.contains(&feature);
+            let sent = |feature| wire::uses(request, stream, feature, has);
+            let error = match self.post(&wire::body(request, stream, &self.model, has)).await {
+                Ok(response) if response.status().is_success() => {
+                    self.dialect.learn(&suspects, sent);
+                    slot.succeeded();
+                    request.receipt.answered(&self.model);
+                    call::asked_for(wire::Format::of(request, has).as_str());
+                    return Ok((response, slot));
+                }
+                Ok(response) => self.refusal(response).await,
+                Err(error) => self.unreachable(error),
+            };
+            // A model that keeps its log-probabilities to itself says so with 403, as if the key were wrong, and a server
+            // that cannot make a grammar of a schema with 500, as if it were broken.
+            if let ChatError::Rejected { reason, .. }
+            | ChatError::Unavailable { reason, .. }
+            | ChatError::Unauthorized {
+                reason, status: 403, ..
+            } = &error
+                && let Some(feature) = Dialect::blamed(reason, |feature| {
+                    sent(feature) && (feature == Feature::JsonSchema || !matches!(error, ChatError::Unavailable { .. }))
+                })
+            {
+                self.dialect.give_up(feature);
+                continue;
+            }
+            if matches!(error, ChatError::Rejected { .. }) {
+                // Not every server says what it did not understand: only success without it is proof.
+                let next = self.dialect.suspect(sent);
+                if next.is_none() && !suspects.is_empty() {
+                    self.dialect.acquit();
+                }
+                let first = rejection.take().unwrap_or(error);
+                let Some(feature) = next else { return Err(first) };
+                rejection = Some(first);
+                suspects.push(feature);
+                continue;
+            }
+            if let ChatError::RateLimited { retry_after, .. } = &error {
+                slot.limited(*retry_after);
+                tracing::debug!(
+                    model = self.model,
+                    allowed = self.limit.allowed(),
+                    "the chat server limits the rate"
+                );
+            }
+            // Whoever waits for a second try leaves the turn to others.
+            drop(slot);
+            tries += 1;
+            if !error.is_transient() || tries >= MAX_TRIES {
+                return Err(error);
+            }
+            let wait = BACKOFF.jittered(tries, error.retry_after().unwrap_or_default());
+            if Instant::now() + wait >= deadline || !self.limit.may_retry() {
+                return Err(error);
+            }
+            tracing::debug!(error = %error, ?wait, "trying the chat model again");
+            tokio::time::sleep(wait).await;
+            slot = self.admit(deadline).await?;
+        }
+    }
+
+    async fn post(&self, body: &Value) -> Result<Response, reqwest::Error> {
+        let mut post = self.http.post(self.endpoint.clone()).json(body);
+        if let Some(key) = &self.key {
+            post = post.bearer_auth(key.reveal());
+        }
+        post.send().await
+    }
+
+    /// The whole body of `response`.
+    pub(super) async fn body(&self, mut response: Response) -> Result<Vec<u8>, ChatError> {
+        let mut body = Vec::new();
+        loop {
+            match response.chunk().await {
+                Ok(Some(chunk)) if body.len() + chunk.len() <= MAX_BODY => body.extend_from_slice(&chunk),
+                Ok(Some(_)) => return Err(self.bad_reply(format!("it is longer than {MAX_BODY} bytes"))),
+                Ok(None) => return Ok(body),
+                Err(error) => return Err(self.bad_reply(format!("it was cut: {}", error_chain(&error.without_url())))),
+            }
+        }
+    }
+
+    fn unreachable(&self, error: reqwest::Error) -> ChatError {
+        if error.is_timeout() && !error.is_connect() {
+            return self.timeout();
+        }
+        ChatError::Unavailable {
+            model: self.model.clone(),
+            reason: self.redact(&error_chain(&error.without_url())),
+        }
+    }
+
+    /// What a status other than 2xx means.
+    async fn refusal(&self, response: Response) -> ChatError {
+        let status = response.status();
+        let retry_after = retry_after(&response);
+        let body = self.body(response).await.unwrap_or_default();
+        let words = match serde_json::from_slice::<Value>(&body) {
+            Ok(value) => wire::words(&value),
+            Err(_) => String::from_utf8_lossy(&body).into_owned(),
+        };
+        let words = if words.trim().is_empty() {
+            status.to_string()
+        } else {
+            words
+        };
+        let exhausted = String::from_utf8_lossy(&body).contains("insufficient_quota");
+        let (model, reason) = (self.model.clone(), self.redact(&words));
+        let code = status.as_u16();
+        match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => ChatError::Unauthorized {
+                model,
+                status: code,
+                reason,
+            },
+            StatusCode::TOO_MANY_REQUESTS if !exhausted => ChatError::RateLimited {
+                model,
+                reason,
+                retry_after,
+            },
+            StatusCode::REQUEST_TIMEOUT | StatusCode::CONFLICT => ChatError::Unavailable { model, reason },
+            // A server that is asked to come back later says when, as with 429.
+            _ if status.is_server_error() && retry_after.is_some() => ChatError::RateLimited {
+                model,
+                reason,
+                retry_after,
+            },
+            _ if status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED => {
+                ChatError::Unavailable { model, reason }
+            }
+            _ => ChatError::Rejected {
+                model,
+                status: code,
+                reason,
+            },
+        }
+    }
+}
+
+/// `retry-after-ms`, or `retry-after` in seconds or as a date.
+fn retry_after(response: &Response) -> Option<Duration> {
+    let text = |name: &str| response.headers().get(name)?.to_str().ok().map(str::trim);
+    let number = |name: &str| text(name)?.parse::<f64>().ok();
+    if let Some(seconds) = number("retry-after-ms")
+        .map(|ms| ms / 1000.0)
+        .or_else(|| number("retry-after"))
+    {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let date = httpdate::parse_http_date(text("retry-after")?).ok()?;
+    // A date that has passed means now.
+    Some(date.duration_since(SystemTime::now()).unwrap_or_default())
+}

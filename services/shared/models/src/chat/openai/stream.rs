@@ -1,0 +1,188 @@
+//! A streamed reply as deltas.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use futures::Stream;
+use futures::stream;
+use reqwest::Response;
+use tokio::time::Instant;
+use tracing::{Instrument, Span};
+
+use super::limit::Slot;
+use super::sse::Events;
+use super::{Inner, wire};
+use crate::chat::{ChatDelta, ChatError, ChatRequest, FinishReason, Receipt, Usage, call};
+
+/// A call whose reply is being read.
+struct Reading {
+    response: Response,
+    /// The call's turn, which lasts until the reply is over.
+    _slot: Slot,
+    events: Events,
+    deadline: Instant,
+    ready: VecDeque<ChatDelta>,
+    model: String,
+    text: String,
+    finish_reason: Option<FinishReason>,
+    usage: Usage,
+    /// What was asked for, which servers may send unasked.
+    wants_logprobs: bool,
+    may_be_empty: bool,
+    receipt: Receipt,
+    /// `[DONE]` or the end of the body has come.
+    ended: bool,
+}
+
+enum State {
+    Asking(Box<ChatRequest>),
+    Reading(Box<Reading>),
+    Over,
+}
+
+/// The deltas of the reply to `request`. The request goes out when the stream is first polled.
+pub(super) fn deltas(
+    inner: Arc<Inner>,
+    request: ChatRequest,
+    span: Span,
+) -> impl Stream<Item = Result<ChatDelta, ChatError>> + Send + 'static {
+    stream::unfold(
+        (inner, State::Asking(Box::new(request)), span),
+        |(inner, state, span)| async move {
+            let (item, state) = next(&inner, state).instrument(span.clone()).await?;
+            Some((item, (inner, state, span)))
+        },
+    )
+}
+
+async fn next(inner: &Inner, state: State) -> Option<(Result<ChatDelta, ChatError>, State)> {
+    let outcome = match state {
+        State::Over => return None,
+        State::Asking(request) => match ask(inner, &request).await {
+            Ok(reading) => advance(inner, reading).await,
+            Err(error) => Err(error),
+        },
+        State::Reading(reading) => advance(inner, reading).await,
+    };
+    Some(match outcome {
+        Ok((delta @ ChatDelta::Finished { .. }, _)) => (Ok(delta), State::Over),
+        Ok((delta, reading)) => (Ok(delta), State::Reading(reading)),
+        Err(error) => {
+            call::failed(&error);
+            (Err(error), State::Over)
+        }
+    })
+}
+
+async fn ask(inner: &Inner, request: &ChatRequest) -> Result<Box<Reading>, ChatError> {
+    let (slot, deadline) = inner.enter(request).await?;
+    let sent = tokio::time::timeout_at(deadline, inner.send(request, true, (slot, deadline))).await;
+    let (response, slot) = sent.unwrap_or_else(|_| Err(inner.timeout()))?;
+    Ok(Box::new(Reading {
+        response,
+        _slot: slot,
+        events: Events::default(),
+        deadline,
+        ready: VecDeque::new(),
+        model: inner.model.clone(),
+        text: String::new(),
+        finish_reason: None,
+        usage: Usage::default(),
+        wants_logprobs: request.top_logprobs > 0,
+        may_be_empty: request.may_be_empty,
+        receipt: request.receipt.clone(),
+        ended: false,
+    }))
+}
+
+/// Reads until there is a delta to give out.
+async fn advance(inner: &Inner, mut reading: Box<Reading>) -> Result<(ChatDelta, Box<Reading>), ChatError> {
+    loop {
+        if let Some(delta) = reading.ready.pop_front() {
+            return Ok((delta, reading));
+        }
+        if reading.ended {
+            return reading.finish(inner).map(|delta| (delta, reading));
+        }
+        let chunk = tokio::time::timeout_at(reading.deadline, reading.response.chunk()).await;
+        match chunk.map_err(|_| inner.timeout())? {
+            Ok(Some(bytes)) => {
+                let events = reading
+                    .events
+                    .push(&bytes)
+                    .map_err(|_| inner.bad_reply("an event of the stream is too long"))?;
+                for event in events {
+                    reading.take(inner, &event)?;
+                }
+            }
+            Ok(None) => {
+                reading.ended = true;
+                if let Some(event) = reading.events.finish() {
+                    reading.take(inner, &event)?;
+                }
+            }
+            // Servers that close without the last chunk have still said all when they have said how it finished.
+            Err(_) if reading.finish_reason.is_some() => reading.ended = true,
+            Err(error) => {
+                return Err(inner.bad_reply(format!(
+                    "the stream was cut: {}",
+                    emend_core::error_chain(&error.without_url())
+                )));
+            }
+        }
+    }
+}
+
+impl Reading {
+    fn take(&mut self, inner: &Inner, event: &[u8]) -> Result<(), ChatError> {
+        if self.ended && event.is_empty() {
+            return Ok(());
+        }
+        if event.trim_ascii() == b"[DONE]" {
+            self.ended = true;
+            return Ok(());
+        }
+        let piece = wire::piece(event).map_err(|problem| match problem {
+            wire::Problem::Refusal(reason) => ChatError::Refused {
+                model: inner.model.clone(),
+                reason: inner.redact(&reason),
+            },
+            wire::Problem::Malformed(reason) => inner.bad_reply(reason),
+        })?;
+        if let Some(model) = piece.model.filter(|model| !model.is_empty()) {
+            self.model = model;
+        }
+        self.finish_reason = piece.finish_reason.or(self.finish_reason);
+        self.usage = piece.usage.unwrap_or(self.usage);
+        if self.wants_logprobs && !piece.logprobs.is_empty() {
+            self.ready.push_back(ChatDelta::Logprobs(piece.logprobs));
+        }
+        if !piece.text.is_empty() {
+            self.text.push_str(&piece.text);
+            self.ready.push_back(ChatDelta::Text(piece.text));
+        }
+        Ok(())
+    }
+
+    fn finish(&self, inner: &Inner) -> Result<ChatDelta, ChatError> {
+        let finish_reason = match self.finish_reason {
+            Some(reason) => reason,
+            None => return Err(inner.bad_reply("the stream ended before the reply did")),
+        };
+        if self.text.trim().is_empty() && !(self.may_be_empty && wire::ended(finish_reason)) {
+            self.receipt.wasted(self.usage);
+            return Err(match finish_reason {
+                FinishReason::ContentFilter => ChatError::Refused {
+                    model: inner.model.clone(),
+                    reason: "the content filter".to_owned(),
+                },
+                other => inner.bad_reply(format!("it is empty and finished with `{}`", other.as_str())),
+            });
+        }
+        inner.caller.replied(&self.model, finish_reason, self.usage, &self.text);
+        Ok(ChatDelta::Finished {
+            finish_reason,
+            usage: self.usage,
+        })
+    }
+}

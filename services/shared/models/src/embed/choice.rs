@@ -1,0 +1,51 @@
+//! Which embedder: the value of `--embedder`.
+
+use std::{fmt, str::FromStr};
+
+/// The embedders that [`load`](super::load) knows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum EmbedderChoice {
+    /// `e5-small`: multilingual-e5-small, 384 dimensions, about a hundred languages. The default.
+    E5Small,
+    /// `minilm`: all-MiniLM-L6-v2, 384 dimensions, English only, twice as fast.
+    MiniLm,
+    /// `hashed`: hashed words and character n-grams, 256 dimensions, nothing to download. For tests and first steps.
+    Hashed,
+    /// `openai:MODEL`: a model behind an OpenAI-compatible `/v1/embeddings`.
+    OpenAi(String),
+}
+
+/// `--embedder` names none of the known embedders.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown embedder {0:?}: use e5-small, minilm, hashed or openai:MODEL")]
+pub struct UnknownEmbedder(pub String);
+
+impl fmt::Display for EmbedderChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::E5Small => f.write_str("e5-small"),
+            Self::MiniLm => f.write_str("minilm"),
+            Self::Hashed => f.write_str("hashed"),
+            Self::OpenAi(model) => write!(f, "openai:{model}"),
+        }
+    }
+}
+
+impl FromStr for EmbedderChoice {
+    type Err = UnknownEmbedder;
+
+    fn from_str(value: &str) -> Result<Self, Self::Err> {
+        match value.trim() {
+            "e5-small" | "multilingual-e5-small" => Ok(Self::E5Small),
+            "minilm" | "all-MiniLM-L6-v2" => Ok(Self::MiniLm),
+            "hashed" => Ok(Self::Hashed),
+            other => match other.strip_prefix("openai:").map(str::trim) {
+                Some(model) if !model.is_empty() => Ok(Self::OpenAi(model.to_owned())),
+                _ => Err(UnknownEmbedder(value.to_owned())),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

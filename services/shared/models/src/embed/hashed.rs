@@ -1,0 +1,107 @@
+//! An embedder without a model: hashed words and character n-grams.
+//!
+//! Each feature of a text adds ±1 at a place that its hash chooses (the hashing trick, Weinberger et al. 2009), so texts
+//! that share words, or parts of words, are near one another. It knows nothing about meaning or other languages. It is
+//! there for tests, and to see the rest of the system work before anything is downloaded.
+
+use futures::future::{BoxFuture, FutureExt};
+use unicode_normalization::UnicodeNormalization;
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::{EmbedError, Embedder, Embedding, Input, normalize};
+
+const DIMENSIONS: usize = 256;
+/// Long enough for any passage, short enough for a text of megabytes not to block.
+const MAX_WORDS: usize = 8192;
+/// A whole word says more than a piece of it.
+const WORD_WEIGHT: f32 = 1.0;
+const GRAM_WEIGHT: f32 = 0.35;
+
+/// The embedder named `hashed-256`: deterministic, 256 dimensions, no weights.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HashedEmbedder;
+
+impl HashedEmbedder {
+    fn vector(text: &str) -> Embedding {
+        let text: String = text.nfkc().flat_map(char::to_lowercase).collect();
+        let mut vector = vec![0.0_f32; DIMENSIONS];
+        for word in text.unicode_words().take(MAX_WORDS) {
+            add(&mut vector, word.as_bytes(), b'w', WORD_WEIGHT);
+            // Marks around the word tell its beginning and end from its middle.
+            let marked: Vec<char> = std::iter::once('^')
+                .chain(word.chars())
+                .chain(std::iter::once('$'))
+                .collect();
+            for gram in marked.windows(3) {
+                let gram: String = gram.iter().collect();
+                add(&mut vector, gram.as_bytes(), b'g', GRAM_WEIGHT);
+            }
+        }
+        // Chinese and Japanese have no spaces: the segmentation gives single characters, and it is their pairs that matter.
+        let letters: Vec<char> = text.chars().filter(|c| c.is_alphanumeric()).take(MAX_WORDS).collect();
+        for pair in letters.windows(2).filter(|pair| pair.iter().all(|c| !c.is_ascii())) {
+            let pair: String = pair.iter().collect();
+            add(&mut vector, pair.as_bytes(), b'p', WORD_WEIGHT);
+        }
+        // What occurs nine times is not nine times as important.
+        for value in &mut vector {
+            *value = value.signum() * value.abs().sqrt();
+        }
+        normalize(&mut vector);
+        vector.into()
+    }
+}
+
+fn add(vector: &mut [f32], feature: &[u8], space: u8, weight: f32) {
+    let hash = fnv1a(space, feature);
+    let sign = if hash >> 63 == 0 { 1.0 } else { -1.0 };
+    let place = (hash % DIMENSIONS as u64) as usize;
+    if let Some(value) = vector.get_mut(place) {
+        *value += sign * weight;
+    }
+}
+
+/// FNV-1a over one byte that tells the kinds of features apart, then the feature, with a final mix of the high bits.
+fn fnv1a(space: u8, bytes: &[u8]) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in std::iter::once(&space).chain(bytes) {
+        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+    hash ^= hash >> 33;
+    hash = hash.wrapping_mul(0xff51_afd7_ed55_8ccd);
+    hash ^ (hash >> 33)
+}
+
+impl Embedder for HashedEmbedder {
+    fn id(&self) -> &str {
+        "hashed-256"
+    }
+
+    fn dimensions(&self) -> usize {
+        DIMENSIONS
+    }
+
+    fn max_tokens(&self) -> usize {
+        MAX_WORDS
+    }
+
+    fn count_tokens(&self, text: &str) -> usize {
+        text.unicode_words().count()
+    }
+
+    fn embed<'a>(&'a self, _kind: Input, texts: Vec<String>) -> BoxFuture<'a, Result<Vec<Embedding>, EmbedError>> {
+        async move {
+            let mut embeddings = Vec::with_capacity(texts.len());
+            for text in texts {
+                embeddings.push(Self::vector(&text));
+                // Microseconds each, but there may be thousands: let others run and notice that the caller left.
+                tokio::task::consume_budget().await;
+            }
+            Ok(embeddings)
+        }
+        .boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,269 @@
+//! An embedder behind an OpenAI-compatible `/v1/embeddings`.
+
+use std::time::Duration;
+
+use futures::future::{BoxFuture, FutureExt};
+use reqwest::{StatusCode, Url, header};
+use serde::{Deserialize, Serialize};
+
+use super::{EmbedError, Embedder, EmbedderOptions, Embedding, Input, ModelError, normalize};
+use crate::http;
+
+/// Servers differ in what they take at once; this is below what the common ones allow.
+const BATCH_TEXTS: usize = 64;
+const BATCH_BYTES: usize = 256 << 10;
+/// Ten times what a batch of long vectors takes.
+const MAX_ANSWER_BYTES: usize = 64 << 20;
+const MAX_MESSAGE_BYTES: usize = 400;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Against a connection that is dead without saying so; the caller's deadline is far below it.
+const READ_TIMEOUT: Duration = Duration::from_secs(120);
+/// What OpenAI's own models take. A server that takes less cuts the text or says so.
+const MAX_TOKENS: usize = 8191;
+
+/// A model that a server runs.
+///
+/// Query and passage are sent alike: what a model wants in front of them is the server's to add.
+pub struct OpenAiEmbedder {
+    model: String,
+    url: Url,
+    key: Option<String>,
+    client: reqwest::Client,
+    dimensions: usize,
+}
+
+#[derive(Serialize)]
+struct Request<'a> {
+    model: &'a str,
+    input: &'a [String],
+    encoding_format: &'static str,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    data: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    index: Option<usize>,
+    embedding: Vec<f32>,
+}
+
+impl OpenAiEmbedder {
+    /// Asks the server of `options` for one embedding of `model`, which tells how long its vectors are.
+    ///
+    /// # Errors
+    /// [`ModelError::Option`] for an address that is none, [`ModelError::Server`] when the server does not embed.
+    pub async fn connect(model: &str, options: &EmbedderOptions) -> Result<Self, ModelError> {
+        let wrong = |detail: String| ModelError::Option {
+            option: "embedder-url",
+            value: without_password(&options.embedder_url),
+            detail,
+        };
+        let base = options.embedder_url.trim_end_matches('/');
+        let url = Url::parse(&format!("{base}/embeddings"))
+            .map_err(|error| wrong(format!("{error}; use http://HOST:PORT/v1")))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(wrong("it does not begin with http:// or https://".to_owned()));
+        }
+        let client = http::builder()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .read_timeout(READ_TIMEOUT)
+            .build()
+            .map_err(|error| wrong(emend_core::error_chain(&error)))?;
+        let key = options.embedder_api_key.clone().filter(|key| !key.is_empty());
+        if key
+            .as_ref()
+            .is_some_and(|key| header::HeaderValue::from_str(&format!("Bearer {key}")).is_err())
+        {
+            return Err(ModelError::Option {
+                option: "embedder-api-key",
+                value: "…".to_owned(),
+                detail: "it has characters that a header cannot carry".to_owned(),
+            });
+        }
+        let mut embedder = Self {
+            model: model.to_owned(),
+            url,
+            key,
+            client,
+            dimensions: 0,
+        };
+        let probe = embedder
+            .request(&["dimensions".to_owned()])
+            .await
+            .map_err(|error| ModelError::Server(error.into()))?;
+        embedder.dimensions = probe.first().map_or(0, |embedding| embedding.len());
+        Ok(embedder)
+    }
+
+    /// The address without what may be secret in it.
+    fn address(&self) -> String {
+        without_password(self.url.as_str())
+    }
+
+    fn unusable(&self, detail: impl Into<String>) -> EmbedError {
+        EmbedError::Response {
+            url: self.address(),
+            detail: detail.into(),
+        }
+    }
+
+    fn unreachable(&self, error: reqwest::Error) -> EmbedError {
+        EmbedError::Unreachable {
+            url: self.address(),
+            source: emend_core::error_chain(&error.without_url()).into(),
+        }
+    }
+
+    async fn request(&self, texts: &[String]) -> Result<Vec<Embedding>, EmbedError> {
+        let body = Request {
+            model: &self.model,
+            input: texts,
+            encoding_format: "float",
+        };
+        let mut request = self.client.post(self.url.clone()).json(&body);
+        if let Some(key) = &self.key {
+            request = request.bearer_auth(key);
+        }
+        let mut response = request.send().await.map_err(|error| self.unreachable(error))?;
+        let status = response.status();
+        let retry_after = seconds(response.headers().get(header::RETRY_AFTER));
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.unreachable(error))? {
+            if body.len() + chunk.len() > MAX_ANSWER_BYTES {
+                return Err(self.unusable(format!("it is longer than {MAX_ANSWER_BYTES} bytes")));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        if !status.is_success() {
+            let message = self.message(status, &body);
+            return Err(EmbedError::Refused {
+                url: self.address(),
+                status: status.as_u16(),
+                message,
+                retry_after,
+            });
+        }
+        let answer = serde_json::from_slice(&body).map_err(|error| self.unusable(error.to_string()))?;
+        self.in_order(answer, texts.len())
+    }
+
+    /// Servers may answer in any order; the index says what is what.
+    fn in_order(&self, answer: Answer, count: usize) -> Result<Vec<Embedding>, EmbedError> {
+        if answer.data.len() != count {
+            return Err(self.unusable(format!("{} embeddings for {count} texts", answer.data.len())));
+        }
+        let mut places: Vec<Option<Embedding>> = vec![None; count];
+        for (position, mut entry) in answer.data.into_iter().enumerate() {
+            let index = entry.index.unwrap_or(position);
+            let length = entry.embedding.len();
+            if length == 0 || (self.dimensions != 0 && length != self.dimensions) {
+                return Err(self.unusable(format!(
+                    "embedding {index} has {length} values instead of {}",
+                    self.dimensions
+                )));
+            }
+            if !entry.embedding.iter().all(|value| value.is_finite()) {
+                return Err(self.unusable(format!("embedding {index} has a value that is not finite")));
+            }
+            normalize(&mut entry.embedding);
+            match places.get_mut(index) {
+                Some(place @ None) => *place = Some(entry.embedding.into()),
+                _ => return Err(self.unusable(format!("index {index} comes twice or is not below {count}"))),
+            }
+        }
+        Ok(places.into_iter().flatten().collect())
+    }
+
+    /// The server's own words, without the key if it repeats it.
+    fn message(&self, status: StatusCode, body: &[u8]) -> String {
+        let text = String::from_utf8_lossy(body);
+        let json = serde_json::from_str::<serde_json::Value>(&text).ok();
+        let said = json.as_ref().and_then(|json| {
+            [
+                json.pointer("/error/message"),
+                json.get("error"),
+                json.get("message"),
+                json.get("detail"),
+            ]
+            .into_iter()
+            .flatten()
+            .find_map(serde_json::Value::as_str)
+        });
+        let mut message = said.unwrap_or(&text).trim().to_owned();
+        if let Some(key) = &self.key {
+            message = message.replace(key, "…");
+        }
+        if message.is_empty() {
+            message = status.canonical_reason().unwrap_or("no reason given").to_lowercase();
+        }
+        message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
+        message
+    }
+}
+
+fn seconds(value: Option<&header::HeaderValue>) -> Option<Duration> {
+    value?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
+}
+
+/// A name and password in front of the host are left out.
+fn without_password(url: &str) -> String {
+    match Url::parse(url) {
+        Ok(mut parsed) if parsed.password().is_some() || !parsed.username().is_empty() => {
+            // Only addresses without a host refuse it, and those have no password either.
+            let _ = parsed.set_username("").and_then(|()| parsed.set_password(None));
+            parsed.into()
+        }
+        _ => url.to_owned(),
+    }
+}
+
+impl Embedder for OpenAiEmbedder {
+    fn id(&self) -> &str {
+        &self.model
+    }
+
+    fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    fn max_tokens(&self) -> usize {
+        MAX_TOKENS
+    }
+
+    fn count_tokens(&self, text: &str) -> usize {
+        // About four letters a token in Latin script, about one in the others.
+        let (ascii, other) = text.chars().fold((0, 0), |(ascii, other), c| {
+            if c.is_ascii() {
+                (ascii + 1, other)
+            } else {
+                (ascii, other + 1)
+            }
+        });
+        usize::div_ceil(ascii, 4) + other
+    }
+
+    fn embed<'a>(&'a self, _kind: Input, texts: Vec<String>) -> BoxFuture<'a, Result<Vec<Embedding>, EmbedError>> {
+        async move {
+            let mut embeddings = Vec::with_capacity(texts.len());
+            let mut left = texts.as_slice();
+            while !left.is_empty() {
+                let mut bytes = 0;
+                let fitting = left.iter().take(BATCH_TEXTS).take_while(|text| {
+                    bytes += text.len();
+                    bytes <= BATCH_BYTES
+                });
+                let (batch, rest) = left.split_at(fitting.count().max(1));
+                embeddings.extend(self.request(batch).await?);
+                left = rest;
+            }
+            Ok(embeddings)
+        }
+        .boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,31 @@
+use clap::Parser;
+
+use super::*;
+
+#[derive(Parser)]
+struct Line {
+    #[command(flatten)]
+    embedder: EmbedderOptions,
+}
+
+#[test]
+fn no_flag_gives_the_defaults() {
+    assert_eq!(Line::parse_from(["emend"]).embedder, EmbedderOptions::default());
+}
+
+#[test]
+fn a_wrong_embedder_is_refused_by_the_command_line() {
+    let Err(error) = Line::try_parse_from(["emend", "--embedder", "bge"]) else {
+        panic!("accepted")
+    };
+    assert!(error.to_string().contains("unknown embedder \"bge\""), "{error}");
+}
+
+#[test]
+fn the_api_key_is_not_in_the_debug_output() {
+    let options = EmbedderOptions {
+        embedder_api_key: Some("sk-secret".into()),
+        ..EmbedderOptions::default()
+    };
+    assert!(!format!("{options:?}").contains("secret"));
+}

@@ -1,0 +1,89 @@
+//! Files of the model hub, over HTTPS.
+
+use std::{io::Write, path::Path, time::Duration};
+
+use tempfile::NamedTempFile;
+
+use super::{FetchOptions, File, Form, SourceError, verify};
+use crate::{http, progress::Progress};
+
+/// The hub that `HF_ENDPOINT` replaces.
+pub(super) const DEFAULT_ENDPOINT: &str = "https://huggingface.co";
+
+/// A machine without internet should notice soon.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// Between two pieces of an answer.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Downloads the files of `form` into `dir`.
+pub(super) async fn fetch(
+    form: &'static Form,
+    repo: &str,
+    revision: &str,
+    options: &FetchOptions,
+    dir: &Path,
+    progress: &Progress,
+) -> Result<(), SourceError> {
+    progress.message(&format!("asking the hub for {repo}"));
+    let client = http::builder()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .read_timeout(READ_TIMEOUT)
+        .build()
+        .map_err(|error| SourceError::Unreachable(emend_core::error_chain(&error)))?;
+    let mut done = Vec::with_capacity(form.files.len());
+    for file in form.files {
+        if verify::cached(&dir.join(file.name), file, progress)
+            .await
+            .unwrap_or(false)
+        {
+            continue;
+        }
+        let url = format!(
+            "{}/{repo}/resolve/{revision}/{}",
+            options.hub.trim_end_matches('/'),
+            file.name
+        );
+        done.push((download(&client, &url, file, dir, progress).await?, file));
+    }
+    // Nothing gets its name before everything is there.
+    for (temporary, file) in done {
+        verify::finish(temporary, dir, file)?;
+    }
+    Ok(())
+}
+
+async fn download(
+    client: &reqwest::Client,
+    url: &str,
+    file: &'static File,
+    dir: &Path,
+    progress: &Progress,
+) -> Result<NamedTempFile, SourceError> {
+    let unreachable = |error: reqwest::Error| SourceError::Unreachable(emend_core::error_chain(&error.without_url()));
+    let mut response = client.get(url).send().await.map_err(unreachable)?;
+    let status = response.status();
+    if !status.is_success() {
+        return Err(SourceError::Refused(format!("it answered {status} for {}", file.name)));
+    }
+    let total = response.content_length();
+    let mut temporary = verify::temporary(dir)?;
+    let message = format!("downloading {}", file.name);
+    let mut check = verify::Check::new(file);
+    while let Some(chunk) = response.chunk().await.map_err(unreachable)? {
+        check.update(&chunk)?;
+        // A write to a file's buffer in the page cache: shorter than handing it to another thread.
+        temporary
+            .write_all(&chunk)
+            .map_err(|error| SourceError::io(temporary.path(), error))?;
+        progress.bytes(&message, check.done, total);
+    }
+    if let Some(total) = total.filter(|total| *total != check.done) {
+        return Err(SourceError::Size {
+            file: file.name.to_owned(),
+            expected: total,
+            got: check.done,
+        });
+    }
+    check.finish()?;
+    Ok(temporary)
+}

@@ -1,0 +1,11 @@
+//! Access to models: chat, embedders, evaluators, prompts, and where weights come from.
+
+pub mod chat;
+pub mod embed;
+#[cfg(feature = "local")]
+pub mod fetch;
+#[cfg(any(feature = "local", feature = "openai"))]
+mod http;
+pub mod progress;
+pub mod prompt;
+pub mod verdict;

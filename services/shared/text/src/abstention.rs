@@ -1,0 +1,73 @@
+//! Whether an answer says that there is no answer.
+
+use super::language::Language;
+
+const SAYINGS: &[&str] = &[
+    "i don't know",
+    "i do not know",
+    "i'm not sure",
+    "cannot answer",
+    "can't answer",
+    "could not find",
+    "couldn't find",
+    "no information about",
+    "does not contain information",
+    "do not contain information",
+    "does not provide",
+    "do not provide",
+    "not enough information",
+    "insufficient information",
+    "documents do not answer",
+    "unable to answer",
+    "not mentioned in the",
+    "모르겠",
+    "알 수 없",
+    "답할 수 없",
+    "찾을 수 없",
+    "정보가 없",
+    "정보가 부족",
+    "나와 있지 않",
+    "언급되어 있지 않",
+    "わかりません",
+    "分かりません",
+    "答えられません",
+    "回答できません",
+    "見つかりません",
+    "情報がありません",
+    "記載されていません",
+    "不明です",
+    "我不知道",
+    "不知道",
+    "无法回答",
+    "無法回答",
+    "没有提到",
+    "沒有提到",
+    "未提及",
+    "没有相关信息",
+    "沒有相關資訊",
+    "找不到",
+    "je ne sais pas",
+    "ich weiß es nicht",
+    "weiß ich nicht",
+    "no lo sé",
+    "non lo so",
+    "não sei",
+];
+
+/// Whether `answer` declines to answer: it is our own phrase, or its one or two sentences say nothing but that they do
+/// not know. A long answer with a doubt in it is an answer.
+pub fn is_abstention(answer: &str) -> bool {
+    let plain = answer.trim().to_lowercase().replace('’', "'");
+    if plain.is_empty() {
+        return true;
+    }
+    let own = Language::ALL
+        .iter()
+        .any(|language| plain.starts_with(&language.abstention().to_lowercase()));
+    let wide = plain.chars().any(super::Script::is_cjk);
+    let short = plain.chars().count() <= if wide { 60 } else { 160 };
+    own || (short && SAYINGS.iter().any(|saying| plain.contains(saying)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+use super::*;
+use crate::sentences;
+
+fn outline(text: &str) -> Vec<(String, &str)> {
+    sections(text)
+        .into_iter()
+        .map(|section| (section.headings.join("/"), text[section.range].trim()))
+        .collect()
+}
+
+fn named<'t>(sections: &[(&str, &'t str)]) -> Vec<(String, &'t str)> {
+    sections
+        .iter()
+        .map(|(path, text)| ((*path).to_owned(), *text))
+        .collect()
+}
+
+#[test]
+fn a_text_divides_at_its_headings() {
+    let text = "before\n\n# A\n\nof a\n\n## B `x`\nof b\n\nC\n===\n\nof c";
+    let wanted = [
+        ("", "before"),
+        ("A", "# A\n\nof a"),
+        ("A/B x", "## B `x`\nof b"),
+        ("C", "C\n===\n\nof c"),
+    ];
+    assert_eq!(outline(text), named(&wanted));
+}
+
+#[test]
+fn a_heading_without_words_goes_with_what_follows() {
+    assert_eq!(
+        outline("# A\n\n## B\n\ntext\n"),
+        named(&[("A/B", "# A\n\n## B\n\ntext")])
+    );
+}
+
+#[test]
+fn a_heading_at_the_end_has_nothing_to_say() {
+    assert_eq!(outline("text\n# End"), named(&[("", "text\n# End")]));
+    assert_eq!(
+        outline("# A\ntext\n# B\n## C\n\n"),
+        named(&[("A", "# A\ntext\n# B\n## C")])
+    );
+    assert_eq!(outline("# A\n## B"), named(&[("A/B", "# A\n## B")]));
+}
+
+#[test]
+fn what_is_no_heading_divides_nothing() {
+    for text in [
+        "One.\n\nTwo.",
+        "#hashtag\nwords\n#another\nwords",
+        "####### seven\nwords\n####### seven\nwords",
+        "# One\nwords\n```sh\n# a comment\nls\n```\nwords",
+        "words\n\n> # quoted\n\n- # in a list",
+        " \n",
+    ] {
+        assert_eq!(sections(text).len(), 1, "{text}");
+    }
+    assert!(sections("").is_empty());
+}
+
+#[test]
+fn sentences_are_the_same_in_sections_and_in_the_whole() {
+    let text = include_str!("../../../../../README.md");
+    let whole: Vec<&str> = sentences(text).into_iter().map(|range| &text[range]).collect();
+    let cut: Vec<&str> = sections(text).into_iter().map(|section| &text[section.range]).collect();
+    let parts = cut
+        .iter()
+        .flat_map(|section| sentences(section).into_iter().map(|range| &section[range]));
+    assert_eq!(parts.collect::<Vec<_>>(), whole);
+    assert!(cut.len() > 5 && cut.concat() == text);
+}

@@ -1,0 +1,251 @@
+//! Sentence boundaries by rules, for prose and Markdown.
+
+use std::ops::Range;
+
+use super::script::Script;
+
+/// The sentences of `text` as byte ranges: in order, disjoint, without white space at either end, and together
+/// covering every other character. A heading or a list item is a sentence of its own.
+pub fn sentences(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    for block in blocks(text) {
+        let mut pieces = split(text, block);
+        merge_short(text, &mut pieces);
+        found.extend(pieces);
+    }
+    merge_marks(text, &mut found);
+    found
+}
+
+/// Runs of lines that belong to one paragraph, heading or list item.
+fn blocks(text: &str) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = Vec::new();
+    let mut at = 0;
+    let mut previous: Option<&str> = None;
+    for line in text.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let trimmed = line.trim();
+        if trimmed.is_empty() {
+            previous = None;
+            continue;
+        }
+        match (
+            previous.is_some_and(|before| continues(before, trimmed)),
+            found.last_mut(),
+        ) {
+            (true, Some(block)) => block.end = at,
+            _ => found.push(start..at),
+        }
+        previous = Some(trimmed);
+    }
+    found
+}
+
+/// Whether `line` goes on with the paragraph of the line `before` it: the text was wrapped at a width.
+fn continues(before: &str, line: &str) -> bool {
+    if is_marked(line) || before.starts_with('#') || before.starts_with('|') || before.ends_with("  ") {
+        return false;
+    }
+    let ended = before.trim_end_matches(is_closer).ends_with(is_terminator) || before.ends_with([':', '：']);
+    let lower = line.chars().next().is_some_and(char::is_lowercase);
+    let width = before
+        .chars()
+        .map(|c| if Script::is_cjk(c) { 2 } else { 1 })
+        .sum::<usize>();
+    lower || (width >= 50 && !ended) || (width >= 60 && before.ends_with('.'))
+}
+
+/// Whether a line starts a heading, a list item, a quotation or a table row.
+fn is_marked(line: &str) -> bool {
+    let bullet = ["- ", "* ", "+ ", "• ", "・", "> ", "|", "#", "```", "---"]
+        .iter()
+        .any(|mark| line.starts_with(mark));
+    bullet || list_number(line).is_some()
+}
+
+/// The length of `12.` or `3)` at the start of a line, where white space follows.
+fn list_number(line: &str) -> Option<usize> {
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = line.get(digits..)?;
+    let marked = (1..=3).contains(&digits) && (rest.starts_with(". ") || rest.starts_with(") "));
+    marked.then_some(digits + 1)
+}
+
+fn is_terminator(c: char) -> bool {
+    matches!(
+        c,
+        '.' | '!' | '?' | '…' | '。' | '！' | '？' | '｡' | '．' | '؟' | '।' | '‼' | '⁇' | '⁈' | '⁉'
+    )
+}
+
+fn is_closer(c: char) -> bool {
+    matches!(
+        c,
+        '"' | '\'' | '”' | '’' | '»' | ')' | ']' | '}' | '）' | '］' | '】' | '」' | '』' | '》' | '〉' | '*' | '_'
+    )
+}
+
+/// The sentences of one block, trimmed.
+fn split(text: &str, block: Range<usize>) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let body = &text[block.clone()];
+    let indent = body.len() - body.trim_start().len();
+    let mut start = 0;
+    let mut skip = indent + list_number(&body[indent..]).unwrap_or(0);
+    while let Some(offset) = body[skip..].find(is_terminator) {
+        let at = skip + offset;
+        let run = body[at..].find(|c| !is_terminator(c)).map_or(body.len(), |n| at + n);
+        let mut end = body[run..].find(|c| !is_closer(c)).map_or(body.len(), |n| run + n);
+        if body[at..run].chars().all(|c| c == '.') && ends_with_opener(body, run, end) {
+            end = run;
+        }
+        if is_boundary(body, at, run, end) {
+            push(&mut found, text, block.start + start..block.start + end);
+            start = end;
+        }
+        skip = end.max(run);
+    }
+    push(&mut found, text, block.start + start..block.end);
+    found
+}
+
+/// Whether the quotes after a full stop open what follows, as in `it ended. "Then`: they follow no white space here,
+/// so only a quote right before a letter does.
+fn ends_with_opener(body: &str, run: usize, end: usize) -> bool {
+    end > run && body[end..].starts_with(char::is_alphanumeric) && !body[end..].starts_with(Script::is_cjk)
+}
+
+fn push(found: &mut Vec<Range<usize>>, text: &str, range: Range<usize>) {
+    let piece = &text[range.clone()];
+    let trimmed = piece.trim();
+    if !trimmed.is_empty() {
+        let start = range.start + (piece.len() - piece.trim_start().len());
+        found.push(start..start + trimmed.len());
+    }
+}
+
+/// Whether a sentence ends after the terminators at `at..run` and the closing quotes up to `end`.
+fn is_boundary(body: &str, at: usize, run: usize, end: usize) -> bool {
+    let rest = &body[end..];
+    let Some(next) = rest.chars().next() else { return true };
+    let following = rest.trim_start();
+    let first = following.chars().next().unwrap_or(' ');
+    let wide = body[at..run]
+        .chars()
+        .any(|c| matches!(c, '。' | '！' | '？' | '｡' | '．'));
+    let closed = end > run;
+    if wide || (Script::is_cjk(next) && body[..at].ends_with(Script::is_cjk)) {
+        let quoted_on = closed
+            && [
+                "と",
+                "って",
+                "という",
+                "라고",
+                "이라고",
+                "라는",
+                "하고",
+                "、",
+                "，",
+                ",",
+            ]
+            .iter()
+            .any(|w| following.starts_with(w));
+        return !quoted_on;
+    }
+    if !next.is_whitespace() || first.is_lowercase() || matches!(first, ',' | ';' | ':' | '、' | '，') {
+        return false;
+    }
+    let full_stop = &body[at..run] == ".";
+    !(full_stop && is_abbreviation(&body[..at], following))
+}
+
+const TITLES: &[&str] = &[
+    "dr", "mr", "mrs", "ms", "prof", "st", "gen", "col", "lt", "sgt", "capt", "cmdr", "rev", "hon", "gov", "sen",
+    "rep", "pres", "messrs", "mme", "mlle", "fr", "sr", "mt", "ft", "vs", "cf", "ca", "approx", "e.g", "i.e", "al",
+    "viz", "hr", "bzw", "z.b", "m",
+];
+const BEFORE_NUMBERS: &[&str] = &[
+    "no", "nos", "nr", "fig", "figs", "eq", "vol", "pp", "p", "ch", "sec", "art", "par", "jan", "feb", "mar", "apr",
+    "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "c", "ver",
+];
+const BEFORE_NAMES: &[&str] = &[
+    "inc", "ltd", "co", "corp", "jr", "bros", "dept", "univ", "assn", "est", "ave", "blvd",
+];
+/// Words that open a sentence far oftener than they follow an abbreviation.
+const OPENERS: &[&str] = &[
+    "the", "a", "an", "in", "it", "its", "he", "she", "they", "we", "i", "you", "this", "these", "that", "those",
+    "there", "however", "but", "and", "as", "at", "on", "for", "from", "when", "while", "after", "before", "his",
+    "her", "their", "also", "although", "since", "because", "by", "with", "if", "what", "who", "where", "why", "how",
+    "some", "many",
+];
+
+/// Whether the full stop after `before` belongs to a word, given what `following` says.
+fn is_abbreviation(before: &str, following: &str) -> bool {
+    let word = before
+        .rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"' | '“'))
+        .next()
+        .unwrap_or("");
+    let lower = word.to_lowercase();
+    let next: String = following
+        .chars()
+        .take_while(|c| c.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .collect();
+    let opens = OPENERS.contains(&next.as_str());
+    let dotted = word.contains('.')
+        && word
+            .split('.')
+            .all(|part| part.chars().count() == 1 && part.chars().all(char::is_alphabetic));
+    let initial = word.chars().count() == 1 && word.chars().all(char::is_uppercase);
+    if TITLES.contains(&lower.as_str()) {
+        return true;
+    }
+    if BEFORE_NUMBERS.contains(&lower.as_str()) {
+        return following.starts_with(|c: char| c.is_ascii_digit());
+    }
+    if dotted || BEFORE_NAMES.contains(&lower.as_str()) {
+        return !opens && following.starts_with(char::is_alphanumeric);
+    }
+    initial && word != "I" && !opens && following.starts_with(char::is_alphabetic)
+}
+
+/// Letters and digits, a Chinese or Korean character counting for two: what a reader takes in.
+fn weight(piece: &str) -> usize {
+    piece
+        .chars()
+        .filter(|c| c.is_alphanumeric())
+        .map(|c| if Script::is_cjk(c) { 2 } else { 1 })
+        .sum()
+}
+
+/// Joins pieces of fewer than four letters ("No.", "1.") with the next of the same block, the last one with the one
+/// before.
+fn merge_short(text: &str, pieces: &mut Vec<Range<usize>>) {
+    let short = |range: &Range<usize>| weight(&text[range.clone()]) < 4;
+    let mut merged: Vec<Range<usize>> = Vec::with_capacity(pieces.len());
+    let count = pieces.len();
+    for (index, piece) in pieces.drain(..).enumerate() {
+        match merged.last_mut() {
+            Some(last) if short(last) || (index + 1 == count && short(&piece)) => last.end = piece.end,
+            _ => merged.push(piece),
+        }
+    }
+    *pieces = merged;
+}
+
+/// Joins pieces without any letter or digit (rules, fences) with the one before, or else the one after.
+fn merge_marks(text: &str, pieces: &mut Vec<Range<usize>>) {
+    let mut merged: Vec<Range<usize>> = Vec::with_capacity(pieces.len());
+    for piece in pieces.drain(..) {
+        let bare = |range: &Range<usize>| weight(&text[range.clone()]) == 0;
+        match merged.last_mut() {
+            Some(last) if bare(last) || bare(&piece) => last.end = piece.end,
+            _ => merged.push(piece),
+        }
+    }
+    *pieces = merged;
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+use super::*;
+use proptest::prelude::*;
+
+fn of(text: &str) -> Vec<&str> {
+    sentences(text).into_iter().map(|range| &text[range]).collect()
+}
+
+#[test]
+fn latin_sentences_end_where_a_reader_ends_them() {
+    for (text, expected) in [
+        ("It rains. We stay.", vec!["It rains.", "We stay."]),
+        (
+            "Dr. Smith paid 3.5 dollars. He left.",
+            vec!["Dr. Smith paid 3.5 dollars.", "He left."],
+        ),
+        (
+            "The U.S. Army left the U.S. The war ended.",
+            vec!["The U.S. Army left the U.S.", "The war ended."],
+        ),
+        (
+            "J. K. Rowling wrote it. Really!",
+            vec!["J. K. Rowling wrote it.", "Really!"],
+        ),
+        (
+            "\"Why not?\" he asked. \"No reason.\" Then silence.",
+            vec!["\"Why not?\" he asked.", "\"No reason.\"", "Then silence."],
+        ),
+        (
+            "See Fig. 3 for it. Nothing (really nothing!) helps.",
+            vec!["See Fig. 3 for it.", "Nothing (really nothing!) helps."],
+        ),
+        (
+            "Apples, pears, etc. are fruit, e.g. Braeburn. Eat them!?",
+            vec!["Apples, pears, etc. are fruit, e.g. Braeburn.", "Eat them!?"],
+        ),
+        (
+            "Born c. 1850. Died in 1902. Buried at home.",
+            vec!["Born c. 1850.", "Died in 1902.", "Buried at home."],
+        ),
+        (
+            "Read example.com/a.b today. No. It is down.",
+            vec!["Read example.com/a.b today.", "No. It is down."],
+        ),
+        (
+            "Cut in several places . Police came .",
+            vec!["Cut in several places .", "Police came ."],
+        ),
+        ("no end", vec!["no end"]),
+        ("", vec![]),
+        (" \n ", vec![]),
+        ("...", vec!["..."]),
+    ] {
+        assert_eq!(of(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn chinese_japanese_and_korean_sentences_need_no_space() {
+    for (text, expected) in [
+        (
+            "北京是首都。人口很多！对吗？",
+            vec!["北京是首都。", "人口很多！", "对吗？"],
+        ),
+        (
+            "彼は「行く。」と言った。雨だ。",
+            vec!["彼は「行く。」と言った。", "雨だ。"],
+        ),
+        (
+            "바람이 분다.비가 온다. 길이는 3.5 m이다.",
+            vec!["바람이 분다.", "비가 온다.", "길이는 3.5 m이다."],
+        ),
+        ("他說：「好。」她走了。", vec!["他說：「好。」", "她走了。"]),
+        (
+            "高さは3.5メートル。幅は2.1メートル。",
+            vec!["高さは3.5メートル。", "幅は2.1メートル。"],
+        ),
+    ] {
+        assert_eq!(of(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn lines_of_markdown_are_boundaries_and_wrapped_lines_are_not() {
+    let text = "# Heating\n\nThe boiler is checked every year by a firm that is certified, which costs\nabout 90 euros. It is old.\n\n- Call first\n- Then pay 1. rate\n1. One thing\n2. Another thing\n\n---\n";
+    assert_eq!(
+        of(text),
+        [
+            "# Heating",
+            "The boiler is checked every year by a firm that is certified, which costs\nabout 90 euros.",
+            "It is old.",
+            "- Call first",
+            "- Then pay 1. rate",
+            "1. One thing",
+            "2. Another thing\n\n---",
+        ]
+    );
+}
+
+proptest! {
+    #[test]
+    fn ranges_are_ordered_trimmed_and_cover_all(text in "([a-zA-Z0-9 .!?\"'()\\n#-]|[가나다。！？「」、水火年あいと…]){0,120}") {
+        let found = sentences(&text);
+        let mut at = 0;
+        for range in &found {
+            prop_assert!(range.start >= at && range.end > range.start);
+            prop_assert!(text[at..range.start].trim().is_empty());
+            prop_assert_eq!(text[range.clone()].trim(), &text[range.clone()]);
+            at = range.end;
+        }
+        prop_assert!(text[at..].trim().is_empty());
+    }
+
+    #[test]
+    fn any_text_is_covered(text in "\\PC{0,60}") {
+        let kept: usize = sentences(&text).iter().map(|range| text[range.clone()].chars().filter(|c| !c.is_whitespace()).count()).sum();
+        prop_assert_eq!(kept, text.chars().filter(|c| !c.is_whitespace()).count());
+    }
+}

@@ -1,0 +1,236 @@
+//! Words as they are compared: normalised, lower case, English ones stemmed, Chinese, Japanese and Korean ones as
+//! pairs of characters.
+
+use std::collections::HashSet;
+use std::iter::Peekable;
+use std::str::Chars;
+
+use unicode_normalization::UnicodeNormalization;
+
+use super::script::Script;
+use super::sentences::sentences;
+use super::stop::{is_common, is_stop};
+
+/// The words of `text` in order. `creates`, `created` and `create` are one word; `1,000` is `1000`; `東京都` is `東京`
+/// and `京都`.
+pub fn words(text: &str) -> Vec<String> {
+    let plain: String = text.nfkc().flat_map(char::to_lowercase).collect();
+    let mut found = Vec::new();
+    let mut chars = plain.chars().peekable();
+    while let Some(&c) = chars.peek() {
+        match Script::of(c) {
+            Script::Digit => found.push(number(&mut chars)),
+            Script::Alphabet => {
+                let word = run(&mut chars, |c| Script::of(c) == Script::Alphabet || is_mark(c));
+                // The clitics of "it's" and "don't" say nothing by themselves.
+                if !(found
+                    .last()
+                    .is_some_and(|_: &String| matches!(word.as_str(), "s" | "t" | "re" | "ll" | "ve" | "d"))
+                    && after_apostrophe(&plain, &chars, &word))
+                {
+                    found.push(stem(&word));
+                }
+            }
+            Script::Hangul => pairs(&run(&mut chars, |c| Script::of(c) == Script::Hangul), &mut found),
+            Script::Han | Script::Hiragana | Script::Katakana => {
+                let in_run = |c| matches!(Script::of(c), Script::Han | Script::Hiragana | Script::Katakana);
+                pairs(&run(&mut chars, in_run), &mut found);
+            }
+            Script::Other => {
+                chars.next();
+            }
+        }
+    }
+    found
+}
+
+/// The words of `text` without those that only hold a sentence together; all of them where nothing else is left.
+pub fn content_words(text: &str) -> Vec<String> {
+    let all = words(text);
+    let content: Vec<String> = all.iter().filter(|word| !is_stop(word)).cloned().collect();
+    if content.is_empty() { all } else { content }
+}
+
+/// The numbers of `text` without thousands separators; small English number words as digits.
+pub fn numbers(text: &str) -> Vec<String> {
+    const SPELT: [&str; 13] = [
+        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    ];
+    let plain: String = text.nfkc().flat_map(char::to_lowercase).collect();
+    let mut found = Vec::new();
+    let mut chars = plain.chars().peekable();
+    while let Some(&c) = chars.peek() {
+        match Script::of(c) {
+            Script::Digit => found.push(number(&mut chars)),
+            Script::Alphabet => {
+                let word = run(&mut chars, |c| Script::of(c) == Script::Alphabet);
+                // "One" is a pronoun too often to be a number.
+                if let Some(value) = SPELT.iter().position(|spelt| *spelt == word).filter(|value| *value > 1) {
+                    found.push(value.to_string());
+                }
+            }
+            _ => {
+                chars.next();
+            }
+        }
+    }
+    found
+}
+
+/// Words that name somebody or something, lower case and unstemmed: capitalised inside of a sentence, katakana, or
+/// Latin letters within Chinese, Japanese or Korean text.
+pub fn names(text: &str) -> Vec<String> {
+    let plain: String = text.nfkc().collect();
+    let starts: HashSet<usize> = sentences(&plain).into_iter().map(|range| range.start).collect();
+    let cjk =
+        plain.chars().filter(|c| Script::is_cjk(*c)).count() * 4 > plain.chars().filter(|c| c.is_alphabetic()).count();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < plain.len() {
+        let rest = &plain[at..];
+        let script = rest.chars().next().map_or(Script::Other, Script::of);
+        let same = |c: char| Script::of(c) == script || (script == Script::Alphabet && (is_mark(c) || c == '-'));
+        let length = rest
+            .find(|c| !same(c))
+            .unwrap_or(rest.len())
+            .max(rest.chars().next().map_or(1, char::len_utf8));
+        let run = rest[..length].trim_matches('-');
+        let letters = run.chars().count();
+        let capital = run.chars().next().is_some_and(char::is_uppercase);
+        let named = match script {
+            Script::Katakana => letters >= 2,
+            Script::Alphabet if cjk => letters >= 2,
+            Script::Alphabet if starts.contains(&at) => {
+                capital && (letters > 1) && (run.chars().skip(1).any(char::is_uppercase) || !is_ordinary(run))
+            }
+            Script::Alphabet => capital && letters >= 2 && !is_stop(&run.to_lowercase()),
+            _ => false,
+        };
+        if named {
+            found.push(run.to_lowercase());
+        }
+        at += length;
+    }
+    found
+}
+
+/// How much a word of [`words`] tells apart, about 0–2: no corpus is at hand, so length, script and a list of common
+/// English words stand in for its frequency.
+pub fn rarity(word: &str) -> f64 {
+    if is_stop(word) {
+        return 0.1;
+    }
+    let mut scripts = word.chars().map(Script::of);
+    match scripts.next() {
+        Some(Script::Digit) => 1.3,
+        Some(Script::Alphabet) if is_common(word) => 0.5,
+        Some(Script::Alphabet) => 0.5 + 0.1 * word.chars().count().min(10) as f64,
+        Some(Script::Hangul) => 0.9,
+        Some(first) => {
+            let hiragana = std::iter::once(first)
+                .chain(scripts)
+                .filter(|script| *script == Script::Hiragana)
+                .count();
+            [1.1, 0.5, 0.15][hiragana.min(2)]
+        }
+        None => 0.0,
+    }
+}
+
+/// Whether a capital at the start of a sentence is there for the sentence.
+fn is_ordinary(run: &str) -> bool {
+    let lower = run.to_lowercase();
+    is_stop(&lower) || is_common(&lower) || is_common(&stem(&lower))
+}
+
+fn is_mark(c: char) -> bool {
+    matches!(c, '\u{300}'..='\u{36f}')
+}
+
+fn run(chars: &mut Peekable<Chars<'_>>, belongs: impl Fn(char) -> bool) -> String {
+    let mut found = String::new();
+    while let Some(c) = chars.next_if(|c| belongs(*c)) {
+        found.push(c);
+    }
+    found
+}
+
+/// Digits with their decimal point, without thousands separators.
+fn number(chars: &mut Peekable<Chars<'_>>) -> String {
+    let mut found = String::new();
+    loop {
+        while let Some(digit) = chars.next_if(char::is_ascii_digit) {
+            found.push(digit);
+        }
+        let mut ahead = chars.clone();
+        match (ahead.next(), ahead.next()) {
+            (Some(mark @ ('.' | ',')), Some('0'..='9')) => {
+                chars.next();
+                if mark == '.' {
+                    found.push('.');
+                }
+            }
+            _ => return found,
+        }
+    }
+}
+
+fn after_apostrophe(plain: &str, rest: &Peekable<Chars<'_>>, word: &str) -> bool {
+    let left: usize = rest.clone().map(char::len_utf8).sum();
+    let start = plain.len() - left - word.len();
+    plain[..start].ends_with(['\'', '’'])
+}
+
+fn pairs(run: &str, found: &mut Vec<String>) {
+    let chars: Vec<char> = run.chars().collect();
+    if let [single] = chars.as_slice() {
+        found.push(single.to_string());
+    }
+    found.extend(chars.windows(2).map(|pair| pair.iter().collect::<String>()));
+}
+
+/// An English word without the endings of number, tense and adverb. Other words pass unless they look the same.
+pub(super) fn stem(word: &str) -> String {
+    if !word.is_ascii() || word.len() <= 3 {
+        return word.to_owned();
+    }
+    let cut = |ending: &str| word.strip_suffix(ending).filter(|left| left.len() >= 3);
+    let base = if let Some(left) = cut("ies").or_else(|| cut("ied")) {
+        format!("{left}y")
+    } else if word.ends_with("ss") || word.ends_with("us") || word.ends_with("is") {
+        word.to_owned()
+    } else if let Some(left) = cut("ingly")
+        .or_else(|| cut("edly"))
+        .or_else(|| cut("ing"))
+        .or_else(|| cut("ed"))
+    {
+        undouble(left)
+    } else if let Some(left) = cut("es").or_else(|| cut("ly")).or_else(|| cut("s")) {
+        left.to_owned()
+    } else {
+        word.to_owned()
+    };
+    let base = if base.len() > 3 {
+        base.strip_suffix('e').unwrap_or(&base).to_owned()
+    } else {
+        base
+    };
+    match base.strip_suffix('y') {
+        Some(left) if left.len() >= 3 => format!("{left}i"),
+        _ => base,
+    }
+}
+
+/// `stopp` → `stop`.
+fn undouble(left: &str) -> String {
+    let bytes = left.as_bytes();
+    match bytes {
+        [.., a, b] if a == b && left.len() > 3 && !matches!(b, b'l' | b's' | b'z' | b'e' | b'o') => {
+            left[..left.len() - 1].to_owned()
+        }
+        _ => left.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

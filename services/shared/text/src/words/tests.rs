@@ -1,0 +1,50 @@
+use super::*;
+
+#[test]
+fn forms_of_a_word_are_one_word() {
+    for forms in [
+        &["create", "creates", "created", "creating"][..],
+        &["country", "countries"],
+        &["stop", "stopped", "stops"],
+        &["boiler", "boilers", "Boiler"],
+        &["ＡＢＣ", "abc"],
+    ] {
+        let stems: HashSet<Vec<String>> = forms.iter().map(|form| words(form)).collect();
+        assert_eq!(stems.len(), 1, "{forms:?} → {stems:?}");
+    }
+    assert_ne!(words("universe"), words("university"));
+}
+
+#[test]
+fn scripts_are_cut_each_in_its_way() {
+    assert_eq!(words("東京都 3,500.5円"), ["東京", "京都", "3500.5", "円"]);
+    assert_eq!(words("비가 온다"), ["비가", "온다"]);
+    assert_eq!(words("It's Bob's, don't"), ["it", "bob", "don"]);
+    assert_eq!(words(" ,.!"), Vec::<String>::new());
+}
+
+#[test]
+fn content_words_leave_out_what_holds_a_sentence_together() {
+    assert_eq!(content_words("When was the boiler installed?"), ["boiler", "install"]);
+    assert_eq!(content_words("the of"), ["the", "of"]);
+    assert!(!content_words("首都是什么").contains(&"什么".to_owned()));
+}
+
+#[test]
+fn numbers_and_names_are_found() {
+    assert_eq!(
+        numbers("In 1999, two of 1,250 were ２.5 m; one was not."),
+        ["1999", "2", "1250", "2.5"]
+    );
+    assert_eq!(
+        names("The river Rhine flows past Basel. Many like IBM there."),
+        ["rhine", "basel", "ibm"]
+    );
+    assert_eq!(names("東京タワーはNHKが使う"), ["タワー", "nhk"]);
+}
+
+#[test]
+fn rare_words_weigh_more() {
+    assert!(rarity("the") < rarity("people") && rarity("people") < rarity("photosynthesi"));
+    assert!(rarity("した") < rarity("東京"));
+}

@@ -1,0 +1,182 @@
+//! Provider `folder`: saved pages stand in for the web.
+//!
+//! For a machine without the web or a key for it, for a corpus of pages that somebody has chosen, and for tests: the same
+//! folder gives the same passages.
+
+mod front_matter;
+mod html;
+mod index;
+mod library;
+mod page;
+mod window;
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use emend_core::Scope;
+use emend_proto::v1::{Origin, Passage};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use uuid::Uuid;
+
+use super::{Provider, Search};
+use crate::error::{LoadError, SearchError};
+use index::Hit;
+use library::Library;
+
+/// How long a query waits for changed pages to be read. Reading goes on after that; the query gets what was there before.
+const REFRESH_PATIENCE: Duration = Duration::from_secs(2);
+/// Most passages of one page. A page's first comes before any page's second, where there is room.
+const PASSAGES_A_PAGE: usize = 3;
+
+/// A folder of saved pages. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    inner: Arc<Inner>,
+}
+
+/// How a folder is searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FolderSettings {
+    /// How often, at most, a query looks for files that have changed.
+    pub check_every: Duration,
+    /// About how many characters a passage has; at least 1.
+    pub passage_chars: usize,
+}
+
+#[derive(Debug)]
+struct Inner {
+    folder: PathBuf,
+    settings: FolderSettings,
+    library: RwLock<Arc<Library>>,
+    /// When the folder was last looked at. Held by whoever looks.
+    checked: Arc<tokio::sync::Mutex<Instant>>,
+}
+
+impl Folder {
+    /// Reads the pages of `folder`.
+    ///
+    /// # Errors
+    /// [`LoadError::Folder`] when it cannot be read. A page in it that cannot be read is logged and left out.
+    pub async fn open(folder: PathBuf, settings: FolderSettings) -> Result<Self, LoadError> {
+        let path = folder.clone();
+        let opened = tokio::task::spawn_blocking(move || Library::open(&path, settings.passage_chars)).await;
+        let library = match opened {
+            Ok(Ok(library)) => library,
+            Ok(Err(source)) => return Err(LoadError::Folder { folder, source }),
+            Err(_) => return Err(LoadError::Interrupted { folder }),
+        };
+        let checked = Arc::new(tokio::sync::Mutex::new(Instant::now()));
+        Ok(Self {
+            inner: Arc::new(Inner {
+                folder,
+                settings,
+                library: RwLock::new(Arc::new(library)),
+                checked,
+            }),
+        })
+    }
+
+    /// Looks for changes where it is time to, one query at a time; the others go on with what is there.
+    async fn refresh_where_due(&self) {
+        let Ok(mut checked) = Arc::clone(&self.inner.checked).try_lock_owned() else {
+            return;
+        };
+        if checked.elapsed() < self.inner.settings.check_every {
+            return;
+        }
+        let inner = Arc::clone(&self.inner);
+        // It ends by itself and holds the lock until then, whether the query still waits or not.
+        let refresh = tokio::task::spawn_blocking(move || {
+            if let Some(library) = inner.library().refreshed(&inner.folder, inner.settings.passage_chars) {
+                *inner.library.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(library);
+            }
+            *checked = Instant::now();
+        });
+        match tokio::time::timeout(REFRESH_PATIENCE, refresh).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::error!(%error, "reading changed pages broke off; searching those read before"),
+            Err(_) => tracing::debug!("reading changed pages takes long; searching those read before"),
+        }
+    }
+}
+
+impl Inner {
+    fn library(&self) -> Arc<Library> {
+        Arc::clone(&self.library.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Provider for Folder {
+    fn name(&self) -> &'static str {
+        "folder"
+    }
+
+    fn search(&self, search: Search, _scope: Scope) -> BoxFuture<'_, Result<Vec<Passage>, SearchError>> {
+        async move {
+            self.refresh_where_due().await;
+            let library = self.inner.library();
+            let span = tracing::Span::current();
+            let found = tokio::task::spawn_blocking(move || span.in_scope(|| passages(&library, &search))).await;
+            found.map_err(|_| SearchError::Failed { provider: self.name() })
+        }
+        .boxed()
+    }
+}
+
+fn passages(library: &Library, search: &Search) -> Vec<Passage> {
+    let hits = library
+        .index
+        .search(&search.query, |page| search.domains.admits(page.domain.as_ref()));
+    choose(hits, search.max_results).iter().map(passage).collect()
+}
+
+/// The best `most` hits, best first: pages once, and then more windows of the same pages, which overlap none that is
+/// chosen already.
+fn choose(hits: Vec<Hit<'_>>, most: usize) -> Vec<Hit<'_>> {
+    let mut chosen: Vec<Hit<'_>> = Vec::new();
+    let mut texts = HashSet::new();
+    for round in 0..PASSAGES_A_PAGE {
+        for hit in &hits {
+            if chosen.len() == most {
+                break;
+            }
+            let page = &hit.window.page;
+            let of_page = || chosen.iter().filter(|other| other.window.page.url == page.url);
+            let apart = || {
+                of_page().all(|other| {
+                    hit.window.range.end <= other.window.range.start || other.window.range.end <= hit.window.range.start
+                })
+            };
+            // The same page saved twice is one page.
+            if of_page().count() == round && apart() && texts.insert(&page.text[hit.window.range.clone()]) {
+                chosen.push(hit.clone());
+            }
+        }
+    }
+    chosen.sort_by(|a, b| b.score.total_cmp(&a.score));
+    chosen
+}
+
+fn passage(hit: &Hit<'_>) -> Passage {
+    let page = &hit.window.page;
+    let text = &page.text[hit.window.range.clone()];
+    Passage {
+        // By what it is and where, so that the same text at the same URL keeps its id.
+        id: Uuid::new_v5(&Uuid::NAMESPACE_URL, format!("{}\n{text}", page.url).as_bytes()).to_string(),
+        document_id: page.url.to_string(),
+        title: page.title.clone(),
+        text: text.to_owned(),
+        origin: Origin::Web.into(),
+        source: page.url.to_string(),
+        score: hit.score,
+        span: None,
+        retrieved_at: Some(page.saved.into()),
+        metadata: page.metadata.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

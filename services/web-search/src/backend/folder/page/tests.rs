@@ -1,0 +1,70 @@
+use super::*;
+
+fn of(name: &str, content: &str) -> (Vec<Page>, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    std::fs::write(&path, content).unwrap();
+    let mut errors = Vec::new();
+    let format = Format::of(&path).unwrap();
+    let pages = read(&path, format, SystemTime::UNIX_EPOCH, &mut |error| {
+        errors.push(error.to_string())
+    });
+    (pages, errors)
+}
+
+#[test]
+fn files_that_are_pages_are_known_by_their_name() {
+    for (name, format) in [
+        ("a.html", Some(Format::Html)),
+        ("a.HTM", Some(Format::Html)),
+        ("a.md", Some(Format::Markdown)),
+        ("a.txt", Some(Format::Text)),
+        ("a.jsonl", Some(Format::JsonLines)),
+        ("a.png", None),
+        ("txt", None),
+    ] {
+        assert_eq!(Format::of(Path::new(name)), format, "{name}");
+    }
+}
+
+#[test]
+fn a_page_without_a_url_has_its_files() {
+    let (pages, _) = of("kettle manual.txt", "Fill the kettle. Switch it on.");
+    let [page] = pages.as_slice() else { panic!("{pages:?}") };
+    assert_eq!(page.title, "kettle manual");
+    assert!(page.url.as_str().starts_with("file:///") && page.url.as_str().ends_with("/kettle%20manual.txt"));
+    assert_eq!(page.domain, None);
+    assert_eq!(page.saved, SystemTime::UNIX_EPOCH);
+}
+
+#[test]
+fn only_a_url_of_the_web_is_taken() {
+    let (pages, _) = of("a.md", "---\nurl: javascript:alert(1)\n---\nText.");
+    assert_eq!(pages[0].url.scheme(), "file");
+    let (pages, _) = of("a.md", "---\nurl: https://docs.example.com/a\n---\nText.");
+    assert_eq!(pages[0].domain, Some(Domain::parse("docs.example.com").unwrap()));
+}
+
+#[test]
+fn a_bad_line_is_named_and_costs_no_other() {
+    let lines = "{\"doc_id\": \"w1\", \"title\": \"One\", \"text\": \"First page.\", \"url\": \"https://a.example/1\"}\n\nnot json\n{\"doc_id\": 7, \"text\": \"Second page.\"}\n{\"text\": \" \"}\n";
+    let (pages, errors) = of("pages.jsonl", lines);
+    assert_eq!(pages.len(), 2);
+    assert_eq!(
+        (pages[0].url.as_str(), pages[0].title.as_str()),
+        ("https://a.example/1", "One")
+    );
+    assert_eq!(pages[0].metadata.get("doc_id").map(String::as_str), Some("w1"));
+    assert!(pages[1].url.as_str().ends_with("/pages.jsonl#7"));
+    assert_eq!(errors.len(), 2);
+    assert!(
+        errors[0].starts_with("line 3 ") && errors[1].starts_with("line 5 "),
+        "{errors:?}"
+    );
+}
+
+#[test]
+fn a_file_without_text_is_named() {
+    let (pages, errors) = of("a.html", "<html><script>let x = 1</script></html>");
+    assert_eq!((pages.len(), errors), (0, vec!["holds no text".to_owned()]));
+}
