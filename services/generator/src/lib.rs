@@ -65,8 +65,8 @@ pub async fn serve_backend(
         .descriptors(FILE_DESCRIPTOR_SET)
         .serve_actor(
             move |alive| GeneratorActor::new(Arc::clone(&backend), alive),
-            |front| {
-                GeneratorServiceServer::new(Service::new(front, default_timeout))
+            |actor| {
+                GeneratorServiceServer::new(Service::new(actor, default_timeout))
                     .max_decoding_message_size(MAX_REQUEST_BYTES)
             },
             listener,

@@ -3,7 +3,7 @@
 use std::pin::Pin;
 use std::time::Duration;
 
-use emend_chassis::{Caller, Front};
+use emend_chassis::{ActorHandle, Caller};
 use emend_proto::v1::generator_service_server::GeneratorService;
 use emend_proto::v1::{GenerateRequest, GenerateResponse};
 use futures::Stream;
@@ -18,13 +18,13 @@ const STREAM_CAPACITY: usize = 16;
 
 /// `emend.v1.GeneratorService` in front of the actor.
 pub(crate) struct Service {
-    front: Front<GeneratorActor>,
+    actor: ActorHandle<GeneratorActor>,
     default_timeout: Duration,
 }
 
 impl Service {
-    pub(crate) fn new(front: Front<GeneratorActor>, default_timeout: Duration) -> Self {
-        Self { front, default_timeout }
+    pub(crate) fn new(actor: ActorHandle<GeneratorActor>, default_timeout: Duration) -> Self {
+        Self { actor, default_timeout }
     }
 }
 
@@ -37,7 +37,7 @@ impl GeneratorService for Service {
         let request = request.into_inner();
         validate::generate(&request)?;
         let events = self
-            .front
+            .actor
             .stream(caller, STREAM_CAPACITY, |events| Generate { request, events });
         Ok(Response::new(Box::pin(events)))
     }

@@ -8,7 +8,7 @@ use emend_chassis::{Alive, Job};
 
 use crate::backend::Backend;
 use crate::messages::{DecideRetrieval, GradeDocuments, GradeGroundedness, GradeUsefulness, RefineKnowledge};
-use crate::{documents, groundedness, refine, retrieval, usefulness};
+use crate::{documents, groundedness, refine, retrieval_decision, usefulness};
 
 /// Grades with its backend, as many requests at once as are admitted.
 pub(crate) struct GraderActor {
@@ -61,7 +61,8 @@ impl Handler<Job<DecideRetrieval>> for GraderActor {
 
     fn handle(&mut self, job: Job<DecideRetrieval>, context: &mut Self::Context) {
         let backend = Arc::clone(&self.backend);
-        let work = job.run(move |task, scope| async move { retrieval::decide(&*backend, task.0, &scope).await });
+        let work =
+            job.run(move |task, scope| async move { retrieval_decision::decide(&*backend, task.0, &scope).await });
         context.spawn(work.into_actor(self));
     }
 }

@@ -6,8 +6,8 @@ use emend_proto::v1::{GradeGroundednessRequest, GradeGroundednessResponse, Sente
 use tracing::{Instrument, info_span};
 
 use crate::backend::{Backend, Grade, Groundedness};
+use crate::code_point_offsets::CodePointOffsets;
 use crate::error::GradeError;
-use crate::places::Places;
 
 pub(crate) async fn grade(
     backend: &dyn Backend,
@@ -74,12 +74,12 @@ pub(crate) async fn grade(
 
 /// The answer's sentences with their places in it.
 fn split(answer: &str) -> Vec<Sentence> {
-    let mut places = Places::new(answer);
+    let mut offsets = CodePointOffsets::new(answer);
     emend_text::sentences(answer)
         .into_iter()
         .filter_map(|range| {
             Some(Sentence {
-                span: Some(places.span(&range)),
+                span: Some(offsets.span(&range)),
                 text: answer.get(range)?.to_owned(),
                 ..Sentence::default()
             })

@@ -7,14 +7,14 @@
 
 mod actor;
 pub mod backend;
+mod code_point_offsets;
 mod config;
 mod documents;
 mod error;
 mod groundedness;
 mod messages;
-mod places;
 mod refine;
-mod retrieval;
+mod retrieval_decision;
 mod service;
 mod strips;
 #[cfg(test)]
@@ -67,8 +67,8 @@ pub async fn serve_backend(
         .descriptors(FILE_DESCRIPTOR_SET)
         .serve_actor(
             move |alive| GraderActor::new(Arc::clone(&backend), alive),
-            |front| {
-                GraderServiceServer::new(Service::new(front, default_timeout))
+            |actor| {
+                GraderServiceServer::new(Service::new(actor, default_timeout))
                     .max_decoding_message_size(MAX_REQUEST_BYTES)
             },
             listener,

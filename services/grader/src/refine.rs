@@ -8,8 +8,8 @@ use tokio::task::spawn_blocking;
 use tracing::{Instrument, Span, info_span};
 
 use crate::backend::{Backend, Grade, Strips};
+use crate::code_point_offsets::CodePointOffsets;
 use crate::error::GradeError;
-use crate::places::Places;
 use crate::strips::Cut;
 
 /// Most strips of one request, of all passages together.
@@ -54,11 +54,11 @@ pub(crate) async fn refine(
     let kept = kept(&graded.grades, threshold, most);
     record(&span, &graded.grades, &kept);
     let places = request.passages.iter().zip(&cuts).flat_map(|(passage, ranges)| {
-        let mut places = Places::new(&passage.text);
+        let mut offsets = CodePointOffsets::new(&passage.text);
         ranges.iter().map(move |range| Strip {
             passage_id: passage.id.clone(),
             text: passage.text[range.clone()].to_owned(),
-            span: Some(places.span(range)),
+            span: Some(offsets.span(range)),
             ..Strip::default()
         })
     });

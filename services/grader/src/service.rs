@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use emend_chassis::{Caller, Front};
+use emend_chassis::{ActorHandle, Caller};
 use emend_proto::v1::grader_service_server::GraderService;
 use emend_proto::v1::{
     DecideRetrievalRequest, DecideRetrievalResponse, GradeDocumentsRequest, GradeDocumentsResponse,
@@ -17,13 +17,13 @@ use crate::validate;
 
 /// `emend.v1.GraderService` in front of the actor.
 pub(crate) struct Service {
-    front: Front<GraderActor>,
+    actor: ActorHandle<GraderActor>,
     default_timeout: Duration,
 }
 
 impl Service {
-    pub(crate) fn new(front: Front<GraderActor>, default_timeout: Duration) -> Self {
-        Self { front, default_timeout }
+    pub(crate) fn new(actor: ActorHandle<GraderActor>, default_timeout: Duration) -> Self {
+        Self { actor, default_timeout }
     }
 }
 
@@ -36,7 +36,7 @@ impl GraderService for Service {
         let caller = Caller::of(&request, self.default_timeout);
         let request = request.into_inner();
         validate::documents(&request)?;
-        Ok(Response::new(self.front.call(GradeDocuments(request), caller).await?))
+        Ok(Response::new(self.actor.call(GradeDocuments(request), caller).await?))
     }
 
     async fn grade_groundedness(
@@ -47,7 +47,7 @@ impl GraderService for Service {
         let request = request.into_inner();
         validate::groundedness(&request)?;
         Ok(Response::new(
-            self.front.call(GradeGroundedness(request), caller).await?,
+            self.actor.call(GradeGroundedness(request), caller).await?,
         ))
     }
 
@@ -58,7 +58,7 @@ impl GraderService for Service {
         let caller = Caller::of(&request, self.default_timeout);
         let request = request.into_inner();
         validate::usefulness(&request)?;
-        Ok(Response::new(self.front.call(GradeUsefulness(request), caller).await?))
+        Ok(Response::new(self.actor.call(GradeUsefulness(request), caller).await?))
     }
 
     async fn decide_retrieval(
@@ -68,7 +68,7 @@ impl GraderService for Service {
         let caller = Caller::of(&request, self.default_timeout);
         let request = request.into_inner();
         validate::retrieval(&request)?;
-        Ok(Response::new(self.front.call(DecideRetrieval(request), caller).await?))
+        Ok(Response::new(self.actor.call(DecideRetrieval(request), caller).await?))
     }
 
     async fn refine_knowledge(
@@ -78,6 +78,6 @@ impl GraderService for Service {
         let caller = Caller::of(&request, self.default_timeout);
         let request = request.into_inner();
         validate::refinement(&request)?;
-        Ok(Response::new(self.front.call(RefineKnowledge(request), caller).await?))
+        Ok(Response::new(self.actor.call(RefineKnowledge(request), caller).await?))
     }
 }

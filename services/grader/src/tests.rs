@@ -9,7 +9,7 @@ mod limits;
 mod lists;
 mod llm;
 mod refine;
-mod retrieval;
+mod retrieval_decision;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,7 +2,7 @@
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 
-use emend_chassis::{Caller, Front, Violations, status};
+use emend_chassis::{ActorHandle, Caller, Violations, status};
 use emend_proto::v1::{
     self, AskRequest, AskResponse, AskStreamRequest, AskStreamResponse, GetGraphRequest, GetGraphResponse, GraphOption,
     GraphSummary, ListGraphsRequest, ListGraphsResponse, ValidateGraphRequest, ValidateGraphResponse,
@@ -30,12 +30,17 @@ pub struct Orchestrator {
     catalog: LiveCatalog,
     default_graph: Arc<str>,
     default_timeout: Duration,
-    walks: Front<WalksActor>,
+    walks: ActorHandle<WalksActor>,
 }
 
 impl Orchestrator {
     /// A service that walks these graphs.
-    pub fn new(catalog: LiveCatalog, default_graph: &str, default_timeout: Duration, walks: Front<WalksActor>) -> Self {
+    pub fn new(
+        catalog: LiveCatalog,
+        default_graph: &str,
+        default_timeout: Duration,
+        walks: ActorHandle<WalksActor>,
+    ) -> Self {
         Orchestrator {
             catalog,
             default_graph: Arc::from(default_graph),

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use emend_chassis::{CallError, Caller, Front};
+use emend_chassis::{ActorHandle, CallError, Caller};
 use emend_core::error_chain;
 use emend_proto::v1::{Document, IngestRequest, IngestResponse, IngestStatus};
 use futures::future::BoxFuture;
@@ -36,7 +36,7 @@ struct Done {
 
 struct Pipeline<S> {
     requests: S,
-    front: Front<RetrieverActor>,
+    front: ActorHandle<RetrieverActor>,
     /// Dropped with the stream, which cancels what is under way.
     caller: Caller,
     limits: Limits,
@@ -59,7 +59,7 @@ struct Pipeline<S> {
 /// side breaks off or the service stops; what was under way is acknowledged first.
 pub(crate) fn acknowledge(
     requests: impl Stream<Item = Result<IngestRequest, Status>> + Send + Unpin + 'static,
-    front: Front<RetrieverActor>,
+    front: ActorHandle<RetrieverActor>,
     caller: Caller,
     limits: Limits,
     shutdown: CancellationToken,

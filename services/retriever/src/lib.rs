@@ -19,7 +19,7 @@ mod validate;
 use std::sync::Arc;
 use std::time::Duration;
 
-use emend_chassis::{ActorOptions, ActorSystem, Front, ServeError, Server};
+use emend_chassis::{ActorHandle, ActorOptions, ActorSystem, ServeError, Server};
 use emend_models::embed::{self, EmbedderChoice};
 use emend_models::progress::Progress;
 use emend_proto::FILE_DESCRIPTOR_SET;
@@ -92,7 +92,7 @@ pub async fn serve_store(
     let server = Server::new("emend-retriever", &options.service).descriptors(FILE_DESCRIPTOR_SET);
     let start = |name, max_in_flight| {
         let (library, health) = (Arc::clone(&library), server.health().flag(SERVICE_NAME));
-        Front::start(&system, ActorOptions::new(name, max_in_flight), health, move |alive| {
+        ActorHandle::start(&system, ActorOptions::new(name, max_in_flight), health, move |alive| {
             RetrieverActor::new(Arc::clone(&library), alive)
         })
         .map_err(ServeError::start)

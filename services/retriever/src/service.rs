@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use emend_chassis::{Caller, Front};
+use emend_chassis::{ActorHandle, Caller};
 use emend_proto::v1::retriever_service_server::RetrieverService;
 use emend_proto::v1::{
     DeleteDocumentsRequest, DeleteDocumentsResponse, GetCollectionRequest, GetCollectionResponse, IngestRequest,
@@ -21,9 +21,9 @@ use crate::validate;
 /// `emend.v1.RetrieverService` in front of the actors.
 pub(crate) struct Service {
     /// Admits everything but documents.
-    pub(crate) reader: Front<RetrieverActor>,
+    pub(crate) reader: ActorHandle<RetrieverActor>,
     /// Admits documents: a large ingest must not take the places of queries.
-    pub(crate) writer: Front<RetrieverActor>,
+    pub(crate) writer: ActorHandle<RetrieverActor>,
     pub(crate) default_timeout: Duration,
     pub(crate) limits: Limits,
     /// Ends ingests, which may go on for hours.

@@ -57,8 +57,8 @@ pub async fn serve_backend(
         .descriptors(FILE_DESCRIPTOR_SET)
         .serve_actor(
             move |alive| RewriterActor::new(Arc::clone(&backend), alive),
-            |front| {
-                RewriterServiceServer::new(Service::new(front, default_timeout))
+            |actor| {
+                RewriterServiceServer::new(Service::new(actor, default_timeout))
                     .max_decoding_message_size(MAX_REQUEST_BYTES)
             },
             listener,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use emend_chassis::{Caller, Front};
+use emend_chassis::{ActorHandle, Caller};
 use emend_proto::v1::rewriter_service_server::RewriterService;
 use emend_proto::v1::{RewriteRequest, RewriteResponse};
 use tonic::{Request, Response, Status};
@@ -13,13 +13,13 @@ use crate::validate;
 
 /// `emend.v1.RewriterService` in front of the actor.
 pub(crate) struct Service {
-    front: Front<RewriterActor>,
+    actor: ActorHandle<RewriterActor>,
     default_timeout: Duration,
 }
 
 impl Service {
-    pub(crate) fn new(front: Front<RewriterActor>, default_timeout: Duration) -> Self {
-        Self { front, default_timeout }
+    pub(crate) fn new(actor: ActorHandle<RewriterActor>, default_timeout: Duration) -> Self {
+        Self { actor, default_timeout }
     }
 }
 
@@ -29,6 +29,6 @@ impl RewriterService for Service {
         let caller = Caller::of(&request, self.default_timeout);
         let request = request.into_inner();
         validate::rewrite(&request)?;
-        Ok(Response::new(self.front.call(Rewrite(request), caller).await?))
+        Ok(Response::new(self.actor.call(Rewrite(request), caller).await?))
     }
 }

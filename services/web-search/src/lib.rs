@@ -58,8 +58,8 @@ pub async fn serve_provider(
         .descriptors(FILE_DESCRIPTOR_SET)
         .serve_actor(
             move |alive| WebSearchActor::new(Arc::clone(&provider), alive),
-            |front| {
-                WebSearchServiceServer::new(Service::new(front, default_timeout))
+            |actor| {
+                WebSearchServiceServer::new(Service::new(actor, default_timeout))
                     .max_decoding_message_size(MAX_REQUEST_BYTES)
             },
             listener,

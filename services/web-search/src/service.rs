@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use emend_chassis::{Caller, Front};
+use emend_chassis::{ActorHandle, Caller};
 use emend_proto::v1::web_search_service_server::WebSearchService;
 use emend_proto::v1::{SearchRequest, SearchResponse};
 use tonic::{Request, Response, Status};
@@ -13,13 +13,13 @@ use crate::validate;
 
 /// `emend.v1.WebSearchService` in front of the actor.
 pub(crate) struct Service {
-    front: Front<WebSearchActor>,
+    actor: ActorHandle<WebSearchActor>,
     default_timeout: Duration,
 }
 
 impl Service {
-    pub(crate) fn new(front: Front<WebSearchActor>, default_timeout: Duration) -> Self {
-        Self { front, default_timeout }
+    pub(crate) fn new(actor: ActorHandle<WebSearchActor>, default_timeout: Duration) -> Self {
+        Self { actor, default_timeout }
     }
 }
 
@@ -28,6 +28,6 @@ impl WebSearchService for Service {
     async fn search(&self, request: Request<SearchRequest>) -> Result<Response<SearchResponse>, Status> {
         let caller = Caller::of(&request, self.default_timeout);
         let query = validate::search(request.into_inner())?;
-        Ok(Response::new(self.front.call(Search(query), caller).await?))
+        Ok(Response::new(self.actor.call(Search(query), caller).await?))
     }
 }

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::config::LlmOptions;
 use crate::error::LoadError;
-use cache::{Given, GradeCache, Holds, Key};
+use cache::{CachePolicy, Given, GradeCache, Key};
 
 /// How the backend `llm` asks and judges.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -149,7 +149,7 @@ impl LlmBackend {
         let reply = until.run(self.chat.complete(request)).await;
         let mut usage = paid(&receipt);
         let is_own = receipt.model().is_none_or(|model| model == self.chat.model());
-        let mut holds = Holds::Shared;
+        let mut holds = CachePolicy::Shared;
         let outcome = match reply {
             Ok(Ok(reply)) => {
                 usage.model_calls = usage.model_calls.max(1);
@@ -159,23 +159,23 @@ impl LlmBackend {
                     reply: beginning(&reply.text),
                 });
                 if grade.is_ok() && is_own {
-                    holds = Holds::Kept;
+                    holds = CachePolicy::Kept;
                 }
                 grade
             }
             Ok(Err(ChatError::Timeout { .. })) if until.is_expired() => {
-                holds = Holds::Own;
+                holds = CachePolicy::Own;
                 Err(Ungraded::OutOfTime)
             }
             Ok(Err(error)) => {
                 // Whoever has more time may wait for a server's pause to end.
                 if matches!(error, ChatError::RateLimited { .. }) {
-                    holds = Holds::Own;
+                    holds = CachePolicy::Own;
                 }
                 Err(failed("the model gave no grade", &error))
             }
             Err(_) => {
-                holds = Holds::Own;
+                holds = CachePolicy::Own;
                 Err(Ungraded::OutOfTime)
             }
         };

@@ -330,7 +330,7 @@ async fn a_walk_that_panics_fails_alone() {
         actor::{WalkServices, WalksActor},
         walk::WalkMetrics,
     };
-    use emend_chassis::{ActorOptions, ActorSystem, Front, HealthFlag};
+    use emend_chassis::{ActorHandle, ActorOptions, ActorSystem, HealthFlag};
     use v1::orchestrator_service_server::OrchestratorService as _;
 
     let services: Arc<dyn Services> = Arc::new(Scripted::default().retrieve(|request| {
@@ -339,7 +339,7 @@ async fn a_walk_that_panics_fails_alone() {
     }));
     let services = WalkServices(Arc::new(move || Ok(Arc::clone(&services))));
     let system = ActorSystem::start("walks-test").unwrap();
-    let walks = Front::start(
+    let walks = ActorHandle::start(
         &system,
         ActorOptions::new("orchestrator", 8),
         HealthFlag::detached(crate::SERVICE),

@@ -1,7 +1,7 @@
 //! The bridge between tonic's tasks and actix's actors: admission in front, supervision behind.
 //!
 //! A mailbox is not backpressure: `Addr::send` ignores its capacity, every clone of an `Addr` has a slot of its own on top,
-//! and a `SyncArbiter`'s mailbox is unbounded. Admission is therefore a semaphore in the [`Front`], taken without waiting.
+//! and a `SyncArbiter`'s mailbox is unbounded. Admission is therefore a semaphore in the [`ActorHandle`], taken without waiting.
 
 mod error;
 mod stream;
@@ -74,7 +74,7 @@ impl ActorOptions {
 }
 
 /// The way to a supervised actor. Cheap to clone; the actor ends when the last clone is dropped.
-pub struct Front<A: Actor<Context = Context<A>>>(Arc<Inner<A>>);
+pub struct ActorHandle<A: Actor<Context = Context<A>>>(Arc<Inner<A>>);
 
 struct Inner<A: Actor<Context = Context<A>>> {
     name: &'static str,
@@ -85,15 +85,15 @@ struct Inner<A: Actor<Context = Context<A>>> {
     _closed: DropGuard,
 }
 
-impl<A: Actor<Context = Context<A>>> Clone for Front<A> {
+impl<A: Actor<Context = Context<A>>> Clone for ActorHandle<A> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
-impl<A: Actor<Context = Context<A>>> std::fmt::Debug for Front<A> {
+impl<A: Actor<Context = Context<A>>> std::fmt::Debug for ActorHandle<A> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Front")
+        f.debug_struct("ActorHandle")
             .field("actor", &self.0.name)
             .field("in_flight", &self.in_flight())
             .finish()
@@ -104,7 +104,7 @@ impl<A: Actor<Context = Context<A>>> std::fmt::Debug for Front<A> {
 /// only look so.
 const RETRY_AFTER: Duration = Duration::from_millis(200);
 
-impl<A: Actor<Context = Context<A>>> Front<A> {
+impl<A: Actor<Context = Context<A>>> ActorHandle<A> {
     /// Starts an actor on an arbiter of its own and watches over it. `factory` makes it, now and after each death; it runs
     /// on the arbiter's thread, and what it makes need not be `Send`. `health` turns to not serving when the actor dies
     /// more often than the policy allows.

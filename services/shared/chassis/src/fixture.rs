@@ -22,8 +22,8 @@ use tonic::{Request, Response, Status};
 use emend_core::{Backoff, Code, Scope, ServiceError};
 
 use crate::{
-    ActorOptions, ActorSystem, Alive, Caller, EventSender, Front, HealthFlag, Job, RestartPolicy, ServeError, Server,
-    ServiceOptions, Task,
+    ActorHandle, ActorOptions, ActorSystem, Alive, Caller, EventSender, HealthFlag, Job, RestartPolicy, ServeError,
+    Server, ServiceOptions, Task,
 };
 
 /// What tests see of the work, and hold it back with.
@@ -178,7 +178,11 @@ impl Handler<Job<CountUp>> for SayActor {
 }
 
 /// A front of [`SayActor`] that restarts at once.
-pub(crate) fn front(gate: &Arc<Gate>, max_in_flight: usize, health: HealthFlag) -> (ActorSystem, Front<SayActor>) {
+pub(crate) fn front(
+    gate: &Arc<Gate>,
+    max_in_flight: usize,
+    health: HealthFlag,
+) -> (ActorSystem, ActorHandle<SayActor>) {
     let system = ActorSystem::start("actors").unwrap();
     let restart = RestartPolicy {
         backoff: Backoff::new(Duration::from_millis(1), Duration::from_millis(1)),
@@ -191,7 +195,7 @@ pub(crate) fn front(gate: &Arc<Gate>, max_in_flight: usize, health: HealthFlag) 
         restart,
     };
     let gate = Arc::clone(gate);
-    let front = Front::start(&system, options, health, move |alive| SayActor::new(&gate, alive)).unwrap();
+    let front = ActorHandle::start(&system, options, health, move |alive| SayActor::new(&gate, alive)).unwrap();
     (system, front)
 }
 
@@ -202,7 +206,7 @@ pub(crate) fn caller() -> Caller {
 
 /// Says the query as `provider`, through the actor.
 struct Service {
-    front: Front<SayActor>,
+    front: ActorHandle<SayActor>,
     name: &'static str,
     default_timeout: Duration,
 }

@@ -4,19 +4,19 @@
 //! # The way of a call
 //!
 //! ```text
-//! client ── TracedChannel ──▶ Server ──▶ adapter ──▶ Front ──▶ mailbox ──▶ actor ──▶ backend
+//! client ── TracedChannel ──▶ Server ──▶ adapter ──▶ ActorHandle ──▶ mailbox ──▶ actor ──▶ backend
 //!           deadline, span    span       Caller      admission  Job         Job::run   Scope
 //! ```
 //!
 //! A service's adapter has four lines a method: make a [`Caller`] of the request, validate with [`Violations`], hand a
-//! [`Task`] to the [`Front`], map the reply. Every error turns into a status by `?`.
+//! [`Task`] to the [`ActorHandle`], map the reply. Every error turns into a status by `?`.
 //!
 //! # Why it is built this way
 //!
 //! * **Two runtimes.** tonic lives on tokio's threads, actors on arbiters that only a thread with an `actix::System` can
 //!   make. [`ActorSystem`] is that thread; actors are started through handles of its arbiters, from anywhere.
 //! * **A mailbox is not backpressure.** `Addr::send` ignores its capacity and every clone of an `Addr` has a slot on top
-//!   of it. [`Front`] admits with a semaphore, without waiting; the permit travels in the [`Job`] and so counts what the
+//!   of it. [`ActorHandle`] admits with a semaphore, without waiting; the permit travels in the [`Job`] and so counts what the
 //!   actor still has to do, not what callers still wait for. Over the limit is RESOURCE_EXHAUSTED with `RetryInfo`, at
 //!   once: a queue that grows only turns overload into timeouts.
 //! * **A supervisor has to survive a panic.** `actix::Supervisor` lives in the task that panicked. Every actor holds
@@ -54,7 +54,7 @@ mod timeout;
 mod validate;
 
 pub use actor::{
-    ActorOptions, ActorSystem, ActorSystemError, Alive, CallError, EventSender, Front, Gone, RestartPolicy,
+    ActorHandle, ActorOptions, ActorSystem, ActorSystemError, Alive, CallError, EventSender, Gone, RestartPolicy,
 };
 pub use caller::Caller;
 pub use client::{Attempt, Resolve, TracedChannel, Upstream, UpstreamError, UpstreamOptions, request, retrying};

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use actix::{Actor, AsyncContext, Context, Handler, WrapFuture};
 use emend_chassis::{
-    ActorOptions, ActorSystem, Alive, Caller, Front, Job, Server, ServiceOptions, Task, Telemetry, TelemetryOptions,
-    Upstream, request, retrying, telemetry,
+    ActorHandle, ActorOptions, ActorSystem, Alive, Caller, Job, Server, ServiceOptions, Task, Telemetry,
+    TelemetryOptions, Upstream, request, retrying, telemetry,
 };
 use emend_core::{Code, Deadline, ServiceError};
 use emend_proto::v1::web_search_service_client::WebSearchServiceClient;
@@ -153,7 +153,7 @@ impl Handler<Job<Search>> for Searcher {
     }
 }
 
-struct Service(Front<Searcher>);
+struct Service(ActorHandle<Searcher>);
 
 #[tonic::async_trait]
 impl WebSearchService for Service {
@@ -200,7 +200,7 @@ async fn a_call_with_a_retry_is_one_tree() {
     let system = ActorSystem::start("actors").unwrap();
     let server = Server::new("emend-test", &ServiceOptions::default());
     let health = server.health().flag("emend.v1.WebSearchService");
-    let front = Front::start(&system, ActorOptions::new("searcher", 4), health, |alive| Searcher {
+    let front = ActorHandle::start(&system, ActorOptions::new("searcher", 4), health, |alive| Searcher {
         calls: 0,
         _alive: alive,
     })

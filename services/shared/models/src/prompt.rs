@@ -9,8 +9,8 @@
 mod builtin;
 mod folder;
 mod inputs;
+mod language;
 mod reply;
-mod tongue;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -29,8 +29,8 @@ pub use inputs::{
     Condense, DecideRetrieval, Evidence, Generate, GradeDocuments, GradeDocumentsBatch, GradeGroundedness, GradeStrips,
     GradeUsefulness, Prompt, RewriteRetrieval, RewriteWebSearch, Turn,
 };
+use language::PromptLanguage;
 pub use reply::query;
-use tongue::Tongue;
 
 /// Where prompts come from.
 #[derive(Args, Clone, Debug, Default)]
@@ -50,7 +50,7 @@ pub struct Prompts {
 #[derive(Debug)]
 struct Inner {
     environment: Environment<'static>,
-    versions: HashMap<(Tongue, &'static str), String>,
+    versions: HashMap<(PromptLanguage, &'static str), String>,
 }
 
 /// A prompt with its inputs in place.
@@ -148,17 +148,17 @@ impl Prompts {
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         let mut versions = HashMap::new();
         for (name, sources) in BUILTIN {
-            for (tongue, source) in Tongue::ALL.into_iter().zip(sources) {
-                let own = replaced.get(&(Some(tongue), name));
+            for (language, source) in PromptLanguage::ALL.into_iter().zip(sources) {
+                let own = replaced.get(&(Some(language), name));
                 let (label, source) = match own.or_else(|| replaced.get(&(None, name))) {
                     Some(source) if own.is_none() => (name.to_owned(), source.clone()),
-                    Some(source) => (labelled(tongue, name), source.clone()),
-                    None => (labelled(tongue, name), source.to_owned()),
+                    Some(source) => (labelled(language, name), source.clone()),
+                    None => (labelled(language, name), source.to_owned()),
                 };
                 let version = version(&source).ok_or_else(|| PromptError::Version { name: label.clone() })?;
-                versions.insert((tongue, name), format!("{label}@{version}"));
+                versions.insert((language, name), format!("{label}@{version}"));
                 environment
-                    .add_template_owned(labelled(tongue, name), source)
+                    .add_template_owned(labelled(language, name), source)
                     .map_err(|error| template_error(&label, &error))?;
             }
         }
@@ -174,17 +174,17 @@ impl Prompts {
     /// # Errors
     /// [`PromptError::Template`] when a template of the folder fails on these inputs although it passed the check.
     pub fn render<P: Prompt>(&self, input: &P, language: Language) -> Result<Rendered, PromptError> {
-        let tongue = Tongue::of(language);
+        let prompt_language = PromptLanguage::of(language);
         let mut context = serde_json::to_value(input).map_err(|error| PromptError::Template {
-            name: labelled(tongue, P::NAME),
+            name: labelled(prompt_language, P::NAME),
             reason: error.to_string(),
         })?;
         if let Some(name) = context.get_mut("language") {
-            *name = Value::from(tongue.name_of(language));
+            *name = Value::from(prompt_language.name_of(language));
         }
         Ok(Rendered {
             name: P::NAME,
-            messages: self.messages(tongue, P::NAME, context)?,
+            messages: self.messages(prompt_language, P::NAME, context)?,
             schema: P::schema(),
             version: self.version::<P>(language).to_owned(),
         })
@@ -192,16 +192,21 @@ impl Prompts {
 
     /// The name, language and version of a prompt for a question in this language, as in [`Rendered::version`].
     pub fn version<P: Prompt>(&self, language: Language) -> &str {
-        let version = self.inner.versions.get(&(Tongue::of(language), P::NAME));
+        let version = self.inner.versions.get(&(PromptLanguage::of(language), P::NAME));
         version.map_or(P::NAME, String::as_str)
     }
 
-    fn messages(&self, tongue: Tongue, name: &'static str, mut context: Value) -> Result<Vec<Message>, PromptError> {
+    fn messages(
+        &self,
+        language: PromptLanguage,
+        name: &'static str,
+        mut context: Value,
+    ) -> Result<Vec<Message>, PromptError> {
         let fence = fence(&context);
         if let Value::Object(map) = &mut context {
             map.insert("fence".to_owned(), Value::String(fence));
         }
-        let label = labelled(tongue, name);
+        let label = labelled(language, name);
         let failed = |error: minijinja::Error| template_error(&label, &error);
         let template = self.inner.environment.get_template(&label).map_err(failed)?;
         let mut captured = template.render_captured(Serde(&context)).map_err(failed)?;
@@ -219,12 +224,12 @@ impl Prompts {
         for (name, sample) in inputs::samples() {
             let mut leaves = Vec::new();
             collect(&sample, "", &mut leaves);
-            for tongue in Tongue::ALL {
-                let messages = self.messages(tongue, name, sample.clone())?;
+            for language in PromptLanguage::ALL {
+                let messages = self.messages(language, name, sample.clone())?;
                 let said = |leaf: &str| messages.iter().any(|message| message.content.contains(leaf));
                 if let Some((input, _)) = leaves.iter().find(|(_, leaf)| !said(leaf)) {
                     return Err(PromptError::Input {
-                        name: labelled(tongue, name),
+                        name: labelled(language, name),
                         input: input.clone(),
                     });
                 }
@@ -235,8 +240,8 @@ impl Prompts {
 }
 
 /// The name of the prompt in that language.
-fn labelled(tongue: Tongue, name: &str) -> String {
-    format!("{name}.{}", tongue.code())
+fn labelled(language: PromptLanguage, name: &str) -> String {
+    format!("{name}.{}", language.code())
 }
 
 fn template_error(name: &str, error: &minijinja::Error) -> PromptError {

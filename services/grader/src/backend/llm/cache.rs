@@ -53,12 +53,12 @@ pub(super) struct Given<T> {
     pub(super) outcome: T,
     /// What it cost, which is told to nobody but who asked.
     pub(super) usage: Usage,
-    pub(super) holds: Holds,
+    pub(super) holds: CachePolicy,
 }
 
 /// For whom an outcome holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Holds {
+pub(super) enum CachePolicy {
     /// For everybody, from now on.
     Kept,
     /// For those who wait for it.
@@ -108,9 +108,9 @@ impl GradeCache {
             let asked = async {
                 let Given { outcome, usage, holds } = give().await;
                 let (mine, others) = match holds {
-                    Holds::Kept => (None, Ok(Arc::new(outcome) as Kept)),
-                    Holds::Shared => (None, Err(Some(outcome))),
-                    Holds::Own => (Some(outcome), Err(None)),
+                    CachePolicy::Kept => (None, Ok(Arc::new(outcome) as Kept)),
+                    CachePolicy::Shared => (None, Err(Some(outcome))),
+                    CachePolicy::Own => (Some(outcome), Err(None)),
                 };
                 own = Some((mine, usage));
                 others

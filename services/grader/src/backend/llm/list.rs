@@ -8,7 +8,7 @@ use emend_proto::v1::{Passage, Usage};
 use futures::FutureExt;
 use futures::future::join_all;
 
-use super::cache::{Given, Holds, Key};
+use super::cache::{CachePolicy, Given, Key};
 use super::{LlmBackend, add, beginning, evidence, score, unrendered};
 use crate::backend::{Grade, Graded, Strips, Ungraded};
 
@@ -146,13 +146,13 @@ impl Listed {
         let listed = match outcome {
             Ok(grades) => Self {
                 grades,
-                is_own: holds == Holds::Kept,
+                is_own: holds == CachePolicy::Kept,
             },
             Err(reason) => Self::none(count, &reason),
         };
         let is_whole = listed.grades.iter().all(|grade| grade.graded().is_some());
         let holds = match holds {
-            Holds::Kept if !may || !is_whole => Holds::Shared,
+            CachePolicy::Kept if !may || !is_whole => CachePolicy::Shared,
             holds => holds,
         };
         Given {

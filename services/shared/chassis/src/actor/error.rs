@@ -6,7 +6,7 @@ use emend_core::{Code, FieldViolation, ServiceError};
 
 use crate::status::status;
 
-/// How a call through a [`Front`](crate::Front) can fail; `E` is the task's own error.
+/// How a call through a [`ActorHandle`](crate::ActorHandle) can fail; `E` is the task's own error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError<E> {
     /// The actor has its fill. [`Code::ResourceExhausted`] with `RetryInfo`.

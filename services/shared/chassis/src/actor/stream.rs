@@ -8,7 +8,7 @@ use futures::Stream;
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 
-use super::{Front, Gone};
+use super::{ActorHandle, Gone};
 use crate::caller::Caller;
 use crate::job::{Job, Task};
 
@@ -41,7 +41,7 @@ impl<Ev> EventSender<Ev> {
     }
 }
 
-impl<A: Actor<Context = actix::Context<A>>> Front<A> {
+impl<A: Actor<Context = actix::Context<A>>> ActorHandle<A> {
     /// Hands the actor a task that sends events, and streams them.
     ///
     /// `make` gets the sender and returns the task; at most `capacity` events wait for the reader. The call is admitted

@@ -172,7 +172,7 @@ async fn a_factory_that_panics_is_tried_again() {
         restart,
         ..ActorOptions::new("say", 4)
     };
-    let front = Front::start(&system, options, HealthFlag::detached("say"), move |alive| {
+    let front = ActorHandle::start(&system, options, HealthFlag::detached("say"), move |alive| {
         assert!(lives.fetch_add(1, Ordering::SeqCst) > 0, "the first life fails");
         crate::fixture::SayActor::new(&gate, alive)
     })

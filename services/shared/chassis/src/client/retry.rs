@@ -38,7 +38,8 @@ impl Attempt {
 /// Any other error is returned as it is, and so is the last one when the next wait would pass the deadline.
 ///
 /// ```no_run
-/// # use emend_chassis::{Deadline, retrying};
+/// # use emend_chassis::retrying;
+/// # use emend_core::Deadline;
 /// # async fn grade(_: tonic::Request<()>) -> Result<(), tonic::Status> { Ok(()) }
 /// # async fn example(deadline: Deadline) -> Result<(), tonic::Status> {
 /// retrying(deadline, |attempt| grade(attempt.request(()))).await

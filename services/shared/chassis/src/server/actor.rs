@@ -11,7 +11,7 @@ use tonic::server::NamedService;
 use tower::Service;
 
 use super::Server;
-use crate::actor::{ActorOptions, ActorSystem, Alive, Front};
+use crate::actor::{ActorHandle, ActorOptions, ActorSystem, Alive};
 use crate::error::ServeError;
 
 impl Server {
@@ -25,7 +25,7 @@ impl Server {
     pub async fn serve_actor<A, S>(
         self,
         actor: impl Fn(Alive) -> A + Send + Sync + 'static,
-        service: impl FnOnce(Front<A>) -> S,
+        service: impl FnOnce(ActorHandle<A>) -> S,
         listener: TcpListener,
         shutdown: CancellationToken,
     ) -> Result<(), ServeError>
@@ -42,7 +42,8 @@ impl Server {
         let system = ActorSystem::start(self.name).map_err(ServeError::start)?;
         let name = self.name.strip_prefix("emend-").unwrap_or(self.name);
         let options = ActorOptions::new(name, self.options.max_in_flight);
-        let front = Front::start(&system, options, self.health.flag(S::NAME), actor).map_err(ServeError::start)?;
+        let front =
+            ActorHandle::start(&system, options, self.health.flag(S::NAME), actor).map_err(ServeError::start)?;
         let served = self.add(service(front)).serve(listener, shutdown).await;
         system.stop().await;
         served

@@ -27,8 +27,8 @@ impl Chain {
         }
     }
 
-    fn errand(&self, request: ChatRequest) -> Errand {
-        Errand {
+    fn state(&self, request: ChatRequest) -> FallbackState {
+        FallbackState {
             request,
             others: self.others.iter().cloned().collect(),
             told: None,
@@ -43,20 +43,20 @@ impl Chat for Chain {
     }
 
     fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatReply, ChatError>> {
-        let mut errand = self.errand(request);
+        let mut state = self.state(request);
         async move {
             let mut model = Arc::clone(&self.first);
             loop {
-                let error = match model.complete(errand.request.clone()).await {
-                    Ok(reply) => match errand.read(model.model(), reply) {
+                let error = match model.complete(state.request.clone()).await {
+                    Ok(reply) => match state.read(model.model(), reply) {
                         Ok(reply) => return Ok(reply),
                         Err(unread) => unread,
                     },
                     Err(error) => error,
                 };
-                model = match errand.next(model.model(), error) {
+                model = match state.next(model.model(), error) {
                     Ok(next) => next,
-                    Err(error) => return errand.unread.ok_or(error),
+                    Err(error) => return state.unread.ok_or(error),
                 };
             }
         }
@@ -64,20 +64,20 @@ impl Chat for Chain {
     }
 
     fn stream(&self, request: ChatRequest) -> BoxStream<'static, Result<ChatDelta, ChatError>> {
-        let mut errand = self.errand(request);
+        let mut state = self.state(request);
         let mut model = Arc::clone(&self.first);
-        let mut deltas = model.stream(errand.request.clone());
+        let mut deltas = model.stream(state.request.clone());
         stream::once(async move {
             loop {
                 let error = match begun(deltas).await {
                     Ok(speaking) => return speaking,
                     Err(error) => error,
                 };
-                model = match errand.next(model.model(), error) {
+                model = match state.next(model.model(), error) {
                     Ok(next) => next,
                     Err(error) => return stream::iter([Err(error)]).boxed(),
                 };
-                deltas = model.stream(errand.request.clone());
+                deltas = model.stream(state.request.clone());
             }
         })
         .flatten()
@@ -86,7 +86,7 @@ impl Chat for Chain {
 }
 
 /// A request on its way from model to model.
-struct Errand {
+struct FallbackState {
     request: ChatRequest,
     others: VecDeque<Arc<dyn Chat>>,
     /// The weightiest of the failures so far.
@@ -95,7 +95,7 @@ struct Errand {
     unread: Option<ChatReply>,
 }
 
-impl Errand {
+impl FallbackState {
     /// The reply of `model`, where the caller can read it.
     fn read(&mut self, model: &str, mut reply: ChatReply) -> Result<ChatReply, ChatError> {
         if self.request.accepts.reads(&reply) {

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::PromptError;
 use super::builtin::BUILTIN;
-use super::tongue::Tongue;
+use super::language::PromptLanguage;
 
 /// Sources by language and name; without a language they are for every one.
-pub(super) type Sources = HashMap<(Option<Tongue>, &'static str), String>;
+pub(super) type Sources = HashMap<(Option<PromptLanguage>, &'static str), String>;
 
 /// The prompts of `folder`, and those of the folders below it that are named like a language.
 pub(super) fn read(folder: &Path) -> Result<Sources, PromptError> {
@@ -17,21 +17,23 @@ pub(super) fn read(folder: &Path) -> Result<Sources, PromptError> {
         if path.is_dir() {
             let files = templates(&path)?;
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let tongue = Tongue::ALL.into_iter().find(|tongue| tongue.code() == name);
-            if let (None, Some(file)) = (tongue, files.first()) {
+            let language = PromptLanguage::ALL.into_iter().find(|language| language.code() == name);
+            if let (None, Some(file)) = (language, files.first()) {
                 return Err(PromptError::Unknown {
                     name: format!("{name}/{}", file.file_name().unwrap_or_default().to_string_lossy()),
-                    known: Tongue::ALL.map(|tongue| format!("{}/…", tongue.code())).join(", "),
+                    known: PromptLanguage::ALL
+                        .map(|language| format!("{}/…", language.code()))
+                        .join(", "),
                 });
             }
-            add(&mut sources, tongue, files)?;
+            add(&mut sources, language, files)?;
         }
     }
     add(&mut sources, None, templates(folder)?)?;
     Ok(sources)
 }
 
-fn add(sources: &mut Sources, tongue: Option<Tongue>, files: Vec<PathBuf>) -> Result<(), PromptError> {
+fn add(sources: &mut Sources, language: Option<PromptLanguage>, files: Vec<PathBuf>) -> Result<(), PromptError> {
     for path in files {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         let Some((name, _)) = BUILTIN.iter().find(|(name, _)| *name == stem) else {
@@ -41,7 +43,7 @@ fn add(sources: &mut Sources, tongue: Option<Tongue>, files: Vec<PathBuf>) -> Re
             });
         };
         let source = std::fs::read_to_string(&path).map_err(|source| PromptError::Read { path, source })?;
-        sources.insert((tongue, name), source);
+        sources.insert((language, name), source);
     }
     Ok(())
 }

@@ -25,17 +25,17 @@ fn every_prompt_contains_every_input_it_declares_in_every_language() {
         let (_, sample) = inputs::samples().into_iter().find(|(other, _)| *other == name).unwrap();
         let mut given: Vec<&str> = sample.as_object().unwrap().keys().map(String::as_str).collect();
         given.sort_unstable();
-        for (tongue, source) in Tongue::ALL.into_iter().zip(sources) {
+        for (language, source) in PromptLanguage::ALL.into_iter().zip(sources) {
             let declared = source.lines().find_map(|line| line.strip_prefix("inputs: ")).unwrap();
             let mut declared: Vec<&str> = declared.split(", ").collect();
             declared.sort_unstable();
-            assert_eq!(declared, given, "{name} {tongue:?}");
-            let said = format!("{:?}", prompts.messages(tongue, name, sample.clone()).unwrap());
+            assert_eq!(declared, given, "{name} {language:?}");
+            let said = format!("{:?}", prompts.messages(language, name, sample.clone()).unwrap());
             let mut leaves = Vec::new();
             collect(&sample, "", &mut leaves);
             assert!(leaves.len() >= given.len());
             for (input, leaf) in leaves {
-                assert!(said.contains(&leaf), "{name} {tongue:?} leaves out {input}");
+                assert!(said.contains(&leaf), "{name} {language:?} leaves out {input}");
             }
         }
     }

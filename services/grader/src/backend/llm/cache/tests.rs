@@ -11,7 +11,7 @@ fn texts_do_not_run_together() {
     assert_ne!(Key::of(["ab"]), Key::of(["ab", ""]));
 }
 
-fn given(outcome: f64, holds: Holds) -> Given<f64> {
+fn given(outcome: f64, holds: CachePolicy) -> Given<f64> {
     let usage = Usage {
         model_calls: 1,
         ..Usage::default()
@@ -32,7 +32,7 @@ async fn hits_and_misses_are_counted_by_task() {
     assert_eq!(cache.get::<f64>("grade_documents", &key).await, Some(0.5));
     assert_eq!(cache.get::<f64>("grade_documents", &key).await, Some(0.5));
     let key = Key::of(["b"]);
-    let give = || async { given(0.25, Holds::Kept) };
+    let give = || async { given(0.25, CachePolicy::Kept) };
     assert_eq!(cache.join(Some("grade_usefulness"), key, give).await.1.model_calls, 1);
     for _ in 0..2 {
         let known = cache.join(Some("grade_usefulness"), key, give).await;
@@ -67,12 +67,15 @@ async fn hits_and_misses_are_counted_by_task() {
 async fn what_is_not_kept_is_asked_for_again() {
     let cache = GradeCache::new(10, &SdkMeterProvider::builder().build().meter("test"));
     let key = Key::of(["a"]);
-    for (number, holds) in [Holds::Shared, Holds::Own, Holds::Kept].into_iter().enumerate() {
+    for (number, holds) in [CachePolicy::Shared, CachePolicy::Own, CachePolicy::Kept]
+        .into_iter()
+        .enumerate()
+    {
         let outcome = number as f64;
         let joined = cache.join(None, key, || async { given(outcome, holds) }).await;
         assert_eq!((joined.0, joined.1.model_calls), (outcome, 1));
     }
-    let joined = cache.join(None, key, || async { given(9.0, Holds::Kept) }).await;
+    let joined = cache.join(None, key, || async { given(9.0, CachePolicy::Kept) }).await;
     assert_eq!((joined.0, joined.1.model_calls), (2.0, 0));
 }
 
@@ -84,7 +87,7 @@ async fn a_cache_without_entries_keeps_nothing() {
     assert_eq!(cache.get::<f64>("grade_documents", &Key::of(["a"])).await, None);
     for _ in 0..2 {
         let joined = cache
-            .join(None, Key::of(["a"]), || async { given(0.5, Holds::Kept) })
+            .join(None, Key::of(["a"]), || async { given(0.5, CachePolicy::Kept) })
             .await;
         assert_eq!((joined.0, joined.1.model_calls), (0.5, 1));
     }

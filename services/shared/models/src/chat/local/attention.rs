@@ -9,7 +9,7 @@ const LANES: usize = 16;
 const MANY: usize = 1 << 14;
 
 /// Keys and values of the tokens so far in one layer, a list for each head of theirs.
-pub(super) struct Kept {
+pub(super) struct KvCache {
     keys: Vec<Vec<f32>>,
     values: Vec<Vec<f32>>,
     size: usize,
@@ -28,7 +28,7 @@ pub(super) struct Heads {
     pub(super) window: Option<usize>,
 }
 
-impl Kept {
+impl KvCache {
     pub(super) fn new(heads: usize) -> Self {
         Self {
             keys: vec![Vec::new(); heads],
@@ -60,7 +60,7 @@ impl Kept {
 
 /// What the tokens at `places` see: for each a row with `heads.queries` heads, as `queries` has. Their own keys and
 /// values are among those kept.
-pub(super) fn attend(queries: &[f32], kept: &Kept, places: Range<usize>, heads: &Heads) -> Vec<f32> {
+pub(super) fn attend(queries: &[f32], kept: &KvCache, places: Range<usize>, heads: &Heads) -> Vec<f32> {
     let width = heads.queries * heads.size;
     let mut seen = vec![0.0; queries.len()];
     let see = |(place, (seen, queries)): (usize, (&mut [f32], &[f32]))| {

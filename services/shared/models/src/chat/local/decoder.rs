@@ -12,10 +12,10 @@ use candle_core::quantized::{QMatMul, QTensor};
 use candle_core::{Device, Module, Result, Tensor};
 
 use super::LoadError;
-use super::attention::{self, Heads, Kept};
+use super::attention::{self, Heads, KvCache};
 use super::family::{Activation, Family, Shape};
 use super::gguf::Gguf;
-use super::rope::{Rope, Turns};
+use super::rope::{Rope, RotaryTable};
 
 /// A model's weights. Computing leaves them as they are: what belongs to one conversation is in a [`Cache`].
 pub(super) struct Decoder {
@@ -51,7 +51,7 @@ struct Layer {
 
 /// Keys and values of the tokens so far.
 pub(super) struct Cache {
-    layers: Vec<Kept>,
+    layers: Vec<KvCache>,
     tokens: Vec<u32>,
 }
 
@@ -120,7 +120,7 @@ impl Decoder {
     }
 
     pub(super) fn start(&self) -> Cache {
-        let kept = || Kept::new(self.shape.key_heads);
+        let kept = || KvCache::new(self.shape.key_heads);
         Cache {
             layers: self.layers.iter().map(|_| kept()).collect(),
             tokens: Vec::new(),
@@ -143,17 +143,17 @@ impl Decoder {
         for value in &mut state {
             *value *= self.word_scale;
         }
-        let turns = self.rope.turns(places.clone());
-        let nearby = self.nearby.as_ref().map(|rope| rope.turns(places.clone()));
+        let rotary = self.rope.rotary(places.clone());
+        let nearby = self.nearby.as_ref().map(|rope| rope.rotary(places.clone()));
         for (layer, kept) in self.layers.iter().zip(&mut cache.layers) {
             if stop() {
                 return Ok(None);
             }
-            let turns = match &nearby {
+            let rotary = match &nearby {
                 Some(nearby) if layer.window.is_some() => nearby,
-                _ => &turns,
+                _ => &rotary,
             };
-            layer.forward(&mut state, &self.shape, turns, places.clone(), kept)?;
+            layer.forward(&mut state, &self.shape, rotary, places.clone(), kept)?;
         }
         cache.tokens.extend_from_slice(tokens);
         let last = state.len().saturating_sub(self.shape.hidden);
@@ -210,9 +210,9 @@ impl Layer {
         &self,
         state: &mut [f32],
         shape: &Shape,
-        turns: &Turns,
+        rotary: &RotaryTable,
         places: Range<usize>,
-        kept: &mut Kept,
+        kept: &mut KvCache,
     ) -> Result<()> {
         let input = self.attention_norm.of(state, shape.hidden)?;
         let mut queries = self.query.of(&input)?;
@@ -224,8 +224,8 @@ impl Layer {
         if let Some(norm) = &self.key_norm {
             norm.apply(&mut keys);
         }
-        turns.apply(&mut queries, shape.heads, shape.head);
-        turns.apply(&mut keys, shape.key_heads, shape.head);
+        rotary.apply(&mut queries, shape.heads, shape.head);
+        rotary.apply(&mut keys, shape.key_heads, shape.head);
         kept.extend(&keys, &values, shape.head);
         let heads = Heads {
             queries: shape.heads,

@@ -62,10 +62,10 @@ impl Rope {
     }
 
     /// The rotations at these places.
-    pub(super) fn turns(&self, places: Range<usize>) -> Turns {
+    pub(super) fn rotary(&self, places: Range<usize>) -> RotaryTable {
         let angles = places.flat_map(|place| self.frequencies.iter().map(move |frequency| place as f32 * frequency));
-        Turns {
-            turns: angles.map(f32::sin_cos).collect(),
+        RotaryTable {
+            rotary: angles.map(f32::sin_cos).collect(),
             neighbours: self.neighbours,
         }
     }
@@ -79,26 +79,26 @@ fn frequencies(base: f32, head: usize) -> Vec<f32> {
 }
 
 /// Sine and cosine of every angle, place by place.
-pub(super) struct Turns {
-    turns: Vec<(f32, f32)>,
+pub(super) struct RotaryTable {
+    rotary: Vec<(f32, f32)>,
     neighbours: bool,
 }
 
-impl Turns {
+impl RotaryTable {
     /// Rotates every head of `rows`, a row a place.
     pub(super) fn apply(&self, rows: &mut [f32], heads: usize, head: usize) {
         let half = head / 2;
-        for (row, turns) in rows.chunks_exact_mut(heads * head).zip(self.turns.chunks_exact(half)) {
+        for (row, rotary) in rows.chunks_exact_mut(heads * head).zip(self.rotary.chunks_exact(half)) {
             for head in row.chunks_exact_mut(head) {
                 if self.neighbours {
                     let (pairs, _) = head.as_chunks_mut::<2>();
-                    for (pair, (sin, cos)) in pairs.iter_mut().zip(turns) {
+                    for (pair, (sin, cos)) in pairs.iter_mut().zip(rotary) {
                         let [a, b] = *pair;
                         *pair = [a * cos - b * sin, a * sin + b * cos];
                     }
                 } else {
                     let (left, right) = head.split_at_mut(half);
-                    for ((left, right), (sin, cos)) in left.iter_mut().zip(right).zip(turns) {
+                    for ((left, right), (sin, cos)) in left.iter_mut().zip(right).zip(rotary) {
                         let (a, b) = (*left, *right);
                         (*left, *right) = (a * cos - b * sin, a * sin + b * cos);
                     }

@@ -48,7 +48,7 @@ fn it_is_what_the_formula_says() {
         };
         let tokens = before + new;
         let (keys, values) = (numbers(tokens * 2 * size, 31), numbers(tokens * 2 * size, 17));
-        let mut kept = Kept::new(2);
+        let mut kept = KvCache::new(2);
         kept.extend(&keys, &values, size);
         kept.extend(&keys, &values, size);
         kept.truncate(tokens);

@@ -4,14 +4,14 @@ use emend_text::Language;
 
 /// A language with prompts of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Tongue {
+pub(super) enum PromptLanguage {
     En,
     Ko,
     Ja,
     Zh,
 }
 
-impl Tongue {
+impl PromptLanguage {
     pub(super) const ALL: [Self; 4] = [Self::En, Self::Ko, Self::Ja, Self::Zh];
 
     /// The one to ask in about a question in `language`.

@@ -1,17 +1,17 @@
-//! Places in a text as clients count them.
+//! Offsets in a text in code points, as clients count them.
 
 use std::ops::Range;
 
 use emend_proto::v1::Span;
 
 /// Turns byte ranges of a text into code points. Ranges that come in the order of the text are counted once.
-pub(crate) struct Places<'a> {
+pub(crate) struct CodePointOffsets<'a> {
     text: &'a str,
     bytes: usize,
     code_points: usize,
 }
 
-impl<'a> Places<'a> {
+impl<'a> CodePointOffsets<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
         Self {
             text,
