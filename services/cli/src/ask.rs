@@ -2,6 +2,7 @@
 
 mod history;
 
+use emend_core::limits::MAX_GRAPH_BYTES;
 use std::{
     collections::HashMap,
     fs,
@@ -32,8 +33,6 @@ use crate::{
 const ABSTAINED: u8 = 3;
 /// Exit status of a wrong command line, as clap has it.
 const MISUSED: u8 = 2;
-/// Longest graph file in bytes that a question may carry.
-const LONGEST_GRAPH: usize = 256 * 1024;
 
 /// What is asked, read and checked before anything is started.
 struct Asked {
@@ -90,9 +89,9 @@ impl Asked {
 fn own_graph(file: &Path) -> Result<String> {
     let name = file.display().to_string();
     let yaml = fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
-    if yaml.len() > LONGEST_GRAPH {
+    if yaml.len() > MAX_GRAPH_BYTES {
         bail!(
-            "{name} has {} bytes; a question carries a graph of at most {LONGEST_GRAPH}",
+            "{name} has {} bytes; a question carries a graph of at most {MAX_GRAPH_BYTES}",
             yaml.len()
         );
     }

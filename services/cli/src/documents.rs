@@ -1,5 +1,6 @@
 //! Finds documents in files and folders, and reads them one at a time.
 
+use emend_core::limits::MAX_DOCUMENT_BYTES;
 use std::{
     collections::HashMap,
     fs, io,
@@ -9,9 +10,6 @@ use std::{
 
 use emend_proto::v1::{Document, DocumentFormat};
 use serde_json::Value;
-
-/// Largest document that the retriever takes.
-const MAX_DOCUMENT_BYTES: u64 = 32 * 1024 * 1024;
 
 /// Extensions that are read as documents when found in a folder.
 const PLAIN: [&str; 6] = ["txt", "text", "rst", "adoc", "org", "tex"];
@@ -182,7 +180,7 @@ fn read_one(path: &Path, format: DocumentFormat) -> Result<Document, Skipped> {
     if size == 0 {
         return Err(skipped(name, "is empty"));
     }
-    if size > MAX_DOCUMENT_BYTES {
+    if size > MAX_DOCUMENT_BYTES as u64 {
         return Err(skipped(
             name,
             format!("is {} MiB, above the limit of 32 MiB; split it", size / (1024 * 1024)),

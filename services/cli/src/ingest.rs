@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// Longest ingest. A client gives every call a deadline, and that of a question is too short for a library.
-const LONGEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+const MAX_INGEST_TIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// Documents read ahead of the retriever. Each may be 32 MiB.
 const READ_AHEAD: usize = 4;
@@ -123,7 +123,7 @@ pub async fn ingest(channel: TracedChannel, collection: &str, found: documents::
         ..Outcome::default()
     };
     let received = async {
-        let request = emend_chassis::request(ReceiverStream::new(receiver), Deadline::after(LONGEST));
+        let request = emend_chassis::request(ReceiverStream::new(receiver), Deadline::after(MAX_INGEST_TIME));
         let mut answers = client.ingest(request).await?.into_inner();
         while let Some(answer) = answers.message().await? {
             bar.inc(1);

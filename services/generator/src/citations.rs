@@ -25,9 +25,9 @@ pub(crate) struct Mark {
 }
 
 /// Longer than this is no mark: `[1, 2, 3, 4, 5, 6, 7, 8]` is 24.
-const LONGEST_MARK: usize = 32;
+const MAX_MARK: usize = 32;
 /// A number above this was never meant as a passage's: `[1984]`.
-const LARGEST_NUMBER: usize = 100;
+const MAX_NUMBER: usize = 100;
 
 impl Citations {
     /// For an answer from this many passages.
@@ -76,7 +76,7 @@ impl Citations {
                 self.mark.push(c);
                 self.close(text);
             }
-            c if self.mark.len() < LONGEST_MARK && is_inside(c) => self.mark.push(c),
+            c if self.mark.len() < MAX_MARK && is_inside(c) => self.mark.push(c),
             c => {
                 self.give_up(text);
                 self.next(c, text);
@@ -91,7 +91,7 @@ impl Citations {
             self.give_up(text);
             return;
         };
-        if numbers.iter().any(|number| *number > LARGEST_NUMBER.max(self.passages)) {
+        if numbers.iter().any(|number| *number > MAX_NUMBER.max(self.passages)) {
             self.give_up(text);
             return;
         }
@@ -137,7 +137,7 @@ fn numbers(inside: &str) -> Option<Vec<usize>> {
         match part.split_once(['-', '–']) {
             Some((first, last)) => {
                 let (first, last): (usize, usize) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-                if first == 0 || last < first || last > LARGEST_NUMBER {
+                if first == 0 || last < first || last > MAX_NUMBER {
                     return None;
                 }
                 numbers.extend(first..=last);

@@ -1,25 +1,14 @@
 //! The limits of the contract, checked before anything is admitted.
 
 use emend_chassis::{InvalidRequest, Violations};
+use emend_core::limits::{
+    MAX_ANSWER_BYTES, MAX_HISTORY, MAX_PASSAGE_BYTES, MAX_PASSAGES, MAX_QUESTION_BYTES, MAX_TOKENS,
+};
 use emend_proto::v1::GenerateRequest;
 use emend_proto::v1::chat_message::Role;
 
-/// Longest question, and longest turn of a conversation, in bytes.
-const MAX_QUESTION_BYTES: usize = 8 * 1024;
-/// Most passages.
-const MAX_PASSAGES: usize = 100;
-/// Longest passage in bytes.
-const MAX_PASSAGE_BYTES: usize = 64 * 1024;
-/// Longest earlier answer in bytes: the unsupported sentences together.
-const MAX_UNSUPPORTED_BYTES: usize = 64 * 1024;
-/// Most turns of a conversation.
-const MAX_HISTORY: usize = 50;
-/// Longest answer in tokens.
-const MAX_TOKENS: u32 = 8192;
 /// Longest answer in sentences.
 const MAX_SENTENCES: u32 = 100;
-/// Longest answer to be continued, in bytes.
-const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
 pub(crate) fn generate(request: &GenerateRequest) -> Result<(), InvalidRequest> {
     let mut violations = Violations::new();
@@ -42,8 +31,8 @@ pub(crate) fn generate(request: &GenerateRequest) -> Result<(), InvalidRequest> 
         });
     }
     let bytes: usize = request.unsupported.iter().map(String::len).sum();
-    violations.require(bytes <= MAX_UNSUPPORTED_BYTES, "unsupported", || {
-        format!("must be at most {MAX_UNSUPPORTED_BYTES} bytes together, are {bytes}")
+    violations.require(bytes <= MAX_ANSWER_BYTES, "unsupported", || {
+        format!("must be at most {MAX_ANSWER_BYTES} bytes together, are {bytes}")
     });
     if let Some(temperature) = request.temperature {
         violations.require((0.0..=2.0).contains(&temperature), "temperature", || {

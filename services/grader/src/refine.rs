@@ -13,7 +13,7 @@ use crate::error::GradeError;
 use crate::strips::Cut;
 
 /// Most strips of one request, of all passages together.
-const MOST: usize = 2000;
+const MAX_CUT_STRIPS: usize = 2000;
 /// Strips that are kept where a request names no number: Corrective RAG's.
 const KEPT: u32 = 5;
 
@@ -84,13 +84,13 @@ pub(crate) async fn refine(
 async fn cut(request: RefineKnowledgeRequest) -> Result<(RefineKnowledgeRequest, Vec<Vec<Range<usize>>>), GradeError> {
     let work = move || {
         let cut = Cut::of(request.unit(), request.size);
-        let mut left = MOST;
+        let mut left = MAX_CUT_STRIPS;
         let mut cuts = Vec::with_capacity(request.passages.len());
         for passage in &request.passages {
             let ranges = cut.ranges(&passage.text);
             left = left
                 .checked_sub(ranges.len())
-                .ok_or(GradeError::TooManyStrips { most: MOST })?;
+                .ok_or(GradeError::TooManyStrips { most: MAX_CUT_STRIPS })?;
             cuts.push(ranges);
         }
         Ok((request, cuts))

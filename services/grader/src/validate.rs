@@ -1,21 +1,12 @@
 //! The limits of the contract, checked before anything is admitted.
 
 use emend_chassis::{InvalidRequest, Violations};
+use emend_core::limits::{MAX_ANSWER_BYTES, MAX_PASSAGE_BYTES, MAX_PASSAGES, MAX_QUESTION_BYTES, MAX_STRIPS};
 use emend_proto::v1::{
     DecideRetrievalRequest, GradeDocumentsRequest, GradeGroundednessRequest, GradeUsefulnessRequest, Passage,
     RefineKnowledgeRequest, Sentence, StripUnit,
 };
 
-/// Longest question in bytes.
-const MAX_QUESTION_BYTES: usize = 8 * 1024;
-/// Longest answer in bytes, and its sentences together.
-const MAX_ANSWER_BYTES: usize = 64 * 1024;
-/// Most passages.
-const MAX_PASSAGES: usize = 100;
-/// Longest passage in bytes.
-const MAX_PASSAGE_BYTES: usize = 64 * 1024;
-/// Most strips to keep.
-const MAX_STRIPS: u32 = 100;
 /// Most sentences of a strip.
 const MAX_STRIP_SENTENCES: u32 = 100;
 /// Most words of a strip.

@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// Most threads that walks are spread over. A walk waits for other services most of the time.
-const MOST_THREADS: usize = 4;
+const MAX_THREADS: usize = 4;
 
 /// Starts a [`WalkActor`] for each question, on the thread of a few that has the fewest walks; its own comes first, as no
 /// other has to wake up for it.
@@ -89,10 +89,7 @@ impl std::fmt::Debug for WalkServices {
 impl WalksActor {
     /// Call it on a thread that runs actors, as the chassis does.
     pub fn new(services: WalkServices, metrics: WalkMetrics, alive: Alive) -> WalksActor {
-        let others = thread::available_parallelism()
-            .map_or(1, NonZero::get)
-            .min(MOST_THREADS)
-            - 1;
+        let others = thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS) - 1;
         let threads = (0..others).map(|_| WalkThread::new(Arbiter::new().handle(), true));
         WalksActor {
             services,

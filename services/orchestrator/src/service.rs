@@ -1,5 +1,6 @@
 //! `OrchestratorService`: validates, hands to the actor, maps the error.
 
+use emend_core::limits::MAX_GRAPH_BYTES;
 use std::{pin::Pin, sync::Arc, time::Duration};
 
 use emend_chassis::{ActorHandle, Caller, Violations, status};
@@ -18,7 +19,7 @@ use crate::{
     mermaid,
     messages::{Ask, AskStream},
     walk::WalkRequest,
-    walk_request::{self, LONGEST_GRAPH},
+    walk_request,
 };
 
 /// Events that wait for a slow reader before the walk does.
@@ -109,8 +110,8 @@ impl OrchestratorService for Orchestrator {
     ) -> Result<Response<ValidateGraphResponse>, Status> {
         let ValidateGraphRequest { yaml, options } = request.into_inner();
         let mut violations = Violations::new();
-        violations.require(yaml.len() <= LONGEST_GRAPH, "yaml", || {
-            format!("must be at most {LONGEST_GRAPH} bytes, is {}", yaml.len())
+        violations.require(yaml.len() <= MAX_GRAPH_BYTES, "yaml", || {
+            format!("must be at most {MAX_GRAPH_BYTES} bytes, is {}", yaml.len())
         });
         violations.finish()?;
         let graph = match walk_request::parsed(yaml).await? {

@@ -1,5 +1,6 @@
 //! From a question on the wire to what is walked: everything that is wrong with it is found at once (R15, R17).
 
+use emend_core::limits::{MAX_FILTERS, MAX_GRAPH_BYTES, MAX_HISTORY, MAX_QUESTION_BYTES};
 use std::{sync::Arc, time::Duration};
 
 use emend_chassis::{InvalidRequest, Violations, status};
@@ -11,15 +12,6 @@ use crate::{
     graph::{Graph, InvalidGraph, Options},
     walk::{Budget, Question, WalkRequest},
 };
-
-/// Longest question in bytes, and longest message of a conversation (R15).
-const LONGEST_QUESTION: usize = 8 * 1024;
-/// Longest graph file in bytes.
-pub(crate) const LONGEST_GRAPH: usize = 256 * 1024;
-/// Most fields a filter may name, as many as a document may have.
-const MOST_FILTERS: usize = 64;
-/// Most messages of a conversation.
-const MOST_MESSAGES: usize = 50;
 
 /// What a question asks to walk.
 ///
@@ -68,30 +60,30 @@ fn check(question: &v1::Question, violations: &mut Violations) {
     let text = &question.question;
     violations.require(!text.trim().is_empty(), "question.question", || {
         format!(
-            "must be 1 to {LONGEST_QUESTION} bytes and not blank, is {} bytes",
+            "must be 1 to {MAX_QUESTION_BYTES} bytes and not blank, is {} bytes",
             text.len()
         )
     });
-    violations.require(text.len() <= LONGEST_QUESTION, "question.question", || {
-        format!("must be 1 to {LONGEST_QUESTION} bytes, is {}", text.len())
+    violations.require(text.len() <= MAX_QUESTION_BYTES, "question.question", || {
+        format!("must be 1 to {MAX_QUESTION_BYTES} bytes, is {}", text.len())
     });
-    violations.require(question.filter.len() <= MOST_FILTERS, "question.filter", || {
+    violations.require(question.filter.len() <= MAX_FILTERS, "question.filter", || {
         format!(
-            "must name at most {MOST_FILTERS} fields, names {}",
+            "must name at most {MAX_FILTERS} fields, names {}",
             question.filter.len()
         )
     });
     let messages = question.history.len();
-    violations.require(messages <= MOST_MESSAGES, "question.history", || {
-        format!("must have at most {MOST_MESSAGES} messages, has {messages}; leave the oldest out")
+    violations.require(messages <= MAX_HISTORY, "question.history", || {
+        format!("must have at most {MAX_HISTORY} messages, has {messages}; leave the oldest out")
     });
-    for (place, message) in question.history.iter().enumerate().take(MOST_MESSAGES) {
+    for (place, message) in question.history.iter().enumerate().take(MAX_HISTORY) {
         let field = |name: &str| format!("question.history[{place}].{name}");
         let length = message.content.len();
         violations.require(
-            length <= LONGEST_QUESTION && !message.content.trim().is_empty(),
+            length <= MAX_QUESTION_BYTES && !message.content.trim().is_empty(),
             &field("content"),
-            || format!("must be 1 to {LONGEST_QUESTION} bytes and not blank, is {length} bytes"),
+            || format!("must be 1 to {MAX_QUESTION_BYTES} bytes and not blank, is {length} bytes"),
         );
         let known =
             chat_message::Role::try_from(message.role).is_ok_and(|role| role != chat_message::Role::Unspecified);
@@ -145,10 +137,10 @@ async fn own(yaml: String, name: &str, violations: &mut Violations) -> Result<Op
     violations.require(name.is_empty(), "question.graph", || {
         format!("must be empty when `graph_yaml` is set, is `{name}`")
     });
-    if yaml.len() > LONGEST_GRAPH {
+    if yaml.len() > MAX_GRAPH_BYTES {
         violations.push(
             "question.graph_yaml",
-            format!("must be at most {LONGEST_GRAPH} bytes, is {}", yaml.len()),
+            format!("must be at most {MAX_GRAPH_BYTES} bytes, is {}", yaml.len()),
         );
         return Ok(None);
     }

@@ -4,10 +4,8 @@ mod html;
 mod nesting;
 mod text;
 
+use emend_core::limits::MAX_DOCUMENT_BYTES;
 use emend_proto::v1::{Document, DocumentFormat};
-
-/// Largest document, in bytes.
-pub(crate) const MOST_BYTES: usize = 32 << 20;
 
 /// The text of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +39,7 @@ pub(crate) enum FormatError {
 
 /// Reads a document by its `format`, or by the extension of its source. Blocks: a large page takes seconds.
 pub(crate) fn extract(document: &Document) -> Result<Extracted, FormatError> {
-    if document.content.len() > MOST_BYTES {
+    if document.content.len() > MAX_DOCUMENT_BYTES {
         return Err(FormatError::TooLarge {
             bytes: document.content.len(),
         });

@@ -22,7 +22,7 @@ const SPLITTER: u32 = 1;
 const CHUNKS_AT_ONCE: usize = 32;
 
 /// Longest title and headings that are embedded before a chunk, in characters: they help to find it, and are not it.
-const LONGEST_CONTEXT: usize = 160;
+const MAX_CONTEXT: usize = 160;
 
 impl Library {
     /// Stores a document unless it is stored already.
@@ -176,7 +176,7 @@ fn with_context(title: &str, headings: &[String], chunk: &str) -> String {
     if context.is_empty() {
         return chunk.to_owned();
     }
-    let context: String = context.join(" › ").chars().take(LONGEST_CONTEXT).collect();
+    let context: String = context.join(" › ").chars().take(MAX_CONTEXT).collect();
     format!("{context}\n\n{chunk}")
 }
 

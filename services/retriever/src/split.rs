@@ -10,11 +10,11 @@ use text_splitter::{ChunkConfig, ChunkConfigError, MarkdownSplitter, TextSplitte
 use tokens::Tokens;
 
 /// A section is a passage's text, which may have 64 KiB at most.
-const MOST_SECTION_BYTES: usize = 60 << 10;
+const MAX_SECTION_BYTES: usize = 60 << 10;
 
 /// The splitter looks at all that is left for every piece that it cuts off: what it is given must be bounded, or a file
 /// without a space in it would keep it for hours.
-const MOST_WINDOW_BYTES: usize = 32 << 10;
+const MAX_WINDOW_BYTES: usize = 32 << 10;
 
 /// How large the pieces are, in the embedder's tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl SplitSettings {
         markdown: bool,
         count: &(dyn Fn(&str) -> usize + Sync),
     ) -> Result<Pieces<'t>, ChunkConfigError> {
-        let tokens = Tokens::new(text, count, MOST_SECTION_BYTES);
+        let tokens = Tokens::new(text, count, MAX_SECTION_BYTES);
         let sections = Cut::new(markdown, ChunkConfig::new(self.section).with_sizer(&tokens));
         let chunks = Cut::new(
             markdown,
@@ -150,7 +150,7 @@ fn windows(text: &str, range: &Range<usize>) -> impl Iterator<Item = Range<usize
             return None;
         }
         let rest = &text[start..end];
-        let window = &rest[..rest.floor_char_boundary(MOST_WINDOW_BYTES)];
+        let window = &rest[..rest.floor_char_boundary(MAX_WINDOW_BYTES)];
         let length = if window.len() == rest.len() {
             rest.len()
         } else {

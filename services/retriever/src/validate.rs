@@ -1,5 +1,6 @@
 //! What a request may ask for.
 
+use emend_core::limits::{MAX_FILTERS, MAX_QUESTION_BYTES};
 use std::collections::HashMap;
 
 use emend_chassis::{InvalidRequest, Violations};
@@ -15,15 +16,13 @@ const DEFAULT_COLLECTION: &str = "default";
 const DEFAULT_TOP_K: u32 = 4;
 const DEFAULT_PAGE_SIZE: u32 = 1000;
 
-const MOST_QUERY_BYTES: usize = 8 << 10;
-const MOST_TOP_K: u32 = 100;
-const MOST_EF: u32 = 4096;
-const MOST_PAGE_SIZE: u32 = 10_000;
-const MOST_ID_BYTES: usize = 512;
-const MOST_NAME_BYTES: usize = 64;
-const MOST_FIELDS: usize = 64;
-const MOST_FIELD_BYTES: usize = 1 << 10;
-const MOST_DELETED: usize = 1000;
+const MAX_TOP_K: u32 = 100;
+const MAX_EF: u32 = 4096;
+const MAX_PAGE_SIZE: u32 = 10_000;
+const MAX_ID_BYTES: usize = 512;
+const MAX_NAME_BYTES: usize = 64;
+const MAX_FIELD_BYTES: usize = 1 << 10;
+const MAX_DELETED: usize = 1000;
 
 /// Reads a query.
 pub(crate) fn retrieve(request: RetrieveRequest) -> Result<Retrieve, InvalidRequest> {
@@ -31,17 +30,17 @@ pub(crate) fn retrieve(request: RetrieveRequest) -> Result<Retrieve, InvalidRequ
     let query = &request.query;
     violations
         .require(!query.trim().is_empty(), "query", || "must not be blank".to_owned())
-        .require(query.len() <= MOST_QUERY_BYTES, "query", || {
-            format!("must be at most {MOST_QUERY_BYTES} bytes, is {}", query.len())
+        .require(query.len() <= MAX_QUESTION_BYTES, "query", || {
+            format!("must be at most {MAX_QUESTION_BYTES} bytes, is {}", query.len())
         });
     let collection = collection(&mut violations, request.collection);
     let top_k = within(
         &mut violations,
         "top_k",
         request.top_k.unwrap_or(DEFAULT_TOP_K),
-        MOST_TOP_K,
+        MAX_TOP_K,
     );
-    let ef = request.ef.map(|ef| within(&mut violations, "ef", ef, MOST_EF));
+    let ef = request.ef.map(|ef| within(&mut violations, "ef", ef, MAX_EF));
     fields(&mut violations, "filter", &request.filter);
     violations.require(SearchMode::try_from(request.mode).is_ok(), "mode", || {
         format!("{} is unknown: known is SEARCH_MODE_DENSE", request.mode)
@@ -66,10 +65,10 @@ pub(crate) fn delete(request: DeleteDocumentsRequest) -> Result<DeleteDocuments,
     let mut violations = Violations::new();
     let collection = collection(&mut violations, request.collection);
     let documents = request.document_ids;
-    violations.require((1..=MOST_DELETED).contains(&documents.len()), "document_ids", || {
-        format!("must be 1 to {MOST_DELETED}, are {}", documents.len())
+    violations.require((1..=MAX_DELETED).contains(&documents.len()), "document_ids", || {
+        format!("must be 1 to {MAX_DELETED}, are {}", documents.len())
     });
-    for (index, id) in documents.iter().enumerate().take(MOST_DELETED) {
+    for (index, id) in documents.iter().enumerate().take(MAX_DELETED) {
         document_id(&mut violations, &format!("document_ids[{index}]"), id);
     }
     violations.finish()?;
@@ -84,7 +83,7 @@ pub(crate) fn list(request: ListDocumentsRequest) -> Result<ListDocuments, Inval
         &mut violations,
         "page_size",
         request.page_size.unwrap_or(DEFAULT_PAGE_SIZE),
-        MOST_PAGE_SIZE,
+        MAX_PAGE_SIZE,
     );
     violations.finish()?;
     Ok(ListDocuments {
@@ -139,16 +138,16 @@ fn collection(violations: &mut Violations, given: String) -> String {
 fn name(violations: &mut Violations, name: &str) {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     // A name is a folder's name: with a dot in front it would be hidden, or another folder altogether.
-    let ok = (1..=MOST_NAME_BYTES).contains(&name.len()) && name.chars().all(allowed) && !name.starts_with('.');
+    let ok = (1..=MAX_NAME_BYTES).contains(&name.len()) && name.chars().all(allowed) && !name.starts_with('.');
     violations.require(ok, "collection", || {
-        let shown: String = name.chars().take(MOST_NAME_BYTES).collect();
-        format!("must be 1 to {MOST_NAME_BYTES} of a–z, A–Z, 0–9, -, _, . and not begin with a dot, is {shown:?}")
+        let shown: String = name.chars().take(MAX_NAME_BYTES).collect();
+        format!("must be 1 to {MAX_NAME_BYTES} of a–z, A–Z, 0–9, -, _, . and not begin with a dot, is {shown:?}")
     });
 }
 
 fn document_id(violations: &mut Violations, field: &str, id: &str) {
-    violations.require((1..=MOST_ID_BYTES).contains(&id.len()), field, || {
-        format!("must be 1 to {MOST_ID_BYTES} bytes, is {}", id.len())
+    violations.require((1..=MAX_ID_BYTES).contains(&id.len()), field, || {
+        format!("must be 1 to {MAX_ID_BYTES} bytes, is {}", id.len())
     });
 }
 
@@ -160,22 +159,22 @@ fn within(violations: &mut Violations, field: &str, value: u32, most: u32) -> us
 }
 
 fn fields(violations: &mut Violations, field: &str, fields: &HashMap<String, String>) {
-    violations.require(fields.len() <= MOST_FIELDS, field, || {
-        format!("must have at most {MOST_FIELDS} entries, has {}", fields.len())
+    violations.require(fields.len() <= MAX_FILTERS, field, || {
+        format!("must have at most {MAX_FILTERS} entries, has {}", fields.len())
     });
     let mut long: Vec<_> = fields
         .iter()
-        .filter(|(key, value)| key.is_empty() || key.len() + value.len() > MOST_FIELD_BYTES)
+        .filter(|(key, value)| key.is_empty() || key.len() + value.len() > MAX_FIELD_BYTES)
         .collect();
     long.sort();
-    for (key, value) in long.into_iter().take(MOST_FIELDS) {
+    for (key, value) in long.into_iter().take(MAX_FILTERS) {
         let shown: String = key.chars().take(40).collect();
         violations.push(
             format!("{field}[{shown:?}]"),
             match key.is_empty() {
                 true => "must have a name".to_owned(),
                 false => format!(
-                    "must be at most {MOST_FIELD_BYTES} bytes with its name, is {}",
+                    "must be at most {MAX_FIELD_BYTES} bytes with its name, is {}",
                     key.len() + value.len()
                 ),
             },

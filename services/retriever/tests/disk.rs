@@ -17,12 +17,12 @@ use emend_proto::v1::{
 };
 
 /// Files may not grow beyond this: writing further fails as it does on a full disk. In blocks of 512 bytes.
-const MOST_BLOCKS: &str = "98304";
+const MAX_BLOCKS: &str = "98304";
 
 /// The real binary on a free port, with a limit on its files where `limited`.
 fn start(folder: &Path, limited: bool) -> (Child, RetrieverServiceClient<TracedChannel>) {
     let limit = if limited {
-        format!("trap '' XFSZ; ulimit -f {MOST_BLOCKS}; ")
+        format!("trap '' XFSZ; ulimit -f {MAX_BLOCKS}; ")
     } else {
         String::new()
     };

@@ -7,8 +7,6 @@ use unicode_normalization::UnicodeNormalization;
 
 /// Longest query in tokens where a request does not say, as Self-RAG's rewriter has it.
 pub(crate) const MAX_TOKENS: usize = 128;
-/// Longest question, query and message in bytes.
-pub(crate) const MAX_QUESTION_BYTES: usize = 8 * 1024;
 
 /// What is left of a query when case, width, spacing and its last punctuation mark do not count.
 pub(crate) fn key(query: &str) -> String {

@@ -1,21 +1,11 @@
 //! The limits of the contract, checked before anything is admitted.
 
 use emend_chassis::{InvalidRequest, Violations};
+use emend_core::limits::{MAX_FAILED_QUERIES, MAX_HISTORY, MAX_PASSAGE_BYTES, MAX_REWRITE_PASSAGES, MAX_TOKENS};
 use emend_proto::v1::chat_message::Role;
 use emend_proto::v1::{RewritePurpose, RewriteRequest};
 
-use crate::queries::MAX_QUESTION_BYTES;
-
-/// Longest query in tokens.
-const MAX_TOKENS: u32 = 8192;
-/// Most failed queries.
-const MAX_FAILED_QUERIES: usize = 50;
-/// Most messages of history.
-const MAX_HISTORY: usize = 50;
-/// Most passages.
-const MAX_PASSAGES: usize = 20;
-/// Longest passage in bytes.
-const MAX_PASSAGE_BYTES: usize = 64 * 1024;
+use emend_core::limits::MAX_QUESTION_BYTES;
 
 pub(crate) fn rewrite(request: &RewriteRequest) -> Result<(), InvalidRequest> {
     let mut violations = Violations::new();
@@ -80,10 +70,10 @@ pub(crate) fn rewrite(request: &RewriteRequest) -> Result<(), InvalidRequest> {
         &mut violations,
         "passages",
         request.passages.len(),
-        MAX_PASSAGES,
+        MAX_REWRITE_PASSAGES,
         "passages",
     );
-    for (index, passage) in request.passages.iter().enumerate().take(MAX_PASSAGES) {
+    for (index, passage) in request.passages.iter().enumerate().take(MAX_REWRITE_PASSAGES) {
         at_most(
             &mut violations,
             &format!("passages[{index}].text"),

@@ -1,17 +1,14 @@
 //! The limits of the contract, checked before anything is admitted.
 
 use emend_chassis::{InvalidRequest, Violations};
+use emend_core::limits::{MAX_QUESTION_BYTES, MAX_WEB_RESULTS};
 use emend_proto::v1::SearchRequest;
 
 use crate::backend::Search;
 use crate::domains::{Domain, DomainFilter};
 
-/// Longest query in bytes.
-const MAX_QUERY_BYTES: usize = 8 * 1024;
 /// Passages returned where the request does not say how many.
 const DEFAULT_RESULTS: u32 = 4;
-/// Most passages returned.
-const MAX_RESULTS: u32 = 50;
 /// Most domains in each list.
 const MAX_DOMAINS: usize = 100;
 
@@ -23,12 +20,12 @@ pub(crate) fn search(request: SearchRequest) -> Result<Search, InvalidRequest> {
         .require(!request.query.trim().is_empty(), "query", || {
             format!("must not be blank, is {bytes} bytes of white space")
         })
-        .require(bytes <= MAX_QUERY_BYTES, "query", || {
-            format!("must be at most {MAX_QUERY_BYTES} bytes, is {bytes}")
+        .require(bytes <= MAX_QUESTION_BYTES, "query", || {
+            format!("must be at most {MAX_QUESTION_BYTES} bytes, is {bytes}")
         });
     let max_results = request.max_results.unwrap_or(DEFAULT_RESULTS);
-    violations.require((1..=MAX_RESULTS).contains(&max_results), "max_results", || {
-        format!("must be 1 to {MAX_RESULTS}, is {max_results}")
+    violations.require((1..=MAX_WEB_RESULTS).contains(&max_results), "max_results", || {
+        format!("must be 1 to {MAX_WEB_RESULTS}, is {max_results}")
     });
     let domains = DomainFilter {
         allowed: domains(&mut violations, "allowed_domains", &request.allowed_domains),

@@ -1,5 +1,6 @@
 //! A conversation kept in a file, so that the next question can lean on the ones before it.
 
+use emend_core::limits::{MAX_HISTORY, MAX_QUESTION_BYTES};
 use std::{
     fs,
     io::{self, Write as _},
@@ -10,11 +11,6 @@ use anyhow::{Context as _, Result, bail};
 use emend_proto::v1::{ChatMessage, chat_message};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-
-/// Most messages that a question may carry.
-const MOST_MESSAGES: usize = 50;
-/// Longest message in bytes.
-const LONGEST_MESSAGE: usize = 8 * 1024;
 
 /// What a file of a conversation holds, for whoever writes one.
 const EXPECTED: &str =
@@ -88,22 +84,22 @@ impl Conversation {
             .iter()
             .filter(|message| !message.content.trim().is_empty())
             .collect();
-        let left_out = said.len().saturating_sub(MOST_MESSAGES);
+        let left_out = said.len().saturating_sub(MAX_HISTORY);
         let latest = &said[left_out..];
         let shortened = latest
             .iter()
-            .filter(|message| message.content.len() > LONGEST_MESSAGE)
+            .filter(|message| message.content.len() > MAX_QUESTION_BYTES)
             .count();
         let mut notices = Vec::new();
         if left_out > 0 {
             notices.push(format!(
-                "the latest {MOST_MESSAGES} of {} messages are sent, the {left_out} before them are not",
+                "the latest {MAX_HISTORY} of {} messages are sent, the {left_out} before them are not",
                 said.len()
             ));
         }
         if shortened > 0 {
             notices.push(format!(
-                "{shortened} of them longer than {LONGEST_MESSAGE} bytes, of which the beginning is sent"
+                "{shortened} of them longer than {MAX_QUESTION_BYTES} bytes, of which the beginning is sent"
             ));
         }
         Sent {
@@ -136,7 +132,7 @@ impl Message {
     }
 
     fn sent(&self) -> ChatMessage {
-        let end = self.content.floor_char_boundary(LONGEST_MESSAGE);
+        let end = self.content.floor_char_boundary(MAX_QUESTION_BYTES);
         ChatMessage {
             role: match self.role {
                 Role::User => chat_message::Role::User,

@@ -18,8 +18,8 @@ use super::{
 use crate::progress;
 
 /// Longest excerpts, in characters.
-const LONGEST_SENTENCE: usize = 160;
-const LONGEST_QUERY: usize = 200;
+const MAX_SENTENCE: usize = 160;
+const MAX_QUERY: usize = 200;
 
 /// Shows a walk on standard error: text as it is written on a terminal, whole lines elsewhere.
 #[derive(Debug)]
@@ -121,16 +121,13 @@ impl Live {
             Event::SentenceCommitted(committed) => {
                 lines.extend(committed.sentence.as_ref().map(|sentence| {
                     let stands = graded(sentence);
-                    format!(
-                        "  {GOOD}✓{GOOD:#} {}{stands}",
-                        excerpt(&sentence.text, LONGEST_SENTENCE)
-                    )
+                    format!("  {GOOD}✓{GOOD:#} {}{stands}", excerpt(&sentence.text, MAX_SENTENCE))
                 }));
             }
             Event::SentenceRetracted(retracted) => {
                 lines.extend(retracted.sentence.as_ref().map(|sentence| {
                     let stands = graded(sentence);
-                    format!("  {BAD}✗{BAD:#} {}{stands}", excerpt(&sentence.text, LONGEST_SENTENCE))
+                    format!("  {BAD}✗{BAD:#} {}{stands}", excerpt(&sentence.text, MAX_SENTENCE))
                 }));
             }
             Event::StepStarted(_) | Event::TextDelta(_) | Event::Finished(_) => {}
@@ -174,8 +171,8 @@ impl Live {
             let what = if step.action == "condense" { "question" } else { "query" };
             lines.push(format!(
                 "    {what}: {DIM}{}{DIM:#} → {}",
-                excerpt(&step.previous_query, LONGEST_QUERY),
-                excerpt(&step.query, LONGEST_QUERY)
+                excerpt(&step.previous_query, MAX_QUERY),
+                excerpt(&step.query, MAX_QUERY)
             ));
         }
         lines.extend(pieces(step.strips.iter().map(Piece::strip).collect()));

@@ -5,10 +5,10 @@ use emend_proto::v1::{GradedPassage, Relevance, Strip};
 use super::{DIM, GOOD, excerpt, printable, relative};
 
 /// Most pieces shown of those that were kept, and of those that were dropped.
-const MOST_KEPT: usize = 5;
-const MOST_DROPPED: usize = 3;
+const MAX_KEPT: usize = 5;
+const MAX_DROPPED: usize = 3;
 /// Longest excerpt of a piece, in characters.
-const LONGEST: usize = 70;
+const MAX_PREVIEW_WIDTH: usize = 70;
 
 /// A passage or a strip that a step kept or dropped.
 pub(super) struct Piece {
@@ -25,14 +25,14 @@ impl Piece {
             kept: strip.kept,
             score: strip.score,
             without_score: "?",
-            text: excerpt(&strip.text, LONGEST),
+            text: excerpt(&strip.text, MAX_PREVIEW_WIDTH),
         }
     }
 
     pub(super) fn passage(graded: &GradedPassage) -> Self {
         let text = graded.passage.as_ref().map(|passage| {
             let source = printable(&relative(&passage.source));
-            format!("{DIM}{source}{DIM:#} {}", excerpt(&passage.text, LONGEST))
+            format!("{DIM}{source}{DIM:#} {}", excerpt(&passage.text, MAX_PREVIEW_WIDTH))
         });
         Self {
             kept: graded.kept,
@@ -63,19 +63,19 @@ impl Piece {
 pub(super) fn pieces(pieces: Vec<Piece>) -> Vec<String> {
     let (kept, mut dropped): (Vec<Piece>, Vec<Piece>) = pieces.into_iter().partition(|piece| piece.kept);
     dropped.sort_by(|a, b| b.score.unwrap_or_default().total_cmp(&a.score.unwrap_or_default()));
-    let mut lines: Vec<String> = kept.iter().take(MOST_KEPT).map(Piece::line).collect();
-    if kept.len() > MOST_KEPT {
-        lines.push(format!("    {GOOD}+{GOOD:#}      {} more", kept.len() - MOST_KEPT));
+    let mut lines: Vec<String> = kept.iter().take(MAX_KEPT).map(Piece::line).collect();
+    if kept.len() > MAX_KEPT {
+        lines.push(format!("    {GOOD}+{GOOD:#}      {} more", kept.len() - MAX_KEPT));
     }
-    lines.extend(dropped.iter().take(MOST_DROPPED).map(Piece::line));
-    if let Some(next) = dropped.get(MOST_DROPPED) {
+    lines.extend(dropped.iter().take(MAX_DROPPED).map(Piece::line));
+    if let Some(next) = dropped.get(MAX_DROPPED) {
         let most = next
             .score
             .map(|score| format!(", at most {score:.2}"))
             .unwrap_or_default();
         lines.push(format!(
             "    {DIM}-      {} more{most}{DIM:#}",
-            dropped.len() - MOST_DROPPED
+            dropped.len() - MAX_DROPPED
         ));
     }
     lines

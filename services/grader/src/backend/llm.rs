@@ -438,9 +438,9 @@ fn failed(what: &'static str, error: &(dyn std::error::Error + 'static)) -> Ungr
 
 /// Enough of a reply to see what went wrong with it.
 fn beginning(reply: &str) -> String {
-    const MOST: usize = 60;
-    let mut beginning: String = reply.trim().chars().take(MOST).collect();
-    if reply.trim().chars().nth(MOST).is_some() {
+    const MAX_WORDS: usize = 60;
+    let mut beginning: String = reply.trim().chars().take(MAX_WORDS).collect();
+    if reply.trim().chars().nth(MAX_WORDS).is_some() {
         beginning.push('…');
     }
     beginning

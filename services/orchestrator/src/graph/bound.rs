@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use super::{Cost, EvidenceCounts, GenerateOutcome, GenerateSegmentOutcome, Graph, NodeId, Options, Outcome, Target};
 
 /// States that are explored before giving up; the graphs that come with this crate need a few thousand.
-const MAXIMUM_STATES: usize = 500_000;
+const MAX_STATES: usize = 500_000;
 
 /// The most a walk can cost. Each figure is reached by some walk, not necessarily all by the same one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct WorstCase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BoundError {
     /// The conditions count too much at once.
-    #[error("its worst case has more than {MAXIMUM_STATES} states; lower the limits that its conditions compare with")]
+    #[error("its worst case has more than {MAX_STATES} states; lower the limits that its conditions compare with")]
     TooManyStates,
 }
 
@@ -70,7 +70,7 @@ pub(super) fn worst_case_within(
     while !reached.is_empty() && worst.steps < recursion_limit {
         worst.steps += 1;
         explored += reached.len();
-        if explored > MAXIMUM_STATES {
+        if explored > MAX_STATES {
             return Err(BoundError::TooManyStates);
         }
         let mut next = HashMap::new();

@@ -80,7 +80,7 @@ impl<'a> Words<'a> {
 /// A number written out, or the name of an option.
 pub(super) fn value(text: &str, options: &[OptionSpec]) -> Option<Value> {
     if let Ok(number) = text.parse::<f64>() {
-        let bounded = (-f64::from(super::MAXIMUM_COUNT)..=f64::from(super::MAXIMUM_COUNT)).contains(&number);
+        let bounded = (-f64::from(super::MAX_COUNT)..=f64::from(super::MAX_COUNT)).contains(&number);
         return bounded.then_some(Value::Fixed(number));
     }
     options

@@ -1,7 +1,7 @@
 //! What a visit of a node costs at most, and what it leaves behind for the visits after it.
 
 use super::{
-    EvaluateDocumentsOutcome, GenerateSegmentOutcome, GradeDocumentsOutcome, MAXIMUM_PASSAGES, NodeConfig, Options,
+    EvaluateDocumentsOutcome, GenerateSegmentOutcome, GradeDocumentsOutcome, MAX_PASSAGES, NodeConfig, Options,
     Outcome, RefineAndSearchOutcome, RefineOutcome, RetrieveOutcome, WebResults, WebSearchOutcome,
 };
 
@@ -74,7 +74,7 @@ impl EvidenceCounts {
         match config {
             NodeConfig::Retrieve { top_k } => {
                 let found = if is(RetrieveOutcome::Passages.into()) {
-                    top_k.count(options).min(MAXIMUM_PASSAGES)
+                    top_k.count(options).min(MAX_PASSAGES)
                 } else if is(RetrieveOutcome::NoPassages.into()) {
                     0
                 } else {
@@ -143,7 +143,7 @@ impl EvidenceCounts {
     }
 
     fn found(self, passages: u32) -> EvidenceCounts {
-        let plus = |held: u32| held.saturating_add(passages).min(MAXIMUM_PASSAGES);
+        let plus = |held: u32| held.saturating_add(passages).min(MAX_PASSAGES);
         EvidenceCounts {
             held: plus(self.held),
             ungraded: plus(self.ungraded),

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use super::{Graph, OptionId, Options, Value, bound, bound::WorstCase, check};
 
 /// Options that a formula may have; more would take too many worst cases to find it.
-const MOST_VARIABLES: usize = 5;
+const MAX_VARIABLES: usize = 5;
 
 /// The worst case in terms of the options; empty where no formula is exact.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub(super) fn formulas(graph: &Graph) -> Formulas {
         return Formulas::default();
     }
     let variables = variables(graph);
-    if variables.len() > MOST_VARIABLES {
+    if variables.len() > MAX_VARIABLES {
         return Formulas::default();
     }
     let cost = |point: &[f64]| -> Option<WorstCase> {

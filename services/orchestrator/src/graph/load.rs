@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use serde_saphyr::Spanned;
 
 use super::{
-    DEFAULT_RECURSION_LIMIT, FinishStatus, Graph, Limits, MAXIMUM_COUNT, OptionSpec, Value,
+    DEFAULT_RECURSION_LIMIT, FinishStatus, Graph, Limits, MAX_COUNT, OptionSpec, Value,
     file::{Entries, GraphFile, LimitsFile, OptionFile, RouteFile, line, read},
     finding::Finding,
 };
@@ -91,7 +91,7 @@ impl Loader {
         if let Some(problem) = name_problem(&name, '_') {
             self.file_finding(at, format!("option `{name}`: its name {problem}"));
         }
-        let most = f64::from(MAXIMUM_COUNT);
+        let most = f64::from(MAX_COUNT);
         let bounded = [*min, *max].iter().all(|number| number.abs() <= most);
         if !bounded || min > max || default.is_some_and(|default| !(*min..=*max).contains(&default)) {
             let found = default.map_or_else(|| "none".to_owned(), |default| default.to_string());

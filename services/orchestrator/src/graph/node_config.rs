@@ -203,7 +203,7 @@ impl NodeConfig {
         };
         match self {
             NodeConfig::DecideRetrieval { threshold } => add("threshold", threshold, -1.0, 1.0),
-            NodeConfig::Retrieve { top_k } => add("top_k", Some(top_k), 1.0, super::MAXIMUM_PASSAGES.into()),
+            NodeConfig::Retrieve { top_k } => add("top_k", Some(top_k), 1.0, super::MAX_PASSAGES.into()),
             NodeConfig::EvaluateDocuments { upper, lower } => {
                 add("upper", upper, 0.0, 1.0);
                 add("lower", lower, 0.0, 1.0);
@@ -211,14 +211,14 @@ impl NodeConfig {
             NodeConfig::Refine(refining) => refining.settings(&mut add),
             NodeConfig::RefineAndSearch { refining, max_results } => {
                 refining.settings(&mut add);
-                add("max_results", Some(max_results), 1.0, super::MAXIMUM_WEB_RESULTS.into());
+                add("max_results", Some(max_results), 1.0, super::MAX_WEB_RESULTS.into());
             }
             NodeConfig::Rewrite { max_tokens, .. } => add("max_tokens", max_tokens, 1.0, 8192.0),
             NodeConfig::WebSearch { results } => match results {
                 WebResults::Exactly(most) => {
-                    add("max_results", Some(most), 1.0, super::MAXIMUM_WEB_RESULTS.into());
+                    add("max_results", Some(most), 1.0, super::MAX_WEB_RESULTS.into());
                 }
-                WebResults::FillTo(most) => add("fill_to", Some(most), 1.0, super::MAXIMUM_PASSAGES.into()),
+                WebResults::FillTo(most) => add("fill_to", Some(most), 1.0, super::MAX_PASSAGES.into()),
             },
             NodeConfig::Generate(writing) | NodeConfig::GenerateWithoutDocuments(writing) => writing.settings(&mut add),
             NodeConfig::GenerateSegment {
@@ -227,7 +227,7 @@ impl NodeConfig {
                 weights,
             } => {
                 writing.settings(&mut add);
-                add("beam_width", Some(beam_width), 1.0, super::MAXIMUM_BEAM.into());
+                add("beam_width", Some(beam_width), 1.0, super::MAX_BEAM.into());
                 add("relevance_weight", Some(weights.relevance), 0.0, 10.0);
                 add("support_weight", Some(weights.support), 0.0, 10.0);
                 add("usefulness_weight", Some(weights.usefulness), 0.0, 10.0);
@@ -258,7 +258,7 @@ impl Refining {
             StripUnit::Words => 1000.0,
         };
         add("size", self.size, 1.0, longest);
-        add("max_strips", self.max_strips, 1.0, super::MAXIMUM_STRIPS.into());
+        add("max_strips", self.max_strips, 1.0, super::MAX_STRIPS.into());
         add("threshold", self.threshold, 0.0, 1.0);
     }
 }

@@ -37,13 +37,13 @@ pub enum Value {
 
 impl Value {
     /// The number for these options. What is read as a count is checked to be whole, set and within
-    /// 0 to [`super::MAXIMUM_COUNT`] when a graph is loaded and when a question overrides it.
+    /// 0 to [`super::MAX_COUNT`] when a graph is loaded and when a question overrides it.
     pub fn count(self, options: &Options) -> u32 {
         let number = self.ratio(options).unwrap_or_default();
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "every count is whole and within 0..=MAXIMUM_COUNT"
+            reason = "every count is whole and within 0..=MAX_COUNT"
         )]
         {
             number as u32

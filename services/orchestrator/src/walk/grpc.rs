@@ -21,7 +21,7 @@ use super::services::{Answer, Dependency, Failure, Services};
 use crate::config::ServiceUrls;
 
 /// A hundred passages of 64 KiB in either direction, and their metadata.
-const LARGEST_MESSAGE: usize = 32 * 1024 * 1024;
+const MAX_MESSAGE_BYTES: usize = 32 * 1024 * 1024;
 
 /// Clients of the five services, balanced over their replicas. Calls are tried again on another replica where that is
 /// safe, within the hop's deadline.
@@ -43,13 +43,13 @@ impl GrpcServices {
         let channel = |url: &str| Upstream::new(url).map(|upstream| upstream.channel());
         Ok(GrpcServices {
             retriever: RetrieverServiceClient::new(channel(&urls.retriever_url)?)
-                .max_decoding_message_size(LARGEST_MESSAGE),
-            grader: GraderServiceClient::new(channel(&urls.grader_url)?).max_decoding_message_size(LARGEST_MESSAGE),
+                .max_decoding_message_size(MAX_MESSAGE_BYTES),
+            grader: GraderServiceClient::new(channel(&urls.grader_url)?).max_decoding_message_size(MAX_MESSAGE_BYTES),
             generator: GeneratorServiceClient::new(channel(&urls.generator_url)?)
-                .max_decoding_message_size(LARGEST_MESSAGE),
+                .max_decoding_message_size(MAX_MESSAGE_BYTES),
             rewriter: RewriterServiceClient::new(channel(&urls.rewriter_url)?),
             web_search: WebSearchServiceClient::new(channel(&urls.web_search_url)?)
-                .max_decoding_message_size(LARGEST_MESSAGE),
+                .max_decoding_message_size(MAX_MESSAGE_BYTES),
         })
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use emend_proto::v1::{GradedPassage, Passage, Relevance, Sentence, Step, Support, Usage};
 
 use super::{beam::Hypothesis, question::Question, services::Failure};
-use crate::graph::{EvidenceCounts, MAXIMUM_PASSAGES, Purpose};
+use crate::graph::{EvidenceCounts, MAX_PASSAGES, Purpose};
 
 /// Everything the actions read and change.
 #[derive(Debug)]
@@ -167,7 +167,7 @@ impl State {
         let before = self.held.len();
         for passage in passages {
             let known = self.held.iter().any(|held| held.passage.id == passage.id);
-            if known || self.held.len() >= MAXIMUM_PASSAGES as usize {
+            if known || self.held.len() >= MAX_PASSAGES as usize {
                 continue;
             }
             let (relevance, score) = self

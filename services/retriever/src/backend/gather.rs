@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// Searches never ask for more candidates than this at once.
-const MOST_CANDIDATES: usize = 1 << 17;
+const MAX_CANDIDATES: usize = 1 << 17;
 
 /// One answer of the underlying search: which unit each candidate belongs to and its score, best first.
 pub(crate) struct Candidates<K> {
@@ -25,7 +25,7 @@ pub(crate) fn gather<K: Ord, E>(
     first: usize,
     mut search: impl FnMut(usize) -> Result<Candidates<K>, E>,
 ) -> Result<Vec<(K, f64)>, E> {
-    let mut candidates = first.clamp(1, MOST_CANDIDATES);
+    let mut candidates = first.clamp(1, MAX_CANDIDATES);
     loop {
         let Candidates { units, exhausted } = search(candidates)?;
         let lowest = units.last().map(|(_, score)| *score);
@@ -43,11 +43,11 @@ pub(crate) fn gather<K: Ord, E>(
             .checked_sub(1)
             .and_then(|last| ranked.get(last))
             .is_some_and(|(_, score)| lowest.is_some_and(|lowest| lowest < *score));
-        if exhausted || settled || candidates >= MOST_CANDIDATES {
+        if exhausted || settled || candidates >= MAX_CANDIDATES {
             ranked.truncate(limit);
             return Ok(ranked);
         }
-        candidates = (candidates * 2).min(MOST_CANDIDATES);
+        candidates = (candidates * 2).min(MAX_CANDIDATES);
     }
 }
 

@@ -15,9 +15,9 @@ const SKIPPED: [&str; 14] = [
 ];
 
 /// The converter goes down into the page by recursion.
-const MOST_DEPTH: usize = 512;
+const MAX_DEPTH: usize = 512;
 /// What may look deeper than it is before it is parsed: elements that nobody closes.
-const MOST_PARSED_DEPTH: usize = 10_000;
+const MAX_PARSED_DEPTH: usize = 10_000;
 const STACK_BYTES: usize = 64 << 20;
 
 /// Converts a page on a thread with room for its depth.
@@ -49,14 +49,14 @@ fn convert(html: &str) -> Result<Extracted, FormatError> {
         .scripting_enabled(false)
         .build();
     // The parser looks through all open elements for every one that it opens.
-    if nesting::deeper_than(html, MOST_PARSED_DEPTH) {
-        return Err(FormatError::TooDeep { limit: MOST_DEPTH });
+    if nesting::deeper_than(html, MAX_PARSED_DEPTH) {
+        return Err(FormatError::TooDeep { limit: MAX_DEPTH });
     }
     let tree = converter.html_to_tree(html).map_err(|error| FormatError::Html {
         detail: error.to_string(),
     })?;
-    if deeper_than(&tree, MOST_DEPTH) {
-        return Err(FormatError::TooDeep { limit: MOST_DEPTH });
+    if deeper_than(&tree, MAX_DEPTH) {
+        return Err(FormatError::TooDeep { limit: MAX_DEPTH });
     }
     let text = converter.tree_to_markdown(&tree);
     let title = title.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -48,9 +48,9 @@ fn what_has_no_text_is_refused() {
 
 #[test]
 fn the_size_limit_is_inclusive() {
-    let text = "word ".repeat(MOST_BYTES / 5 + 1);
-    assert!(extract(&document("a", &text.as_bytes()[..MOST_BYTES])).is_ok());
-    let error = extract(&document("a", &text.as_bytes()[..MOST_BYTES + 1])).unwrap_err();
+    let text = "word ".repeat(MAX_DOCUMENT_BYTES / 5 + 1);
+    assert!(extract(&document("a", &text.as_bytes()[..MAX_DOCUMENT_BYTES])).is_ok());
+    let error = extract(&document("a", &text.as_bytes()[..MAX_DOCUMENT_BYTES + 1])).unwrap_err();
     assert_eq!(
         error.to_string(),
         "it is larger than 32 MiB (33 MiB): split it into several documents"

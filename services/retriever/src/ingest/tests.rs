@@ -45,7 +45,7 @@ fn a_chunk_is_embedded_with_what_stands_above_it() {
     assert!(first.text.starts_with("# Harbour"), "{:?}", first.text);
     assert_eq!(
         with_context(&"long ".repeat(100), &[], "chunk").chars().count(),
-        LONGEST_CONTEXT + 7
+        MAX_CONTEXT + 7
     );
 }
 

@@ -42,7 +42,7 @@ fn check(text: &str, pieces: &Pieces<'_>) {
     for section in &pieces.sections {
         let length = section.text.chars().count() as u32;
         assert_eq!(at(section.start, section.start + length), section.text);
-        assert!(section.start >= end && section.text.len() <= MOST_SECTION_BYTES);
+        assert!(section.start >= end && section.text.len() <= MAX_SECTION_BYTES);
         end = section.start + length;
     }
 }

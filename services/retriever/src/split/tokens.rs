@@ -9,7 +9,7 @@ use text_splitter::ChunkSizer;
 
 /// Runs without spaces (Chinese, Japanese, long names) are counted in pieces of this many characters, so that a part can
 /// end within one.
-const LONGEST_RUN: usize = 12;
+const MAX_RUN: usize = 12;
 
 /// The token counts of one text. As a sizer it is for parts of that text.
 pub(super) struct Tokens<'t> {
@@ -78,7 +78,7 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
         let end = rest
             .char_indices()
             .enumerate()
-            .find(|(number, (_, c))| c.is_whitespace() || *number == LONGEST_RUN)
+            .find(|(number, (_, c))| c.is_whitespace() || *number == MAX_RUN)
             .map_or(rest.len(), |(_, (at, _))| at);
         let start = text.len() - rest.len();
         let (word, after) = rest.split_at(end);

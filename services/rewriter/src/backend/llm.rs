@@ -12,7 +12,8 @@ use futures::future::BoxFuture;
 
 use super::{Backend, KeywordBackend, Rewritten};
 use crate::error::RewriteError;
-use crate::queries::{Failed, MAX_QUESTION_BYTES, MAX_TOKENS, shortened, tokens};
+use crate::queries::{Failed, MAX_TOKENS, shortened, tokens};
+use emend_core::limits::MAX_QUESTION_BYTES;
 
 /// Tokens of the JSON around a query.
 const AROUND: usize = 32;

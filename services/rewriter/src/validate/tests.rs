@@ -22,7 +22,7 @@ fn the_limits_themselves_are_allowed() {
                 text: "p".repeat(MAX_PASSAGE_BYTES),
                 ..Passage::default()
             };
-            MAX_PASSAGES
+            MAX_REWRITE_PASSAGES
         ],
         max_tokens: Some(MAX_TOKENS),
     };
@@ -36,7 +36,7 @@ fn every_bad_field_is_named_at_once() {
         failed_queries: vec![String::new(); MAX_FAILED_QUERIES + 1],
         purpose: 9,
         history: vec![message(Role::Unspecified, "q".repeat(MAX_QUESTION_BYTES + 1))],
-        passages: vec![Passage::default(); MAX_PASSAGES + 1],
+        passages: vec![Passage::default(); MAX_REWRITE_PASSAGES + 1],
         max_tokens: Some(MAX_TOKENS + 1),
     };
     let violations = rewrite(&request).unwrap_err().violations();

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::error::{Code, ServiceError};
 
 /// No deadline lies further ahead: `grpc-timeout` can name eleven thousand years, which overflows a clock.
-const FURTHEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+const MAX_TIMEOUT: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
 /// How much of the time that is left is kept back, so that what there is still arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub struct Deadline(Instant);
 impl Deadline {
     /// Due in `timeout` from now; at most a year ahead.
     pub fn after(timeout: Duration) -> Self {
-        Self(Instant::now() + timeout.min(FURTHEST))
+        Self(Instant::now() + timeout.min(MAX_TIMEOUT))
     }
 
     /// Due at `instant`.

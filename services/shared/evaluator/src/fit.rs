@@ -9,7 +9,7 @@ use super::metrics::Judged;
 /// Inverses of the penalty's strength, as scikit-learn counts it, to choose from.
 const CHOICES: [f64; 6] = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0];
 /// Newton's method doubles the digits that are right with each step.
-const MOST_STEPS: usize = 60;
+const MAX_STEPS: usize = 60;
 /// A standardised value beyond this is cut.
 pub(super) const CLAMP: f64 = 5.0;
 /// Parts that the questions are divided into for cross-validation.
@@ -156,7 +156,7 @@ fn standard(rows: &[&Row], column: usize) -> (f64, f64) {
 /// Minimises ½‖w‖² + Σ weight·loss; the first coefficient is not in the norm.
 fn newton(inputs: &[Vec<f64>], labels: &[f64], weights: &[f64], width: usize) -> Vec<f64> {
     let mut solution = vec![0.0; width];
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAX_STEPS {
         let mut gradient: Vec<f64> = solution.clone();
         gradient[0] = 0.0;
         let mut hessian = vec![vec![0.0; width]; width];

@@ -26,8 +26,8 @@ fn every_bad_field_is_named_at_once() {
 #[test]
 fn the_limits_themselves_are_allowed_and_unset_means_four() {
     let request = SearchRequest {
-        query: "q".repeat(MAX_QUERY_BYTES),
-        max_results: Some(MAX_RESULTS),
+        query: "q".repeat(MAX_QUESTION_BYTES),
+        max_results: Some(MAX_WEB_RESULTS),
         allowed_domains: vec!["example.com".to_owned(); MAX_DOMAINS],
         blocked_domains: vec![],
     };

@@ -58,13 +58,13 @@ fn the_latest_fifty_are_sent_and_none_is_lost() {
 #[test]
 fn what_a_question_cannot_carry_is_cut_and_said() {
     let (_folder, file) = file();
-    let long = "é".repeat(LONGEST_MESSAGE);
+    let long = "é".repeat(MAX_QUESTION_BYTES);
     let messages = serde_json::json!([{"role": "user", "content": long}, {"role": "assistant", "content": " "}]);
     fs::write(&file, messages.to_string()).unwrap();
     let sent = Conversation::read(&file).unwrap().sent();
     assert_eq!(
         (sent.messages.len(), sent.messages[0].content.len()),
-        (1, LONGEST_MESSAGE)
+        (1, MAX_QUESTION_BYTES)
     );
     assert!(
         sent.notice.contains("1 of them longer than 8192 bytes"),

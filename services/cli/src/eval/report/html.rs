@@ -21,7 +21,7 @@ use crate::{
 const ROWS: usize = 200;
 
 /// Longest text of a cell, in characters.
-const LONGEST: usize = 400;
+const MAX_TEXT_CHARS: usize = 400;
 
 /// Points of a distribution: each twentieth.
 const TWENTIETHS: usize = 20;
@@ -87,7 +87,7 @@ pub(in crate::eval) fn page(report: &Report, walks: &[Walk<'_>]) -> Result<Strin
 
 fn failure(failure: &Failure) -> Failure {
     Failure {
-        message: excerpt(&failure.message, LONGEST),
+        message: excerpt(&failure.message, MAX_TEXT_CHARS),
         ..failure.clone()
     }
 }
@@ -103,12 +103,12 @@ fn wrong<'a>(graphs: &[String], walks: &'a [Walk<'a>]) -> Vec<Wrong<'a>> {
     let by_graph: Vec<_> = graphs.iter().map(of).collect();
     let quotas = spread(ROWS, &by_graph.iter().map(Vec::len).collect::<Vec<_>>());
     let row = |walk: &'a Walk<'a>| Wrong {
-        question: excerpt(&walk.case.question, LONGEST),
+        question: excerpt(&walk.case.question, MAX_TEXT_CHARS),
         expected: match walk.case.expect {
-            Expect::Local | Expect::Web => excerpt(&walk.case.answers.join(" / "), LONGEST),
+            Expect::Local | Expect::Web => excerpt(&walk.case.answers.join(" / "), MAX_TEXT_CHARS),
             Expect::None | Expect::Absent => "an abstention".to_owned(),
         },
-        got: excerpt(walk.error.as_deref().unwrap_or(&walk.answer), LONGEST),
+        got: excerpt(walk.error.as_deref().unwrap_or(&walk.answer), MAX_TEXT_CHARS),
         status: walk.status.name(),
         steps: walk.steps,
         graph: walk.graph,

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Longest message of a failure, in characters.
-const LONGEST_MESSAGE: usize = 80;
+const MAX_MESSAGE_WIDTH: usize = 80;
 
 /// The whole report, in colours.
 #[must_use]
@@ -36,7 +36,7 @@ pub(in crate::eval) fn text(report: &Report) -> String {
     }
     costs(&mut text, report);
     for failure in &report.failures {
-        let message = excerpt(&failure.message, LONGEST_MESSAGE);
+        let message = excerpt(&failure.message, MAX_MESSAGE_WIDTH);
         let _ = writeln!(
             text,
             "{BAD}{}: {} failed{BAD:#} with {message}",

@@ -4,7 +4,7 @@ use emend_core::did_you_mean;
 use serde_saphyr::Spanned;
 
 use super::{Loader, list};
-use crate::graph::{MAXIMUM_COUNT, NodeId, Value, condition, file::line, finding::Finding};
+use crate::graph::{MAX_COUNT, NodeId, Value, condition, file::line, finding::Finding};
 
 impl Loader {
     pub(super) fn node_id(&mut self, at: u32, node: Option<&str>, word: &str) -> Option<NodeId> {
@@ -35,7 +35,7 @@ impl Loader {
                 Some(Value::Option(id))
             }
             Some(Value::Fixed(number)) if number >= 0.0 && number.fract() == 0.0 => Some(Value::Fixed(number)),
-            _ => self.no_number(at, node, what, &format!("a whole number up to {MAXIMUM_COUNT}"), word),
+            _ => self.no_number(at, node, what, &format!("a whole number up to {MAX_COUNT}"), word),
         }
     }
 

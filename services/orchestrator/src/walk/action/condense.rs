@@ -1,5 +1,6 @@
 //! Makes a follow-up stand on its own, before the walk begins.
 
+use emend_core::limits::MAX_QUESTION_BYTES;
 use emend_proto::v1::{RewritePurpose, RewriteRequest};
 
 use super::{Report, StepContext};
@@ -29,9 +30,6 @@ impl Condensed {
     }
 }
 
-/// Longest question that a rewriter may make of another, in bytes: as long as one that is asked.
-const LONGEST_QUESTION: usize = 8 * 1024;
-
 pub(in crate::walk) async fn run(context: &mut StepContext<'_>) -> (Condensed, Report) {
     let question = context.state.question();
     let request = RewriteRequest {
@@ -46,7 +44,7 @@ pub(in crate::walk) async fn run(context: &mut StepContext<'_>) -> (Condensed, R
     };
     let text = response.query.trim().to_owned();
     let asked = context.state.question().text();
-    if text.is_empty() || text == asked || text.len() > LONGEST_QUESTION {
+    if text.is_empty() || text == asked || text.len() > MAX_QUESTION_BYTES {
         let report = Report::of("the question stands on its own").costing(response.usage);
         return (Condensed::Unchanged, report);
     }

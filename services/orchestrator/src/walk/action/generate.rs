@@ -20,10 +20,10 @@ use crate::{
 };
 
 /// Most unsupported sentences fed back; the latest are sent.
-const MOST_UNSUPPORTED: usize = 50;
+const MAX_UNSUPPORTED: usize = 50;
 /// How much the temperature rises with each further attempt at the same passages, and where it stops (R3).
 const TEMPERATURE_STEP: f64 = 0.3;
-const HIGHEST_TEMPERATURE: f64 = 1.0;
+const MAX_TEMPERATURE: f64 = 1.0;
 
 pub(super) async fn run(context: &mut StepContext<'_>, writing: Writing, options: &Options) -> Ended<GenerateOutcome> {
     let evidence: Arc<[GradedPassage]> = context.state.documents().into();
@@ -147,9 +147,9 @@ fn request(
         first
     } else {
         let warmer = first.unwrap_or_default() + TEMPERATURE_STEP * again as f64;
-        Some(warmer.min(HIGHEST_TEMPERATURE.max(first.unwrap_or_default())))
+        Some(warmer.min(MAX_TEMPERATURE.max(first.unwrap_or_default())))
     };
-    let unsupported = state.unsupported.len().saturating_sub(MOST_UNSUPPORTED);
+    let unsupported = state.unsupported.len().saturating_sub(MAX_UNSUPPORTED);
     GenerateRequest {
         question: state.question().text().to_owned(),
         passages: evidence.iter().filter_map(|graded| graded.passage.clone()).collect(),

@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// Candidates that are written and graded at the same time.
-const MOST_AT_ONCE: usize = 16;
+const MAX_CONCURRENT: usize = 16;
 
 /// The weights in force.
 #[derive(Clone, Copy)]
@@ -77,7 +77,7 @@ pub(super) async fn run(
             let question = question.as_str();
             async move { (of, from, candidate(services, question, request, deadline).await) }
         })
-        .buffered(MOST_AT_ONCE)
+        .buffered(MAX_CONCURRENT)
         .collect::<Vec<_>>();
     let (graded, candidates) = tokio::join!(graded, candidates);
 

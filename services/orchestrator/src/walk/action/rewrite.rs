@@ -1,5 +1,6 @@
 //! Makes the walk's next query from the original question and the queries that failed (R2).
 
+use emend_core::limits::{MAX_FAILED_QUERIES, MAX_REWRITE_PASSAGES};
 use emend_proto::v1::{RewritePurpose, RewriteRequest};
 
 use super::{Ended, Report, StepContext};
@@ -8,17 +9,12 @@ use crate::{
     walk::{deadline::Share, state::State},
 };
 
-/// Most failed queries that a rewriter takes; the latest are sent.
-const MOST_QUERIES: usize = 50;
-/// Most passages that a rewriter takes; the best are sent.
-const MOST_PASSAGES: usize = 20;
-
 /// What to ask the rewriter.
 pub(super) fn request(state: &State, purpose: Purpose, max_tokens: Option<u32>) -> RewriteRequest {
     let mut failed: Vec<String> = state
         .failed_queries(purpose)
         .rev()
-        .take(MOST_QUERIES)
+        .take(MAX_FAILED_QUERIES)
         .map(str::to_owned)
         .collect();
     failed.reverse();
@@ -31,7 +27,7 @@ pub(super) fn request(state: &State, purpose: Purpose, max_tokens: Option<u32>) 
         }
         .into(),
         history: Vec::new(),
-        passages: state.retrieved.iter().take(MOST_PASSAGES).cloned().collect(),
+        passages: state.retrieved.iter().take(MAX_REWRITE_PASSAGES).cloned().collect(),
         max_tokens,
     }
 }

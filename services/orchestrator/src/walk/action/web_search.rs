@@ -4,7 +4,7 @@ use emend_proto::v1::{Origin, SearchRequest, SearchResponse};
 
 use super::{Ended, Report, StepContext};
 use crate::{
-    graph::{MAXIMUM_WEB_RESULTS, Options, Purpose, WebResults, WebSearchOutcome},
+    graph::{MAX_WEB_RESULTS, Options, Purpose, WebResults, WebSearchOutcome},
     walk::{deadline::Share, state::State},
 };
 
@@ -42,7 +42,7 @@ pub(super) async fn run(
 pub(super) fn request(query: &str, wanted: u32) -> SearchRequest {
     SearchRequest {
         query: query.to_owned(),
-        max_results: Some(wanted.clamp(1, MAXIMUM_WEB_RESULTS)),
+        max_results: Some(wanted.clamp(1, MAX_WEB_RESULTS)),
         allowed_domains: Vec::new(),
         blocked_domains: Vec::new(),
     }

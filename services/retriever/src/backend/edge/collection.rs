@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::catalog::{CatalogError, Snapshot};
-use super::index::{self, MOST_CHUNKS};
+use super::index::{self, MAX_CHUNKS};
 use super::open::{INDEX, Open, OpenError, points_of};
 use super::space;
 use crate::backend::gather::{Candidates, gather};
@@ -16,7 +16,7 @@ use crate::backend::{
 const OPTIMIZE_AT: usize = 8192;
 
 /// The engine's log is never read and only shrinks when the index is opened.
-const MOST_LOG_BYTES: u64 = 256 << 20;
+const MAX_LOG_BYTES: u64 = 256 << 20;
 
 /// Candidates asked for first, for each piece wanted: about as many chunks as a section has.
 const CHUNKS_PER_SECTION: usize = 4;
@@ -87,7 +87,7 @@ impl Collection {
     pub(super) fn put(&self, embedder: &EmbedderInfo, document: &NewDocument) -> Result<bool, StoreError> {
         const DOING: &str = "store a document";
         let chunks = document.chunks.len();
-        if chunks >= MOST_CHUNKS as usize
+        if chunks >= MAX_CHUNKS as usize
             || document
                 .chunks
                 .iter()
@@ -193,7 +193,7 @@ impl Collection {
             None => Ok(()),
         });
         optimized.map_err(|error| self.recover(DOING, error))?;
-        if index::log_bytes(&self.folder.join(INDEX)) > MOST_LOG_BYTES {
+        if index::log_bytes(&self.folder.join(INDEX)) > MAX_LOG_BYTES {
             self.reopen().map_err(self.failed(DOING))?;
         }
         Ok(())

@@ -19,7 +19,7 @@ use qdrant_edge::{
 /// Bits of a point's id that number the chunk; the others are the version.
 const CHUNK_BITS: u32 = 24;
 /// No document has more chunks than a point's id can tell apart.
-pub(super) const MOST_CHUNKS: u32 = 1 << CHUNK_BITS;
+pub(super) const MAX_CHUNKS: u32 = 1 << CHUNK_BITS;
 
 /// The payload field with the metadata, each entry one word.
 const METADATA: &str = "metadata";
@@ -62,7 +62,7 @@ impl Point {
     fn of(id: &PointId) -> Option<Self> {
         match id {
             PointId::NumId(number) => {
-                let chunk = u32::try_from(number & u64::from(MOST_CHUNKS - 1)).ok()?;
+                let chunk = u32::try_from(number & u64::from(MAX_CHUNKS - 1)).ok()?;
                 Some(Self {
                     version: number >> CHUNK_BITS,
                     chunk,

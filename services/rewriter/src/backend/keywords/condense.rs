@@ -16,14 +16,14 @@ use emend_text::{Language, language, words};
 
 use super::reference::{Reference, reference, without_opener};
 use super::terms::{Kind, Term, terms};
-use crate::queries::MAX_QUESTION_BYTES;
+use emend_core::limits::MAX_QUESTION_BYTES;
 
 /// Terms of the questions in a topic.
 const QUESTION_TERMS: usize = 4;
 /// Names of the last answer in a topic.
 const ANSWER_NAMES: usize = 2;
 /// Longest term of a topic in characters; a longer one is a text without spaces.
-const LONGEST_TERM: usize = 60;
+const MAX_TERM: usize = 60;
 
 /// English words that say what became of a thing rather than which thing it is: a thing with a name needs none of them.
 const HAPPENED: &[&str] = &[
@@ -219,7 +219,7 @@ fn with_topic(question: &str, topic: &[String]) -> String {
 fn topic(question: &str, asked: &[Term], answered: &[Term]) -> Vec<String> {
     let known = words(question);
     let new = |term: &&Term| {
-        words(&term.text).iter().any(|word| !known.contains(word)) && term.text.chars().count() <= LONGEST_TERM
+        words(&term.text).iter().any(|word| !known.contains(word)) && term.text.chars().count() <= MAX_TERM
     };
     let has_name = asked.iter().any(|term| term.kind <= Kind::Name);
     let tells = |term: &&Term| !(has_name && term.kind == Kind::Word && is_one_of(HAPPENED, term));

@@ -14,9 +14,9 @@ use crate::queries::key;
 /// How much of each passage is read, in bytes.
 const READ_BYTES: usize = 16 * 1024;
 /// Longest term, in characters; a longer one is a phrase that only its own passage has.
-const LONGEST_TERM: usize = 40;
+const MAX_TERM: usize = 40;
 /// Most terms.
-const MOST_TERMS: usize = 24;
+const MAX_TERMS: usize = 24;
 
 /// Terms of the passages that are neither in the question nor in a query that failed, most promising first.
 pub(super) fn expansion(request: &RewriteRequest) -> Vec<String> {
@@ -32,7 +32,7 @@ pub(super) fn expansion(request: &RewriteRequest) -> Vec<String> {
             let shared = asked.intersection(&said).count() as f64 / asked.len().max(1) as f64;
             for term in terms(sentence) {
                 let new = words(&term.text).iter().any(|word| !tried.contains(word));
-                if !new || term.text.chars().count() > LONGEST_TERM || term.weight < 0.7 {
+                if !new || term.text.chars().count() > MAX_TERM || term.weight < 0.7 {
                     continue;
                 }
                 // A number answers more often than it finds.
@@ -44,7 +44,7 @@ pub(super) fn expansion(request: &RewriteRequest) -> Vec<String> {
     }
     let mut found: Vec<(f64, String)> = scores.into_values().collect();
     found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    found.into_iter().take(MOST_TERMS).map(|(_, term)| term).collect()
+    found.into_iter().take(MAX_TERMS).map(|(_, term)| term).collect()
 }
 
 fn start(text: &str) -> &str {

@@ -162,7 +162,7 @@ const PARTICLES: &[(&str, Before)] = &[
 ];
 
 /// Longest counting word, in syllables: 킬로미터 is one.
-const LONGEST_UNIT: usize = 4;
+const MAX_UNIT: usize = 4;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
@@ -192,7 +192,7 @@ pub(super) fn unit(word: &str) -> Option<&str> {
         .filter(|stem| !stem.is_empty())
         .min_by_key(|stem| stem.len())
         .unwrap_or(word);
-    (unit.chars().count() <= LONGEST_UNIT).then_some(unit)
+    (unit.chars().count() <= MAX_UNIT).then_some(unit)
 }
 
 /// `word` without its particle. At least two syllables stay: 나이 is a word, and so is 국가.

@@ -10,7 +10,7 @@ use super::expansion::expansion;
 use super::terms::{Kind, Term, terms};
 
 /// Most terms of the question in one query: a search for everything finds anything.
-const MOST_TERMS: usize = 12;
+const MAX_TERMS: usize = 12;
 /// Terms of the passages in one query.
 const EXPANSION_TERMS: usize = 3;
 /// Retrievals after which expanding has had its chances and the question's own terms are cut down.
@@ -19,7 +19,7 @@ const EXPANDED_ATTEMPTS: usize = 2;
 /// Queries for the documents, in the order to try them, when `attempts` have failed besides the question itself: first
 /// the question's keywords, then with terms of the passages, then fewer keywords.
 pub(super) fn retrieval(request: &RewriteRequest, attempts: usize) -> Vec<String> {
-    let terms = strongest(terms(&request.question), MOST_TERMS);
+    let terms = strongest(terms(&request.question), MAX_TERMS);
     let keywords = vec![join(&by_kind(&terms))];
     let expanded = expanded(request, &terms);
     let reduced = reduced(request, &terms);
@@ -34,7 +34,7 @@ pub(super) fn retrieval(request: &RewriteRequest, attempts: usize) -> Vec<String
 /// Queries for the web: keywords in the order of the question, which is what a search engine expects, then fewer. Terms
 /// of the documents come last: they come from what did not help.
 pub(super) fn web_search(request: &RewriteRequest) -> Vec<String> {
-    let terms = strongest(terms(&request.question), MOST_TERMS);
+    let terms = strongest(terms(&request.question), MAX_TERMS);
     let keywords = vec![join(&terms), join(&by_kind(&terms))];
     [keywords, reduced(request, &terms), expanded(request, &terms)].concat()
 }

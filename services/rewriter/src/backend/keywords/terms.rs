@@ -42,7 +42,7 @@ const QUOTES: &[(char, char)] = &[
     ('〈', '〉'),
 ];
 /// Longest quoted phrase in characters; a longer one is a quotation, not a term.
-const LONGEST_QUOTED: usize = 80;
+const MAX_QUOTED: usize = 80;
 /// Words between two parts of one name.
 const WITHIN_NAMES: &[&str] = &[
     "of", "the", "de", "del", "della", "der", "den", "di", "da", "do", "du", "la", "le", "van", "von", "bin", "al", "y",
@@ -312,8 +312,7 @@ fn quoted(text: &str, at: usize) -> Option<Range<usize>> {
         start + text[start..].find(*close)?
     };
     let inner = &text[start..end];
-    let fits =
-        inner.contains(char::is_alphanumeric) && inner.chars().count() <= LONGEST_QUOTED && !inner.contains('\n');
+    let fits = inner.contains(char::is_alphanumeric) && inner.chars().count() <= MAX_QUOTED && !inner.contains('\n');
     fits.then_some(start..end)
 }
 

@@ -28,7 +28,7 @@ const NAMING: &[&str] = &[
 /// What may stand between 哪 and the noun.
 const MEASURES: &str = "个個种種位条條座家所部支些片颗顆項项";
 /// The class is the noun's last characters; nouns are not longer.
-const LONGEST_NOUN: usize = 4;
+const MAX_NOUN: usize = 4;
 
 /// How the form of an answer fits what is asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -141,7 +141,7 @@ fn noun(question: &str) -> Vec<char> {
         let noun: Vec<char> = after
             .chars()
             .take_while(|c| Script::is_cjk(*c) && Script::of(*c) != Script::Hiragana)
-            .take(LONGEST_NOUN)
+            .take(MAX_NOUN)
             .collect();
         (!noun.is_empty()).then_some(noun)
     });

@@ -11,7 +11,7 @@ const RETRIES: f64 = 10.0;
 /// What a success adds to them: one retry for ten successes.
 const EARNED: f64 = 0.1;
 /// The longest pause that a server gets, whatever it asks for; after that it is asked again.
-const LONGEST_PAUSE: Duration = Duration::from_secs(600);
+const MAX_PAUSE: Duration = Duration::from_secs(600);
 
 /// What all calls of one model share. The number of calls at once is halved by a 429 and grows again by one with each
 /// round of successes (additive increase, multiplicative decrease), between 1 and what is configured.
@@ -145,7 +145,7 @@ impl Slot {
     pub(super) fn limited(&self, retry_after: Option<Duration>) {
         let mut state = self.limit.state();
         if let Some(pause) = retry_after.filter(|pause| !pause.is_zero()) {
-            let until = Instant::now() + pause.min(LONGEST_PAUSE);
+            let until = Instant::now() + pause.min(MAX_PAUSE);
             state.paused_until = state.paused_until.max(Some(until));
         }
         if self.shrunk < state.shrunk {

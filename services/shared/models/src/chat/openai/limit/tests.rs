@@ -19,7 +19,7 @@ fn is_full(limit: &Limit) -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn a_429_halves_the_limit_once_and_successes_grow_it_back_to_what_is_configured() {
-    let limit = Limit::new(8, LONGEST_PAUSE);
+    let limit = Limit::new(8, MAX_PAUSE);
     let slots = take(&limit, 8).await;
     // All eight are told at the same time: that is one answer, not eight.
     slots.iter().for_each(|slot| slot.limited(None));
@@ -50,7 +50,7 @@ async fn a_429_halves_the_limit_once_and_successes_grow_it_back_to_what_is_confi
 
 #[tokio::test(start_paused = true)]
 async fn growing_takes_as_many_successes_as_there_are_calls_at_once() {
-    let limit = Limit::new(8, LONGEST_PAUSE);
+    let limit = Limit::new(8, MAX_PAUSE);
     take(&limit, 1).await[0].limited(None);
     assert_eq!(limit.allowed(), 4);
     for allowed in [4, 4, 4, 5, 5, 5, 5, 5, 6] {
@@ -61,7 +61,7 @@ async fn growing_takes_as_many_successes_as_there_are_calls_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn slots_in_use_go_when_they_are_free() {
-    let limit = Limit::new(4, LONGEST_PAUSE);
+    let limit = Limit::new(4, MAX_PAUSE);
     let mut slots = take(&limit, 4).await;
     slots[0].limited(None);
     // Two are owed. The first two to come free are gone for good.
@@ -73,7 +73,7 @@ async fn slots_in_use_go_when_they_are_free() {
 
 #[tokio::test(start_paused = true)]
 async fn a_pause_holds_every_call_and_fails_those_that_it_outlasts_at_once() {
-    let limit = Limit::new(2, LONGEST_PAUSE);
+    let limit = Limit::new(2, MAX_PAUSE);
     take(&limit, 1).await[0].limited(Some(Duration::from_secs(30)));
     let begin = Instant::now();
     let early = limit.admit(begin + Duration::from_secs(30)).await;
@@ -86,18 +86,13 @@ async fn a_pause_holds_every_call_and_fails_those_that_it_outlasts_at_once() {
     slot.limited(Some(Duration::from_secs(1)));
     drop(slot);
     let begin = Instant::now();
-    assert!(
-        limit
-            .admit(begin + LONGEST_PAUSE + Duration::from_secs(1))
-            .await
-            .is_ok()
-    );
-    assert_eq!(begin.elapsed(), LONGEST_PAUSE);
+    assert!(limit.admit(begin + MAX_PAUSE + Duration::from_secs(1)).await.is_ok());
+    assert_eq!(begin.elapsed(), MAX_PAUSE);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_pause_that_begins_while_a_call_waits_fails_it_too() {
-    let limit = Limit::new(1, LONGEST_PAUSE);
+    let limit = Limit::new(1, MAX_PAUSE);
     let slot = limit.admit(soon()).await.unwrap();
     let waiting = tokio::spawn({
         let limit = Arc::clone(&limit);
@@ -113,7 +108,7 @@ async fn a_pause_that_begins_while_a_call_waits_fails_it_too() {
 
 #[tokio::test(start_paused = true)]
 async fn nobody_waits_for_a_turn_beyond_the_deadline() {
-    let limit = Limit::new(1, LONGEST_PAUSE);
+    let limit = Limit::new(1, MAX_PAUSE);
     let _slot = limit.admit(soon()).await.unwrap();
     let begin = Instant::now();
     let late = limit.admit(begin + Duration::from_secs(5)).await;
@@ -123,7 +118,7 @@ async fn nobody_waits_for_a_turn_beyond_the_deadline() {
 
 #[tokio::test(start_paused = true)]
 async fn retries_are_earned_by_successes() {
-    let limit = Limit::new(1, LONGEST_PAUSE);
+    let limit = Limit::new(1, MAX_PAUSE);
     let left = || std::iter::from_fn(|| limit.may_retry().then_some(())).count();
     assert_eq!(left(), 10);
     for _ in 0..21 {
