@@ -1,5 +1,7 @@
 //! Continuing an answer: what a model writes again of it goes, and so does its word that nothing is left to add.
 
+use emend_text::{is_closing_mark, is_sentence_end};
+
 /// What a model is asked to reply when the answer is complete. No language is needed to compare it, and chat models
 /// rarely manage to say nothing.
 pub(crate) const COMPLETE: &str = "[complete]";
@@ -143,7 +145,7 @@ fn is_complete(text: &str) -> bool {
 
 /// Whether `c` ends a sentence, or closes one that has ended.
 fn is_end(c: char) -> bool {
-    ".!?…。！？｡\"”’»)）」』*\n".contains(c)
+    c == '\n' || is_sentence_end(c) || is_closing_mark(c)
 }
 
 fn letters(text: &str) -> String {

@@ -36,17 +36,7 @@ impl ServiceError for GenerateError {
             Self::Gone(_) => Code::Cancelled,
             Self::Evaluator(_) => Code::Unavailable,
             Self::Prompt(_) => Code::Internal,
-            Self::Chat(error) => match error {
-                // A timeout here is the model's own limit: the caller's deadline is handled before.
-                ChatError::Unavailable { .. } | ChatError::BadReply { .. } | ChatError::Timeout { .. } => {
-                    Code::Unavailable
-                }
-                ChatError::RateLimited { .. } => Code::ResourceExhausted,
-                ChatError::Refused { .. }
-                | ChatError::Rejected { .. }
-                | ChatError::Unauthorized { .. }
-                | ChatError::Options { .. } => Code::FailedPrecondition,
-            },
+            Self::Chat(error) => error.code(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use emend_text::Script;
+use emend_text::{Script, is_sentence_end};
 
 /// What follows an end tells whether it was one, as soon as there is this much of it: letters and digits, a Chinese,
 /// Japanese or Korean one counting for two, its first word whole.
@@ -114,7 +114,7 @@ impl SentenceLimit {
 
 /// The length of the text up to and with the first place at which a sentence may end.
 fn end(text: &str) -> Option<usize> {
-    let ends = |c: char| "\n.!?…。！？｡．؟।‼⁇⁈⁉".contains(c);
+    let ends = |c: char| c == '\n' || is_sentence_end(c);
     let at = text.find(ends)?;
     let length = text[at..].find(|c| !ends(c)).unwrap_or(text.len() - at);
     Some(at + length)

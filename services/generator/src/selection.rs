@@ -3,6 +3,7 @@
 //! A short answer is better than a long one: the best sentence alone, and another only when it covers words of the
 //! question that the answer does not cover yet. A later attempt never gives an earlier answer again.
 
+use emend_text::{ends_question, ends_sentence};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -221,10 +222,7 @@ fn is_layout(sentence: &str) -> bool {
 
 /// Whether a sentence only says what the question says: a question in the text, or a heading.
 fn is_echo(sentence: &str, words: &BTreeSet<String>, asked: &BTreeSet<String>) -> bool {
-    let end = sentence.trim_end_matches(['"', '\'', '”', '’', '»', ')', '）', '」', '』', '*', '_']);
-    let asks = end.ends_with(['?', '？']);
-    let says = end.ends_with(['.', '!', '…', '。', '！', '｡', '．']);
-    asks || (!says && words.is_subset(asked))
+    ends_question(sentence) || (!ends_sentence(sentence) && words.is_subset(asked))
 }
 
 /// The range without the marks of a list item, a quotation or a heading at its start.

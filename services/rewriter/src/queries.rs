@@ -16,8 +16,7 @@ pub(crate) fn key(query: &str) -> String {
         .nfkc()
         .filter(|c| !c.is_whitespace())
         .collect();
-    let ending = |c: char| matches!(c, '?' | '!' | '.' | '。' | '…' | '؟');
-    let kept = folded.trim_end_matches(ending);
+    let kept = folded.trim_end_matches(emend_text::is_sentence_end);
     if kept.is_empty() { folded } else { kept.to_owned() }
 }
 

@@ -6,7 +6,7 @@ use emend_core::Scope;
 use emend_evaluator::{Evaluator, SentenceScore};
 use emend_models::embed::Embedder;
 use emend_proto::v1::{Citation, FinishReason, GenerateFinished, GenerateRequest, Passage, Sentence, Span, Usage};
-use emend_text::Script;
+use emend_text::sentence_separator;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
@@ -100,7 +100,7 @@ impl ExtractiveBackend {
         let mut answer = String::new();
         let mut sentences = Vec::with_capacity(chosen.len());
         for candidate in chosen {
-            let space = if joins(&answer, &candidate.text) { "" } else { " " };
+            let space = sentence_separator(&answer, &candidate.text);
             let start = answer.len() + space.len();
             answer.push_str(space);
             answer.push_str(&candidate.text);
@@ -219,16 +219,4 @@ fn citations(candidate: &Candidate, passages: &[Passage]) -> Vec<Citation> {
             })
         })
         .collect()
-}
-
-/// Whether the next sentence follows without a space: at the start, and between Chinese or Japanese sentences.
-fn joins(answer: &str, next: &str) -> bool {
-    let wide = |c: char| Script::is_cjk(c) && Script::of(c) != Script::Hangul;
-    match (answer.chars().next_back(), next.chars().next()) {
-        (None, _) => true,
-        (Some(last), Some(first)) => {
-            matches!(last, '。' | '！' | '？' | '｡' | '」' | '』') || (wide(last) && wide(first))
-        }
-        _ => false,
-    }
 }

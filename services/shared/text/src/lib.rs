@@ -2,6 +2,7 @@
 //! sentences, words, numbers, names, and whether an answer abstains.
 
 mod abstention;
+mod ends;
 mod language;
 mod script;
 mod sections;
@@ -10,6 +11,7 @@ mod stop;
 mod words;
 
 pub use abstention::is_abstention;
+pub use ends::{ends_question, ends_sentence, is_closing_mark, is_sentence_end, sentence_separator};
 pub use language::{Language, language};
 pub use script::Script;
 pub use sections::{Section, sections};

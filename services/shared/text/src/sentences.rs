@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::script::Script;
+use crate::ends::{is_closing_mark, is_sentence_end};
 
 /// The sentences of `text` as byte ranges: in order, disjoint, without white space at either end, and together
 /// covering every other character. A heading or a list item is a sentence of its own.
@@ -47,7 +48,7 @@ fn continues(before: &str, line: &str) -> bool {
     if is_marked(line) || before.starts_with('#') || before.starts_with('|') || before.ends_with("  ") {
         return false;
     }
-    let ended = before.trim_end_matches(is_closer).ends_with(is_terminator) || before.ends_with([':', '：']);
+    let ended = before.trim_end_matches(is_closing_mark).ends_with(is_sentence_end) || before.ends_with([':', '：']);
     let lower = line.chars().next().is_some_and(char::is_lowercase);
     let width = before
         .chars()
@@ -72,20 +73,6 @@ fn list_number(line: &str) -> Option<usize> {
     marked.then_some(digits + 1)
 }
 
-fn is_terminator(c: char) -> bool {
-    matches!(
-        c,
-        '.' | '!' | '?' | '…' | '。' | '！' | '？' | '｡' | '．' | '؟' | '।' | '‼' | '⁇' | '⁈' | '⁉'
-    )
-}
-
-fn is_closer(c: char) -> bool {
-    matches!(
-        c,
-        '"' | '\'' | '”' | '’' | '»' | ')' | ']' | '}' | '）' | '］' | '】' | '」' | '』' | '》' | '〉' | '*' | '_'
-    )
-}
-
 /// The sentences of one block, trimmed.
 fn split(text: &str, block: Range<usize>) -> Vec<Range<usize>> {
     let mut found = Vec::new();
@@ -93,10 +80,12 @@ fn split(text: &str, block: Range<usize>) -> Vec<Range<usize>> {
     let indent = body.len() - body.trim_start().len();
     let mut start = 0;
     let mut skip = indent + list_number(&body[indent..]).unwrap_or(0);
-    while let Some(offset) = body[skip..].find(is_terminator) {
+    while let Some(offset) = body[skip..].find(is_sentence_end) {
         let at = skip + offset;
-        let run = body[at..].find(|c| !is_terminator(c)).map_or(body.len(), |n| at + n);
-        let mut end = body[run..].find(|c| !is_closer(c)).map_or(body.len(), |n| run + n);
+        let run = body[at..].find(|c| !is_sentence_end(c)).map_or(body.len(), |n| at + n);
+        let mut end = body[run..]
+            .find(|c| !is_closing_mark(c))
+            .map_or(body.len(), |n| run + n);
         if body[at..run].chars().all(|c| c == '.') && ends_with_opener(body, run, end) {
             end = run;
         }

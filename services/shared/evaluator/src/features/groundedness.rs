@@ -190,7 +190,7 @@ fn speaks_of_itself(lower: &str) -> bool {
 /// Whether a claim is an answer in a few words rather than a sentence.
 pub(crate) fn is_fragment(claim: &View) -> bool {
     let text = claim.text.trim();
-    if text.ends_with(['.', '。', '!', '！', '．']) && text.chars().count() > 24 {
+    if emend_text::ends_sentence(text) && text.chars().count() > 24 {
         return false;
     }
     let size: usize = text

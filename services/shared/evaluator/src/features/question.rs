@@ -139,7 +139,7 @@ impl Question {
 fn is_sentence(text: &str) -> bool {
     const SHORTEST: usize = 20;
     let text = text.trim_end();
-    text.ends_with(['.', '。', '!', '！', '．']) || text.chars().count() > SHORTEST
+    emend_text::ends_sentence(text) || text.chars().count() > SHORTEST
 }
 
 /// Whether a number reads like a year or a day.

@@ -126,9 +126,6 @@ pub(crate) fn usefulness(question: &Question, answer: &View, cosines: Option<&Co
 /// question again.
 pub(crate) fn is_bare(question: &Question, answer: &View) -> bool {
     super::is_fragment(answer)
-        && !answer
-            .text
-            .trim_end()
-            .ends_with(['.', '!', '?', '。', '！', '？', '．'])
+        && !emend_text::ends_sentence(&answer.text)
         && question.weighted.share(|word| answer.all.contains(word)) < 0.5
 }

@@ -102,6 +102,6 @@ pub(super) fn asked_for(format: &'static str) {
 /// Writes into the current span why its call brought no reply.
 pub(super) fn failed(error: &ChatError) {
     let span = Span::current();
-    span.record(semconv::ERROR_TYPE, error.code());
+    span.record(semconv::ERROR_TYPE, error.error_type());
     span.record(semconv::OTEL_STATUS_CODE, "ERROR");
 }

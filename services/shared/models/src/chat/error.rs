@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use emend_core::{Code, ServiceError};
+
 /// A chat call that brought no reply. No variant carries a prompt, an answer or an API key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChatError {
@@ -76,8 +78,8 @@ pub enum ChatError {
 }
 
 impl ChatError {
-    /// A stable name for `error.type` and for logs.
-    pub fn code(&self) -> &'static str {
+    /// The value of `error.type` in spans and metrics.
+    pub fn error_type(&self) -> &'static str {
         match self {
             Self::Unavailable { .. } => "unavailable",
             Self::RateLimited { .. } => "rate_limited",
@@ -94,9 +96,21 @@ impl ChatError {
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::Unavailable { .. } | Self::RateLimited { .. })
     }
+}
 
-    /// When the server wants to be asked again.
-    pub fn retry_after(&self) -> Option<Duration> {
+impl ServiceError for ChatError {
+    fn code(&self) -> Code {
+        match self {
+            // A timeout here is the model's own limit: whoever asks handles the caller's deadline first.
+            Self::Unavailable { .. } | Self::BadReply { .. } | Self::Timeout { .. } => Code::Unavailable,
+            Self::RateLimited { .. } => Code::ResourceExhausted,
+            Self::Refused { .. } | Self::Rejected { .. } | Self::Unauthorized { .. } | Self::Options { .. } => {
+                Code::FailedPrecondition
+            }
+        }
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited { retry_after, .. } => *retry_after,
             _ => None,

@@ -121,7 +121,7 @@ impl FallbackState {
         }
         self.request.instead_of = Some(InsteadOf {
             model: failed.to_owned(),
-            reason: error.code(),
+            reason: error.error_type(),
         });
         let told = match self.told.take() {
             // A model that was reached says more about the request than one that was not.

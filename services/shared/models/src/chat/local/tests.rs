@@ -210,7 +210,7 @@ async fn a_deadline_that_has_passed_computes_nothing() {
         ..asking("the thing", 4)
     };
     let error = model.chat.complete(request).await.unwrap_err();
-    assert_eq!(error.code(), "timeout");
+    assert_eq!(error.error_type(), "timeout");
     assert!(!model.finished().await);
 }
 
@@ -263,7 +263,7 @@ async fn a_conversation_longer_than_the_context_is_rejected() {
         ..Tiny::default()
     });
     let error = model.chat.complete(asking(&"x".repeat(300), 4)).await.unwrap_err();
-    assert_eq!(error.code(), "rejected");
+    assert_eq!(error.error_type(), "rejected");
     let words = error.to_string();
     assert!(
         words.contains("the messages are 3") && words.contains("its context is 200"),
@@ -289,7 +289,7 @@ async fn an_empty_reply_is_bad_unless_it_may_be_empty() {
     let waste = request.receipt.waste();
     assert!(waste.input_tokens > 0 && waste.output_tokens == 0, "{waste:?}");
     assert!(
-        error.code() == "bad_reply" && error.to_string().contains("`stop`"),
+        error.error_type() == "bad_reply" && error.to_string().contains("`stop`"),
         "{error}"
     );
     let meant = ChatRequest {

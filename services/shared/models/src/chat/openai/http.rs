@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use emend_core::{Backoff, error_chain};
+use emend_core::{Backoff, ServiceError as _, error_chain};
 use reqwest::{Response, StatusCode};
 use serde_json::Value;
 use tokio::time::Instant;

@@ -5,6 +5,7 @@ mod logprobs;
 mod span;
 mod standin;
 
+use emend_core::ServiceError as _;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 

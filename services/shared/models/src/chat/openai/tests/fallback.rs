@@ -95,7 +95,7 @@ async fn a_model_that_sends_no_reply_is_stood_in_for_once() {
     for (answer, code) in no_replies() {
         let only = answer.clone();
         let alone = Standin::start(move |_| Answer::Bytes(only.clone())).await;
-        assert_eq!(alone.client(&[]).complete(ask()).await.unwrap_err().code(), code);
+        assert_eq!(alone.client(&[]).complete(ask()).await.unwrap_err().error_type(), code);
         let first = Standin::start(move |_| Answer::Bytes(answer.clone())).await;
         let receipt = Receipt::default();
         let request = ChatRequest {
@@ -161,7 +161,10 @@ async fn what_a_bad_reply_cost_is_told() {
     let empty = Standin::start(move |_| Answer::Bytes(events(&[&event]))).await;
     let (one, other) = (ask(), ask());
     let receipts = [one.receipt.clone(), other.receipt.clone()];
-    assert_eq!(refusing.client(&[]).complete(one).await.unwrap_err().code(), "refused");
+    assert_eq!(
+        refusing.client(&[]).complete(one).await.unwrap_err().error_type(),
+        "refused"
+    );
     let streamed: Vec<_> = empty.client(&[]).stream(other).collect().await;
     assert!(
         matches!(&streamed[..], [Err(ChatError::BadReply { .. })]),
@@ -179,7 +182,7 @@ async fn a_request_that_is_rejected_is_asked_of_nobody_else() {
     for (status, code) in [("400 Bad Request", "rejected"), ("401 Unauthorized", "unauthorized")] {
         let first = failing(status, "").await;
         let error = chain(&[&first, &second], &[]).complete(ask()).await.unwrap_err();
-        assert_eq!(error.code(), code);
+        assert_eq!(error.error_type(), code);
     }
     assert_eq!(second.seen().requests, 0);
 }

@@ -1,5 +1,6 @@
 //! Calls at once, pauses and retries, over real sockets.
 
+use emend_core::ServiceError as _;
 use futures::future::join_all;
 
 use super::super::limit::Held;
