@@ -2,6 +2,7 @@
 //! sentences, words, numbers, names, and whether an answer abstains.
 
 mod abstention;
+mod excerpt;
 mod language;
 mod script;
 mod sections;
@@ -10,6 +11,7 @@ mod stop;
 mod words;
 
 pub use abstention::is_abstention;
+pub use excerpt::{excerpt, printable};
 pub use language::{Language, language};
 pub use script::Script;
 pub use sections::{Section, sections};
