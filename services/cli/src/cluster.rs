@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use emend_chassis::{ServeError, TracedChannel, Upstream, config::defaults};
 use emend_models::{
     chat::{Chat, ChatOptions},
-    embed::{self, Embedder},
+    embed::Embedder,
 };
 use etcetera::BaseStrategy as _;
 use futures::future::join_all;
@@ -25,7 +25,7 @@ use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
 use crate::{
     args::{Backend, LocalOptions},
-    progress::ModelProgress,
+    progress::{self, ModelProgress},
 };
 
 /// One of the six services.
@@ -156,10 +156,7 @@ impl Cluster {
         local.chat.check()?;
         let embeds = [Component::Retriever, Component::Grader, Component::Generator];
         let embedder = if plan.components.iter().any(|component| embeds.contains(component)) {
-            let (shown, progress) = ModelProgress::start();
-            let loaded = embed::load(&local.embedder, progress).await;
-            shown.finish();
-            Some(loaded?)
+            Some(progress::embedder(&local.embedder).await?)
         } else {
             None
         };

@@ -1,10 +1,6 @@
-//! `emend eval`: graphs measured on questions whose answers are known.
+//! `emend eval`: graphs measured on questions whose answers are known, and grades on labelled pairs.
 
-mod data;
 mod grades;
 mod qa;
-mod report;
-mod score;
 
-pub use self::grades::grades;
-pub use self::qa::qa;
+pub use self::{grades::grades, qa::qa};

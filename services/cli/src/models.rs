@@ -7,12 +7,14 @@ use clap::Parser;
 use emend_chassis::config::defaults;
 use emend_models::{
     chat::ChatOptions,
-    embed,
     fetch::{self, FetchOptions, MODELS},
     progress::Progress,
 };
 
-use crate::{args::ModelsCommand, progress::ModelProgress};
+use crate::{
+    args::ModelsCommand,
+    progress::{self, ModelProgress},
+};
 
 /// What a chat model is loaded with, as nobody says otherwise.
 #[derive(Parser)]
@@ -42,10 +44,7 @@ pub async fn run(command: ModelsCommand) -> Result<ExitCode> {
             }
         }
         ModelsCommand::Fetch { embedder, llm_local } => {
-            let (shown, progress) = ModelProgress::start();
-            let loaded = embed::load(&embedder, progress).await;
-            shown.finish();
-            let loaded = loaded?;
+            let loaded = progress::embedder(&embedder).await?;
             anstream::println!("{} is ready: {} dimensions", loaded.id(), loaded.dimensions());
             if llm_local.is_some() {
                 let options = ChatOptions {

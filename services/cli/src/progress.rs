@@ -1,11 +1,15 @@
 //! Progress on a terminal; silence where there is none.
 
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use emend_models::progress::Progress;
+use emend_eval::progress::Progress;
+use emend_models::{
+    embed::{self, Embedder, EmbedderOptions, ModelError},
+    progress::Progress as ModelSteps,
+};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// A spinner on standard error.
@@ -26,24 +30,49 @@ pub fn documents(total: u64) -> ProgressBar {
     ))
 }
 
-/// A bar that counts questions.
-#[must_use]
-pub fn questions(what: &str, total: u64) -> ProgressBar {
-    ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr())
-        .with_style(style(
-            "{msg} {bar:30.cyan} {human_pos}/{human_len} questions, {per_sec}, {eta} left",
-        ))
-        .with_message(what.to_owned())
+/// A bar that counts what is measured, one part of it after another.
+#[derive(Debug)]
+pub struct Measuring {
+    bar: ProgressBar,
 }
 
-/// A bar that counts labelled pairs.
-#[must_use]
-pub fn pairs(what: &str, total: u64) -> ProgressBar {
-    ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr())
-        .with_style(style(
-            "{msg} {bar:30.cyan} {human_pos}/{human_len} pairs, {per_sec}, {eta} left",
-        ))
-        .with_message(what.to_owned())
+impl Measuring {
+    /// Shows nothing until the first part begins. `unit` is what is counted, in the plural.
+    #[must_use]
+    pub fn new(unit: &str) -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let template = format!("{{msg}} {{bar:30.cyan}} {{human_pos}}/{{human_len}} {unit}, {{per_sec}}, {{eta}} left");
+        Self {
+            bar: bar.with_style(style(&template)),
+        }
+    }
+}
+
+impl Progress for Measuring {
+    fn begin(&self, what: &str, total: u64) {
+        self.bar.reset();
+        self.bar.set_length(total);
+        self.bar.set_message(what.to_owned());
+    }
+
+    fn advance(&self) {
+        self.bar.inc(1);
+    }
+
+    fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Fetches and loads an embedder, and shows how far that has come.
+///
+/// # Errors
+/// The embedder cannot be had.
+pub async fn embedder(options: &EmbedderOptions) -> Result<Arc<dyn Embedder>, ModelError> {
+    let (shown, report) = ModelProgress::start();
+    let embedder = embed::load(options, report).await;
+    shown.finish();
+    embedder
 }
 
 /// Shows the fetching and loading of a model; gone from the screen when [`ModelProgress::finish`] is called.
@@ -55,12 +84,12 @@ pub struct ModelProgress {
 impl ModelProgress {
     /// Shows nothing until the first report.
     #[must_use]
-    pub fn start() -> (Self, Progress) {
+    pub fn start() -> (Self, ModelSteps) {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
             .with_style(style("{spinner} {msg} {elapsed:.dim}"));
         let shown = Mutex::new(false);
         let reported = bar.clone();
-        let progress = Progress::new(move |step| {
+        let progress = ModelSteps::new(move |step| {
             let counted = step.total.is_some();
             let mut counting = shown.lock().unwrap_or_else(PoisonError::into_inner);
             if *counting != counted || reported.message().is_empty() {

@@ -12,11 +12,11 @@ use tonic_types::StatusExt as _;
 
 pub use self::{live::Live, result::result};
 
-pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
-pub(crate) const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
-pub(crate) const BAD: Style = AnsiColor::Red.on_default();
-pub(crate) const DIM: Style = Style::new().dimmed();
-pub(crate) const BOLD: Style = Style::new().bold();
+const GOOD: Style = AnsiColor::Green.on_default();
+const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
+const BAD: Style = AnsiColor::Red.on_default();
+const DIM: Style = Style::new().dimmed();
+const BOLD: Style = Style::new().bold();
 
 /// A duration in three digits.
 fn short(duration: Duration) -> String {
@@ -38,22 +38,6 @@ fn relative(source: &str) -> String {
         })
         .filter(|path| !path.is_empty())
         .unwrap_or_else(|| source.to_owned())
-}
-
-/// Text of documents, models and the web without the characters that a terminal would obey.
-fn printable(text: &str) -> String {
-    text.chars()
-        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
-        .collect()
-}
-
-/// The beginning of a text on one line, at most so many characters.
-pub(crate) fn excerpt(text: &str, most: usize) -> String {
-    let line = printable(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", line[..end].trim_end()),
-        None => line,
-    }
 }
 
 /// Prints why a command failed: what a service said, field by field, or the chain of causes.

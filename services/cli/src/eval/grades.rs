@@ -1,62 +1,15 @@
 //! `emend eval grades`: the evaluator's judgements against labelled pairs.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    process::ExitCode,
-    time::{Duration, Instant},
-};
+use std::{fs, process::ExitCode};
 
 use anyhow::{Context as _, Result};
-use emend_evaluator::{
-    Evaluator,
-    metrics::{self, Judged},
-};
-use emend_models::embed;
-use futures::TryStreamExt as _;
-use serde::Serialize;
+use emend_eval::{grades::Grades, pairs};
+use emend_evaluator::Evaluator;
 
 use crate::{
     args::EvalGradesOptions,
-    pairs::{self, LabelledPair, Task},
-    progress::{self, ModelProgress},
-    reliability::{self, Curve},
+    progress::{self, Measuring},
 };
-
-/// Pairs that are judged before their judgements are timed: few enough that the embedder still remembers their texts.
-const AT_ONCE: usize = 16;
-
-/// The judgements of one data set, or of a part of it.
-#[derive(Debug, Serialize)]
-struct Row {
-    task: &'static str,
-    set: String,
-    lang: String,
-    /// `human`; `constructed` where the label follows from how a pair was made; `mixed` for the right ones that people
-    /// judged against wrong ones that were made up, where only those were.
-    labels: &'static str,
-    pairs: usize,
-    positive: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    roc_auc: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    best_f1: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    best_threshold: Option<f64>,
-    brier: f64,
-    expected_calibration_error: f64,
-    /// What the error would be by chance if the probabilities were right: on average so few pairs show no less.
-    chance_calibration_error: f64,
-    /// Pairs a second of one core, the texts' vectors at hand.
-    pairs_per_second: f64,
-}
-
-/// What a part of a data set brought.
-#[derive(Default)]
-struct Part {
-    judged: Vec<Judged>,
-    spent: Duration,
-}
 
 /// Judges every pair of a folder and compares with its label.
 ///
@@ -64,142 +17,25 @@ struct Part {
 /// The data cannot be read, or a model cannot be had.
 pub async fn grades(options: EvalGradesOptions) -> Result<ExitCode> {
     let files = pairs::folder(&options.data)?;
-    let (shown, report) = ModelProgress::start();
-    let embedder = embed::load(&options.embedder, report).await;
-    shown.finish();
-    let evaluator = Evaluator::load(embedder?, &options.evaluator)?;
-    let mut rows = Vec::new();
-    let mut curves = Vec::new();
+    let embedder = progress::embedder(&options.embedder).await?;
+    let evaluator = Evaluator::load(embedder, &options.evaluator)?;
+    let bar = Measuring::new("pairs");
+    let mut grades = Grades::default();
     for ((task, set), path) in files {
-        if !options.sets.is_empty() && !options.sets.contains(&set) {
-            continue;
-        }
-        let mut labelled = pairs::read(&path, task)?;
-        labelled.truncate(options.limit.unwrap_or(usize::MAX));
-        let parts = judge(&evaluator, &set, &labelled).await?;
-        let mut mixed = Part::default();
-        let only_wrong = |part: &Part| part.judged.iter().all(|one| !one.label);
-        let made_wrong = parts.iter().any(|((_, made), part)| *made && only_wrong(part));
-        for ((lang, constructed), part) in parts {
-            let labels = if constructed { "constructed" } else { "human" };
-            curves.extend(curve(task, format!("{set} {labels}"), &part));
-            rows.push(row(task.name(), &set, lang, labels, &part));
-            let all = part.judged.len().max(1);
-            let own = part.judged.into_iter().filter(|one| one.label != constructed);
-            let own: Vec<Judged> = own.collect();
-            mixed.spent += part.spent.mul_f64(own.len() as f64 / all as f64);
-            mixed.judged.extend(own);
-        }
-        if made_wrong && mixed.judged.iter().any(|one| one.label) {
-            curves.extend(curve(task, format!("{set} mixed"), &mixed));
-            rows.push(row(task.name(), &set, String::new(), "mixed", &mixed));
+        if options.sets.is_empty() || options.sets.contains(&set) {
+            let labelled = pairs::read(&path, task)?;
+            grades
+                .add(&evaluator, task, &set, labelled, options.limit, &bar)
+                .await?;
         }
     }
     if let Some(path) = &options.diagram {
-        let page = reliability::diagram("Grades and labels", &curves)?;
-        fs::write(path, page).with_context(|| format!("cannot write {}", path.display()))?;
+        fs::write(path, grades.diagram()?).with_context(|| format!("cannot write {}", path.display()))?;
     }
     if options.json {
-        anstream::println!("{}", serde_json::to_string_pretty(&rows)?);
+        anstream::println!("{}", serde_json::to_string_pretty(&grades.rows)?);
     } else {
-        print(&rows);
+        anstream::print!("{}", grades.text());
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Judgements by language and whether a pair was constructed.
-async fn judge(evaluator: &Evaluator, set: &str, labelled: &[LabelledPair]) -> Result<BTreeMap<(String, bool), Part>> {
-    let mut parts: BTreeMap<(String, bool), Part> = BTreeMap::new();
-    let bar = progress::pairs(set, labelled.len() as u64);
-    for chunk in labelled.chunks(AT_ONCE) {
-        // The first time embeds the texts, several at once; what a judgement costs by itself shows the second time, one after
-        // another.
-        let mut judging = pairs::each(chunk, |pair| evaluator.explain(pair.pair()));
-        let mut judged = Vec::with_capacity(chunk.len());
-        while let Some(judgements) = judging.try_next().await? {
-            judged.push(judgements);
-            bar.inc(1);
-        }
-        drop(judging);
-        for (pair, judgements) in chunk.iter().zip(judged) {
-            let started = Instant::now();
-            evaluator.explain(pair.pair()).await?;
-            let spent = started.elapsed();
-            let lang = pair.lang.clone().unwrap_or_default();
-            let part = parts.entry((lang, pair.constructed)).or_default();
-            part.spent += spent;
-            let judged = judgements.iter().zip(&pair.labels).map(|(judgement, label)| Judged {
-                probability: judgement.probability,
-                label: *label,
-            });
-            part.judged.extend(judged);
-        }
-    }
-    bar.finish_and_clear();
-    Ok(parts)
-}
-
-/// None of a part with one label alone: it would run along an edge, and say nothing.
-fn curve(task: Task, name: String, part: &Part) -> Option<Curve> {
-    metrics::roc_auc(&part.judged)?;
-    Some(Curve {
-        task: task.name(),
-        name,
-        bins: metrics::reliability(&part.judged, 10),
-    })
-}
-
-fn row(task: &'static str, set: &str, lang: String, labels: &'static str, part: &Part) -> Row {
-    let best = metrics::best_f1(&part.judged);
-    Row {
-        task,
-        set: set.to_owned(),
-        lang,
-        labels,
-        pairs: part.judged.len(),
-        positive: part.judged.iter().filter(|one| one.label).count(),
-        roc_auc: metrics::roc_auc(&part.judged),
-        best_f1: best.map(|best| best.f1()),
-        best_threshold: best.map(|best| best.threshold),
-        brier: metrics::brier(&part.judged),
-        expected_calibration_error: metrics::expected_calibration_error(&part.judged),
-        chance_calibration_error: metrics::chance_calibration_error(&part.judged),
-        pairs_per_second: part.judged.len() as f64 / part.spent.as_secs_f64().max(1e-9),
-    }
-}
-
-fn print(rows: &[Row]) {
-    anstream::println!(
-        "{:<13} {:<16} {:<8} {:<12} {:>5} {:>5} {:>6} {:>6} {:>6} {:>6} {:>6} {:>8}",
-        "task",
-        "set",
-        "lang",
-        "labels",
-        "pairs",
-        "yes",
-        "AUC",
-        "F1",
-        "Brier",
-        "ECE",
-        "chance",
-        "pairs/s"
-    );
-    let share = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
-    for row in rows {
-        anstream::println!(
-            "{:<13} {:<16} {:<8} {:<12} {:>5} {:>5} {:>6} {:>6} {:>6.3} {:>6.3} {:>6.3} {:>8.0}",
-            row.task,
-            row.set,
-            row.lang,
-            row.labels,
-            row.pairs,
-            row.positive,
-            share(row.roc_auc),
-            share(row.best_f1),
-            row.brier,
-            row.expected_calibration_error,
-            row.chance_calibration_error,
-            row.pairs_per_second
-        );
-    }
 }

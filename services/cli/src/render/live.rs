@@ -8,12 +8,13 @@ use std::{
 };
 
 use emend_proto::v1::{EdgeTaken, Sentence, Step, Support, TextDelta, WalkEvent, walk_event::Event};
+use emend_text::{excerpt, printable};
 use indicatif::ProgressBar;
 
 use super::{
-    BAD, BOLD, DIM, DOUBTFUL, GOOD, excerpt,
+    BAD, BOLD, DIM, DOUBTFUL, GOOD,
     piece::{Piece, pieces},
-    printable, short,
+    short,
 };
 use crate::progress;
 

@@ -1,8 +1,9 @@
 //! What a step kept and what it dropped.
 
 use emend_proto::v1::{GradedPassage, Relevance, Strip};
+use emend_text::{excerpt, printable};
 
-use super::{DIM, GOOD, excerpt, printable, relative};
+use super::{DIM, GOOD, relative};
 
 /// Most pieces shown of those that were kept, and of those that were dropped.
 const MAX_KEPT: usize = 5;

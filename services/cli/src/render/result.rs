@@ -3,8 +3,9 @@
 use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
 use emend_proto::v1::{Citation, GradedPassage, Limit, Origin, Sentence, Support, WalkResult, WalkStatus};
+use emend_text::printable;
 
-use super::{BAD, BOLD, DIM, DOUBTFUL, GOOD, printable, relative, short};
+use super::{BAD, BOLD, DIM, DOUBTFUL, GOOD, relative, short};
 
 /// The answer with numbered citations, its sources, and how it came about.
 #[must_use]

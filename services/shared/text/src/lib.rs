@@ -3,6 +3,7 @@
 
 mod abstention;
 mod ends;
+mod excerpt;
 mod language;
 mod script;
 mod sections;
@@ -12,6 +13,7 @@ mod words;
 
 pub use abstention::is_abstention;
 pub use ends::{ends_question, ends_sentence, is_closing_mark, is_sentence_end, sentence_separator};
+pub use excerpt::{excerpt, printable};
 pub use language::{Language, language};
 pub use script::Script;
 pub use sections::{Section, sections};

@@ -4,7 +4,7 @@ use emend_proto::v1::{GradedPassage, Origin, Passage, Usage, WalkResult, WalkSta
 use tonic::Status;
 
 use super::*;
-use crate::eval::score::tests::{case, result};
+use crate::score::tests::{case, result};
 
 fn graphs() -> Vec<String> {
     vec!["base".to_owned(), "other".to_owned()]

@@ -1,5 +1,5 @@
 use super::*;
-use crate::eval::score::tests::case;
+use crate::score::tests::case;
 
 fn many() -> Vec<Case> {
     let mut cases = Vec::new();

@@ -1,8 +1,8 @@
 //! What came of a question, and whether that was a good outcome.
 
-pub(super) mod interval;
-pub(super) mod metrics;
-pub(super) mod text;
+pub mod interval;
+pub mod metrics;
+mod text;
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::data::{Case, Expect};
 /// How a walk ended, or that it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Ending {
+pub enum Ending {
     /// Graded and passed.
     Answered,
     /// The best answer so far.
@@ -30,7 +30,7 @@ pub(super) enum Ending {
 
 impl Ending {
     /// All five, from the best sign to the worst.
-    pub(super) const ALL: [Self; 5] = [
+    pub const ALL: [Self; 5] = [
         Self::Answered,
         Self::Unverified,
         Self::Ungrounded,
@@ -40,7 +40,7 @@ impl Ending {
 
     /// As the JSON words it.
     #[must_use]
-    pub(super) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Answered => "answered",
             Self::Unverified => "unverified",
@@ -64,7 +64,7 @@ impl Ending {
 /// One question's trip through one graph, judged. As JSON it is a line of `--out`: the question with all that its file
 /// says of it, and these fields.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Walk<'a> {
+pub struct Walk<'a> {
     /// The question.
     #[serde(flatten)]
     pub case: &'a Case,
@@ -99,7 +99,7 @@ pub(super) struct Walk<'a> {
 impl<'a> Walk<'a> {
     /// Judges what came of a question.
     #[must_use]
-    pub(super) fn judge(case: &'a Case, graph: &'a str, outcome: Result<WalkResult, Status>, took: Duration) -> Self {
+    pub fn judge(case: &'a Case, graph: &'a str, outcome: Result<WalkResult, Status>, took: Duration) -> Self {
         let mut walk = Self {
             case,
             graph,
@@ -152,4 +152,4 @@ impl<'a> Walk<'a> {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;

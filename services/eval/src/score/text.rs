@@ -7,7 +7,7 @@ use unicode_normalization::UnicodeNormalization as _;
 
 /// Whether `answer` contains one of `answers`, whatever the case and width of the letters and the spaces between.
 #[must_use]
-pub(in crate::eval) fn contains(answer: &str, answers: &[String]) -> bool {
+pub(super) fn contains(answer: &str, answers: &[String]) -> bool {
     let answer = folded(answer);
     answers
         .iter()
@@ -17,7 +17,7 @@ pub(in crate::eval) fn contains(answer: &str, answers: &[String]) -> bool {
 
 /// Whether `answer` has the same tokens as one of `answers`, as SQuAD's exact match.
 #[must_use]
-pub(in crate::eval) fn exact(answer: &str, answers: &[String], lang: &str) -> bool {
+pub(super) fn exact(answer: &str, answers: &[String], lang: &str) -> bool {
     let answer = tokens(answer, lang);
     !answer.is_empty() && answers.iter().any(|right| tokens(right, lang) == answer)
 }
@@ -25,7 +25,7 @@ pub(in crate::eval) fn exact(answer: &str, answers: &[String], lang: &str) -> bo
 /// SQuAD's F1: the harmonic mean of the shares of the answer's tokens and of the right answer's tokens that both have,
 /// 0–1, of the right answer where it is highest.
 #[must_use]
-pub(in crate::eval) fn f1(answer: &str, answers: &[String], lang: &str) -> f64 {
+pub(super) fn f1(answer: &str, answers: &[String], lang: &str) -> f64 {
     let answer = tokens(answer, lang);
     answers
         .iter()

@@ -3,7 +3,7 @@ use emend_proto::v1::{GradedPassage, Passage, Step, Usage};
 use super::*;
 
 /// A question of a set `made-up`.
-pub(in crate::eval) fn case(id: &str, lang: &str, expect: Expect, answers: &[&str]) -> Case {
+pub(crate) fn case(id: &str, lang: &str, expect: Expect, answers: &[&str]) -> Case {
     Case {
         set: "made-up".to_owned(),
         id: id.to_owned(),
@@ -16,7 +16,7 @@ pub(in crate::eval) fn case(id: &str, lang: &str, expect: Expect, answers: &[&st
 }
 
 /// A result of `steps` steps.
-pub(in crate::eval) fn result(status: WalkStatus, answer: &str, steps: usize) -> WalkResult {
+pub(crate) fn result(status: WalkStatus, answer: &str, steps: usize) -> WalkResult {
     WalkResult {
         status: status.into(),
         answer: answer.to_owned(),

@@ -1,19 +1,16 @@
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, num::NonZeroUsize};
 
-use clap::Parser as _;
 use emend_proto::v1::{GradedPassage, Origin, Passage, WalkStatus};
 use html5ever::tendril::TendrilSink as _;
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
 use super::*;
 use crate::{
-    args::{Arguments, Command, EvalCommand},
-    eval::{
-        data::{Case, Expect},
-        score::tests::{case, result},
-    },
+    data::{Case, Expect},
+    score::tests::{case, result},
 };
 
 const GRAPHS: [&str; 2] = ["plain-rag", "self-corrective-rag"];
@@ -80,11 +77,18 @@ fn walks(cases: &[Case]) -> Vec<Walk<'_>> {
     walks
 }
 
-fn options(more: &[&str]) -> EvalQaOptions {
-    let words = [&["emend", "eval", "qa", "--data", "d", "--embedder", "hashed"], more].concat();
-    match Arguments::parse_from(words).command {
-        Command::Eval(EvalCommand::Qa(options)) => *options,
-        other => panic!("{other:?}"),
+fn plan() -> Plan {
+    let graphs = GRAPHS.map(str::to_owned).to_vec();
+    Plan::new(graphs, NonZeroUsize::MIN.saturating_add(3), CancellationToken::new()).unwrap()
+}
+
+fn backends() -> Backends {
+    Backends {
+        embedder: "hashed".to_owned(),
+        generator: "embedded".to_owned(),
+        grader: "embedded".to_owned(),
+        rewriter: "embedded".to_owned(),
+        llm_model: None,
     }
 }
 
@@ -99,7 +103,9 @@ fn report(walks: &[Walk<'_>], cases: &[Case], partial: bool) -> Report {
         "sk-1",
     ];
     let command = command.map(str::to_owned).into_iter();
-    let run = Run::new(&options(&[]), command, SystemTime::UNIX_EPOCH, partial);
+    let timeout = Duration::from_secs(60);
+    let run = Run::new(&plan(), timeout, backends(), command, SystemTime::UNIX_EPOCH, partial);
+    assert_eq!(run.date, "1970-01-01T00:00:00Z");
     let set = |name: &str, questions: usize, available: usize| SetReport {
         name: name.to_owned(),
         questions,
@@ -218,23 +224,6 @@ fn secrets_are_not_in_the_command() {
         "emend --llm-api-key *** --data 'a b' --embedder-api-key=*** 'it'\\''s'"
     );
     assert_eq!(words(&["emend", "--llm-api-key"]), "emend --llm-api-key");
-}
-
-#[test]
-fn the_backends_are_those_that_the_services_take() {
-    let run = |more: &[&str]| Run::new(&options(more), std::iter::empty(), SystemTime::UNIX_EPOCH, false);
-    let embedded = run(&[]);
-    assert_eq!(
-        (embedded.embedder.as_str(), embedded.grader.as_str()),
-        ("hashed", "embedded")
-    );
-    assert_eq!(embedded.date, "1970-01-01T00:00:00Z");
-    let model = run(&["--llm-url", "http://x/v1", "--llm-model", "m", "--grader", "embedded"]);
-    assert_eq!(
-        [model.generator.as_str(), model.grader.as_str(), model.rewriter.as_str()],
-        ["llm", "embedded", "llm"]
-    );
-    assert_eq!(model.llm_model.as_deref(), Some("m"));
 }
 
 /// A page as a browser reads it, and what it found wrong.

@@ -20,7 +20,7 @@ const UNDETERMINED: &str = "und";
 
 /// A question and what a good outcome is.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(super) struct Case {
+pub struct Case {
     /// The set it is of.
     #[serde(default)]
     pub set: String,
@@ -45,7 +45,7 @@ pub(super) struct Case {
 impl Case {
     /// What tells it from every other question.
     #[must_use]
-    pub(super) fn key(&self) -> (&str, &str) {
+    pub fn key(&self) -> (&str, &str) {
         (&self.set, &self.id)
     }
 }
@@ -53,7 +53,7 @@ impl Case {
 /// Where the answer to a question is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Expect {
+pub enum Expect {
     /// In the local corpus.
     Local,
     /// Only in the web corpus.
@@ -67,7 +67,7 @@ pub(super) enum Expect {
 impl Expect {
     /// As the data words it.
     #[must_use]
-    pub(super) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Local => "local",
             Self::Web => "web",
@@ -78,14 +78,14 @@ impl Expect {
 
     /// Whether there is an answer to find.
     #[must_use]
-    pub(super) fn has_answer(self) -> bool {
+    pub fn has_answer(self) -> bool {
         matches!(self, Self::Local | Self::Web)
     }
 }
 
 /// One `NAME.questions.jsonl` with its corpora; of one in several languages, one asked in with one read.
 #[derive(Clone, Debug)]
-pub(super) struct QuestionSet {
+pub struct QuestionSet {
     /// `NAME`, or `NAME.ASKED-READ`.
     pub name: String,
     /// The questions, in order of the file.
@@ -100,7 +100,7 @@ pub(super) struct QuestionSet {
 ///
 /// # Errors
 /// A folder holds none, two sets have one name, a wanted one is not there, a line cannot be read, or a corpus is missing.
-pub(super) fn question_sets(folders: &[PathBuf], wanted: &[String]) -> Result<Vec<QuestionSet>> {
+pub fn question_sets(folders: &[PathBuf], wanted: &[String]) -> Result<Vec<QuestionSet>> {
     let mut sets: Vec<QuestionSet> = Vec::new();
     for folder in folders {
         for set in sets_of(folder)? {

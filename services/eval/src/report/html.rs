@@ -1,20 +1,18 @@
 //! The report as one page, with plots and the questions that went wrong.
 
 use anyhow::Result;
+use emend_text::excerpt;
 use serde::Serialize;
 
 use super::{Failure, NOTHING, Report, Run, hundredths, number, percent, points};
 use crate::{
-    eval::{
-        data::Expect,
-        qa::sample::spread,
-        score::{
-            Ending, Walk,
-            metrics::{By, Group, Kind, Metrics, quantile},
-        },
-    },
+    data::Expect,
     plot::{self, Axis, Bars, Figure, Line, Lines, Series, Stacked, Table},
-    render::excerpt,
+    qa::sample::spread,
+    score::{
+        Ending, Walk,
+        metrics::{By, Group, Kind, Metrics, quantile},
+    },
 };
 
 /// Questions that went wrong, at most.
@@ -71,7 +69,7 @@ struct Wrong<'a> {
 ///
 /// # Errors
 /// The template names what is not there.
-pub(in crate::eval) fn page(report: &Report, walks: &[Walk<'_>]) -> Result<String> {
+pub(super) fn page(report: &Report, walks: &[Walk<'_>]) -> Result<String> {
     let wrong_total = walks.iter().filter(|walk| !walk.correct).count();
     let context = Page {
         run: &report.run,

@@ -1,25 +1,28 @@
 //! What was measured, as a table, as JSON and as a page.
 
-pub(super) mod html;
-pub(super) mod table;
+mod html;
+mod table;
 
 use std::time::{Duration, SystemTime};
 
+use anyhow::Result;
 use serde::Serialize;
 
-use super::score::{
-    Walk,
-    interval::Difference,
-    metrics::{self, By, Failure, Group, Ranked, Share},
+use crate::{
+    qa::Plan,
+    score::{
+        Walk,
+        interval::Difference,
+        metrics::{self, By, Failure, Group, Ranked, Share},
+    },
 };
-use crate::args::{Backend, EvalQaOptions};
 
 /// Version of the JSON: it goes up when a key is renamed, removed or means something else.
 const SCHEMA: u32 = 1;
 
 /// All that was measured. As JSON it is the one object that `--json` prints.
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub struct Report {
     /// How it was run.
     #[serde(flatten)]
     pub run: Run,
@@ -35,7 +38,7 @@ pub(super) struct Report {
 
 /// How a report came about.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Run {
+pub struct Run {
     /// Version of this object's keys.
     pub schema: u32,
     /// Whether it ended early, so that some questions were not asked of some graphs.
@@ -66,7 +69,7 @@ pub(super) struct Run {
 
 /// A question set and what storing its corpus took.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct SetReport {
+pub struct SetReport {
     /// Its name.
     pub name: String,
     /// Questions asked of each graph.
@@ -83,7 +86,7 @@ pub(super) struct SetReport {
 
 /// How fast a graph went through a set.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Speed {
+pub struct Speed {
     /// The set.
     pub set: String,
     /// The graph.
@@ -99,7 +102,7 @@ pub(super) struct Speed {
 impl Speed {
     /// So many walks in that time.
     #[must_use]
-    pub(super) fn new(set: &str, graph: &str, walks: usize, took: Duration) -> Self {
+    pub fn new(set: &str, graph: &str, walks: usize, took: Duration) -> Self {
         let seconds = took.as_secs_f64();
         Self {
             set: set.to_owned(),
@@ -111,36 +114,47 @@ impl Speed {
     }
 }
 
+/// Who does the work of a run.
+#[derive(Clone, Debug)]
+pub struct Backends {
+    /// The embedder.
+    pub embedder: String,
+    /// Who writes the answers.
+    pub generator: String,
+    /// Who grades.
+    pub grader: String,
+    /// Who rewrites questions.
+    pub rewriter: String,
+    /// The language model, where there is one.
+    pub llm_model: Option<String>,
+}
+
 impl Run {
-    /// From the options and what the shell was told.
+    /// A run that ended at `now`. The values of flags that end in `-key` are left out of `command`, the words that the
+    /// shell was told; its first is the program.
     #[must_use]
-    pub(super) fn new(
-        options: &EvalQaOptions,
+    pub fn new(
+        plan: &Plan,
+        timeout: Duration,
+        backends: Backends,
         command: impl Iterator<Item = String>,
         now: SystemTime,
         partial: bool,
     ) -> Self {
-        let local = &options.local;
-        let by_default = if local.chat.is_some() {
-            Backend::Llm
-        } else {
-            Backend::Embedded
-        };
-        let backend = |chosen: &Option<Backend>| chosen.as_ref().unwrap_or(&by_default).to_string();
         Self {
             schema: SCHEMA,
             partial,
             command: shown(command),
             date: humantime::format_rfc3339_seconds(now).to_string(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            embedder: local.embedder.embedder.to_string(),
-            generator: backend(&local.generator),
-            grader: backend(&local.grader),
-            rewriter: backend(&local.rewriter),
-            llm_model: local.chat.llm_model.clone(),
-            concurrent: options.concurrent.get(),
-            timeout_seconds: options.timeout.as_secs_f64(),
-            graphs: options.graphs.clone(),
+            embedder: backends.embedder,
+            generator: backends.generator,
+            grader: backends.grader,
+            rewriter: backends.rewriter,
+            llm_model: backends.llm_model,
+            concurrent: plan.concurrent.get(),
+            timeout_seconds: timeout.as_secs_f64(),
+            graphs: plan.graphs.clone(),
         }
     }
 }
@@ -148,13 +162,7 @@ impl Run {
 impl Report {
     /// Adds up what was measured.
     #[must_use]
-    pub(super) fn new(
-        run: Run,
-        sets: Vec<SetReport>,
-        walks: &[Walk<'_>],
-        ranked: &[Ranked<'_>],
-        speed: Vec<Speed>,
-    ) -> Self {
+    pub fn new(run: Run, sets: Vec<SetReport>, walks: &[Walk<'_>], ranked: &[Ranked<'_>], speed: Vec<Speed>) -> Self {
         Self {
             groups: metrics::groups(walks, ranked, &run.graphs),
             failures: metrics::failures(walks, &run.graphs),
@@ -162,6 +170,20 @@ impl Report {
             sets,
             speed,
         }
+    }
+
+    /// The report on a terminal, at most 100 columns wide, in colours.
+    #[must_use]
+    pub fn text(&self) -> String {
+        table::text(self)
+    }
+
+    /// The report as one page of HTML, with plots and those of `walks` that went wrong.
+    ///
+    /// # Errors
+    /// The page's template names what is not there.
+    pub fn page(&self, walks: &[Walk<'_>]) -> Result<String> {
+        html::page(self, walks)
     }
 
     /// The groups that say something new: all questions, the sets where there are several, and the languages where there

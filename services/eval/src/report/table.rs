@@ -2,21 +2,27 @@
 
 use std::fmt::Write as _;
 
+use anstyle::{AnsiColor, Style};
+use emend_text::excerpt;
+
 use super::{NOTHING, Report, number, percent, points};
-use crate::{
-    eval::score::{
-        interval::Difference,
-        metrics::{By, Group, Metrics},
-    },
-    render::{BAD, BOLD, DIM, DOUBTFUL, GOOD, excerpt},
+use crate::score::{
+    interval::Difference,
+    metrics::{By, Group, Metrics},
 };
+
+const GOOD: Style = AnsiColor::Green.on_default();
+const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
+const BAD: Style = AnsiColor::Red.on_default();
+const DIM: Style = Style::new().dimmed();
+const BOLD: Style = Style::new().bold();
 
 /// Longest message of a failure, in characters.
 const MAX_MESSAGE_WIDTH: usize = 80;
 
 /// The whole report, in colours.
 #[must_use]
-pub(in crate::eval) fn text(report: &Report) -> String {
+pub(super) fn text(report: &Report) -> String {
     let mut text = String::new();
     if report.run.partial {
         let _ = writeln!(
@@ -86,7 +92,7 @@ fn outcome(text: &mut String, name: &str, kind: &str, metrics: &Metrics) {
     let unverified = super::Share::new(metrics.unverified.count + metrics.ungrounded.count, metrics.questions);
     let difference = format!("{:<23}", metrics.difference.as_ref().map(points).unwrap_or_default());
     let style = colour(metrics.difference.as_ref());
-    let strong = if kind == "all" { BOLD } else { anstyle::Style::new() };
+    let strong = if kind == "all" { BOLD } else { Style::new() };
     let _ = writeln!(
         text,
         "{name:<21} {strong}{kind:<6}{strong:#} {:>4} {strong}{:>7}{strong:#} {style}{difference}{style:#} \
@@ -103,7 +109,7 @@ fn outcome(text: &mut String, name: &str, kind: &str, metrics: &Metrics) {
 }
 
 /// A difference that may be chance is dim.
-fn colour(difference: Option<&Difference>) -> anstyle::Style {
+fn colour(difference: Option<&Difference>) -> Style {
     match difference {
         Some(difference) if difference.is_real() && difference.points > 0.0 => GOOD,
         Some(difference) if difference.is_real() => BAD,

@@ -8,14 +8,14 @@ use super::{
     Ending, Walk,
     interval::{self, Difference, Paired},
 };
-use crate::eval::data::{Case, Expect};
+use crate::data::{Case, Expect};
 
 /// Different messages that are kept of the walks of a graph that failed.
 const EXAMPLES: usize = 3;
 
 /// A count and what it is a share of.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(in crate::eval) struct Share {
+pub struct Share {
     /// How many.
     pub count: u32,
     /// Of how many.
@@ -27,7 +27,7 @@ pub(in crate::eval) struct Share {
 impl Share {
     /// So many of so many.
     #[must_use]
-    pub(in crate::eval) fn new(count: u32, of: u32) -> Self {
+    pub fn new(count: u32, of: u32) -> Self {
         Self {
             count,
             of,
@@ -44,7 +44,7 @@ impl Share {
 /// What one graph did on some questions. Shares are of the questions unless said; what a walk costs is of the walks that
 /// ended in a result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(in crate::eval) struct Metrics {
+pub struct Metrics {
     /// Graph that was walked.
     pub graph: String,
     /// Questions asked.
@@ -98,7 +98,7 @@ pub(in crate::eval) struct Metrics {
 impl Metrics {
     /// Adds up the walks of one graph.
     #[must_use]
-    pub(in crate::eval) fn of(graph: &str, walks: &[&Walk<'_>], difference: Option<Difference>) -> Self {
+    pub fn of(graph: &str, walks: &[&Walk<'_>], difference: Option<Difference>) -> Self {
         let with = |kinds: &[Expect]| -> Vec<&Walk<'_>> {
             let of_kind = walks.iter().filter(|walk| kinds.contains(&walk.case.expect));
             of_kind.copied().collect()
@@ -144,7 +144,7 @@ impl Metrics {
 
     /// The share that ended so.
     #[must_use]
-    pub(in crate::eval) fn ending(&self, ending: Ending) -> Share {
+    pub fn ending(&self, ending: Ending) -> Share {
         match ending {
             Ending::Answered => self.answered,
             Ending::Unverified => self.unverified,
@@ -157,7 +157,7 @@ impl Metrics {
 
 /// Where the documents that hold the answer came, over questions of kind local.
 #[derive(Clone, Debug)]
-pub(in crate::eval) struct Ranked<'a> {
+pub struct Ranked<'a> {
     /// The question.
     pub case: &'a Case,
     /// Rank of the first document that holds the answer, from 0, or why there is none to look at.
@@ -166,7 +166,7 @@ pub(in crate::eval) struct Ranked<'a> {
 
 /// How well the retriever finds the documents that hold the answers, before any graph corrects it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(in crate::eval) struct Retrieval {
+pub struct Retrieval {
     /// Such a document comes first; of the questions of kind local that could be searched.
     pub hit_at_1: Share,
     /// Such a document is among the first five.
@@ -190,7 +190,7 @@ impl Retrieval {
 /// What the questions of a group have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(in crate::eval) enum By {
+pub enum By {
     /// Nothing.
     All,
     /// The set.
@@ -201,7 +201,7 @@ pub(in crate::eval) enum By {
 
 /// All questions, those of a set, or those in a language.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::eval) struct Group {
+pub struct Group {
     /// What they have in common.
     pub by: By,
     /// The set or the language; `all` for all.
@@ -214,7 +214,7 @@ pub(in crate::eval) struct Group {
 
 /// Questions of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(in crate::eval) struct Kind {
+pub struct Kind {
     /// `local`, `web`, `none`, `absent`, or `all`.
     pub expect: &'static str,
     /// Each graph, in the order asked for.
@@ -223,7 +223,7 @@ pub(in crate::eval) struct Kind {
 
 /// All walks in groups: all, by set, by language.
 #[must_use]
-pub(in crate::eval) fn groups(walks: &[Walk<'_>], ranked: &[Ranked<'_>], graphs: &[String]) -> Vec<Group> {
+pub fn groups(walks: &[Walk<'_>], ranked: &[Ranked<'_>], graphs: &[String]) -> Vec<Group> {
     let named = |name: fn(&Case) -> &str| -> BTreeSet<&str> { walks.iter().map(|walk| name(walk.case)).collect() };
     let set: fn(&Case) -> &str = |case| &case.set;
     let lang: fn(&Case) -> &str = |case| &case.lang;
@@ -296,7 +296,7 @@ fn compared<'a>(walks: impl Iterator<Item = &'a Walk<'a>>, graphs: &[String]) ->
 
 /// Why walks of a graph failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(in crate::eval) struct Failure {
+pub struct Failure {
     /// The graph.
     pub graph: String,
     /// The message.
@@ -307,7 +307,7 @@ pub(in crate::eval) struct Failure {
 
 /// The most frequent failures of each graph, at most three of each.
 #[must_use]
-pub(in crate::eval) fn failures(walks: &[Walk<'_>], graphs: &[String]) -> Vec<Failure> {
+pub fn failures(walks: &[Walk<'_>], graphs: &[String]) -> Vec<Failure> {
     let mut all = Vec::new();
     for graph in graphs {
         let mut messages: BTreeMap<&str, u32> = BTreeMap::new();
@@ -329,7 +329,7 @@ pub(in crate::eval) fn failures(walks: &[Walk<'_>], graphs: &[String]) -> Vec<Fa
 
 /// The value below which a share of `sorted` lies, 0–1, by the nearest rank. None of nothing.
 #[must_use]
-pub(in crate::eval) fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
+pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.max(1) - 1).copied()
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::eval::data::{Case, Expect};
+use crate::data::{Case, Expect};
 
 /// At most `limit` of `cases`, in their order: spread as evenly as there are questions over the kinds, within a kind over
 /// the languages, and of those the ones whose text hashes lowest. That depends on the questions and not on their order,
@@ -36,7 +36,7 @@ pub(super) fn sample(cases: Vec<Case>, limit: usize) -> Vec<Case> {
 /// How many to take of groups of these sizes so that no two that have enough differ by more than one; the first groups
 /// get one more where it does not come out even. At most `most` in all.
 #[must_use]
-pub(in crate::eval) fn spread(most: usize, sizes: &[usize]) -> Vec<usize> {
+pub(crate) fn spread(most: usize, sizes: &[usize]) -> Vec<usize> {
     let mut taken = vec![0; sizes.len()];
     let mut left = most.min(sizes.iter().sum());
     while left > 0 {

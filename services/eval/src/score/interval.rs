@@ -8,7 +8,7 @@ const Z: f64 = 1.959_963_984_540_054;
 /// The 95 % interval of a share of `count` in `of`, by Wilson's score: it keeps its level where few were counted and near
 /// 0 and 1. None of nothing.
 #[must_use]
-pub(in crate::eval) fn wilson(count: u32, of: u32) -> Option<[f64; 2]> {
+pub fn wilson(count: u32, of: u32) -> Option<[f64; 2]> {
     if of == 0 {
         return None;
     }
@@ -23,7 +23,7 @@ pub(in crate::eval) fn wilson(count: u32, of: u32) -> Option<[f64; 2]> {
 
 /// How two graphs did on the same questions: in how many cases the outcome of both, of one, of neither was correct.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::eval) struct Paired {
+pub struct Paired {
     /// Both.
     pub both: u32,
     /// Only that of the graph itself.
@@ -36,7 +36,7 @@ pub(in crate::eval) struct Paired {
 
 /// How far a graph is from the baseline, in points of 100.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(in crate::eval) struct Difference {
+pub struct Difference {
     /// Questions that both graphs walked.
     pub questions: u32,
     /// Questions that only this graph got right.
@@ -54,14 +54,14 @@ pub(in crate::eval) struct Difference {
 impl Difference {
     /// Whether the interval leaves out 0.
     #[must_use]
-    pub(in crate::eval) fn is_real(&self) -> bool {
+    pub fn is_real(&self) -> bool {
         self.low > 0.0 || self.high < 0.0
     }
 }
 
 impl Paired {
     /// Adds one question.
-    pub(in crate::eval) fn add(&mut self, correct: bool, baseline: bool) {
+    pub fn add(&mut self, correct: bool, baseline: bool) {
         let cell = match (correct, baseline) {
             (true, true) => &mut self.both,
             (true, false) => &mut self.better,
@@ -75,7 +75,7 @@ impl Paired {
     /// (Statistics in Medicine 17, 1998, method 10). It needs no random numbers and does not shrink to nothing where the
     /// graphs agree on every question. None of nothing.
     #[must_use]
-    pub(in crate::eval) fn difference(&self) -> Option<Difference> {
+    pub fn difference(&self) -> Option<Difference> {
         let Self {
             both,
             better,

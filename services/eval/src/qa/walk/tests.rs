@@ -1,5 +1,5 @@
 use super::*;
-use crate::eval::score::tests::case;
+use crate::{qa::tests::Scripted, score::tests::case};
 
 fn cases() -> Vec<Case> {
     (1..=6)
@@ -7,13 +7,19 @@ fn cases() -> Vec<Case> {
         .collect()
 }
 
+fn asker(concurrent: usize, stop: &CancellationToken) -> Asker<'_, Scripted, ()> {
+    Asker {
+        system: &Scripted,
+        collection: "made-up",
+        concurrent: NonZeroUsize::new(concurrent).unwrap(),
+        stop,
+        progress: &(),
+    }
+}
+
 async fn ended(concurrent: usize, stop_at: &str) -> Vec<String> {
     let stop = CancellationToken::new();
-    let asker = Asker {
-        concurrent: NonZeroUsize::new(concurrent).unwrap(),
-        timeout: Duration::from_secs(60),
-        stop: &stop,
-    };
+    let asker = asker(concurrent, &stop);
     let cases = cases();
     let work = |case: &Case| {
         let id = case.id.clone();
@@ -28,7 +34,7 @@ async fn ended(concurrent: usize, stop_at: &str) -> Vec<String> {
     };
     let mut ids = Vec::new();
     asker
-        .each(&cases, work, |id| {
+        .each("", cases.iter().collect(), work, |id| {
             ids.push(id);
             Ok(())
         })
@@ -47,11 +53,7 @@ async fn what_ended_before_the_stop_is_kept_and_no_more_is_asked() {
 #[tokio::test]
 async fn a_walk_that_hangs_does_not_hold_the_stop() {
     let stop = CancellationToken::new();
-    let asker = Asker {
-        concurrent: NonZeroUsize::new(2).unwrap(),
-        timeout: Duration::from_secs(60),
-        stop: &stop,
-    };
+    let asker = asker(2, &stop);
     let cases = cases();
     let work = |case: &Case| {
         let hangs = case.id == "1";
@@ -63,7 +65,7 @@ async fn a_walk_that_hangs_does_not_hold_the_stop() {
     };
     let mut seen = 0;
     asker
-        .each(&cases, work, |()| {
+        .each("", cases.iter().collect(), work, |()| {
             seen += 1;
             if seen == 5 {
                 stop.cancel();
