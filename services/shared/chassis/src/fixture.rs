@@ -154,16 +154,28 @@ pub(crate) fn actors(
     max_in_flight: usize,
     health: HealthFlag,
 ) -> (ActorSystem, ActorHandle<Gate>) {
+    let options = ServiceOptions {
+        max_in_flight,
+        ..ServiceOptions::default()
+    };
+    start(gate, threads, &options, health)
+}
+
+fn start(
+    gate: &Arc<Gate>,
+    threads: usize,
+    options: &ServiceOptions,
+    health: HealthFlag,
+) -> (ActorSystem, ActorHandle<Gate>) {
     let system = ActorSystem::start("actors").unwrap();
     let options = ActorOptions {
         threads,
-        max_in_flight,
         restart: RestartPolicy {
             backoff: Backoff::new(Duration::from_millis(1), Duration::from_millis(1)),
             max_restarts: 3,
             window: Duration::from_secs(3600),
         },
-        ..ActorOptions::new("say", &ServiceOptions::default())
+        ..ActorOptions::new("say", options)
     };
     let gate = Arc::clone(gate);
     let handle = ActorHandle::start(&system, options, health, move || Arc::clone(&gate)).unwrap();
@@ -235,7 +247,7 @@ impl Running {
         let gate = Gate::new();
         let server = Server::new(name, &options);
         let health = server.health().flag("emend.v1.WebSearchService");
-        let (system, handle) = actor(&gate, options.max_in_flight, health);
+        let (system, handle) = start(&gate, 1, &options, health);
         let service = || Service {
             handle: handle.clone(),
             name,
