@@ -3,7 +3,6 @@
 //! Two backends: `extractive` quotes the best-supported sentences and needs no language model; `openai` asks one and
 //! reads the citations out of what it writes.
 
-mod actor;
 pub mod backend;
 mod citations;
 mod config;
@@ -12,13 +11,13 @@ mod draft;
 mod error;
 mod likelihood;
 mod limit;
-mod messages;
 mod reasoning;
 mod selection;
 mod service;
 #[cfg(test)]
 mod tests;
 mod validate;
+mod work;
 
 use std::sync::Arc;
 
@@ -28,9 +27,9 @@ use emend_proto::v1::generator_service_server::GeneratorServiceServer;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::actor::GeneratorActor;
 use crate::backend::Backend;
 use crate::service::Service;
+use crate::work::Generator;
 
 pub use config::{BackendKind, Options};
 pub use error::{GenerateError, LoadError};
@@ -60,15 +59,12 @@ pub async fn serve_backend(
     listener: TcpListener,
     shutdown: CancellationToken,
 ) -> Result<(), ServeError> {
-    let default_timeout = options.default_timeout;
+    let state = Arc::new(Generator(backend));
     Server::new("emend-generator", options)
         .descriptors(FILE_DESCRIPTOR_SET)
         .serve_actor(
-            move |alive| GeneratorActor::new(Arc::clone(&backend), alive),
-            |actor| {
-                GeneratorServiceServer::new(Service::new(actor, default_timeout))
-                    .max_decoding_message_size(MAX_REQUEST_BYTES)
-            },
+            move || Arc::clone(&state),
+            |actors| GeneratorServiceServer::new(Service(actors)).max_decoding_message_size(MAX_REQUEST_BYTES),
             listener,
             shutdown,
         )

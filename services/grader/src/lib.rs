@@ -5,14 +5,12 @@
 //! over all passages of one retrieval and the strips are those of Corrective RAG (Yan et al. 2024). Two backends give them: one in process, calibrated on labelled
 //! pairs, and a language model that says yes or no. A grade that cannot be had is ungraded, which is not a bad grade.
 
-mod actor;
 pub mod backend;
 mod code_point_offsets;
 mod config;
 mod documents;
 mod error;
 mod groundedness;
-mod messages;
 mod refine;
 mod retrieval_decision;
 mod service;
@@ -21,6 +19,7 @@ mod strips;
 mod tests;
 mod usefulness;
 mod validate;
+mod work;
 
 use std::sync::Arc;
 
@@ -30,9 +29,9 @@ use emend_proto::v1::grader_service_server::GraderServiceServer;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::actor::GraderActor;
 use crate::backend::Backend;
 use crate::service::Service;
+use crate::work::Grader;
 
 pub use config::{BackendKind, Options};
 pub use error::{GradeError, LoadError};
@@ -62,15 +61,12 @@ pub async fn serve_backend(
     listener: TcpListener,
     shutdown: CancellationToken,
 ) -> Result<(), ServeError> {
-    let default_timeout = options.default_timeout;
+    let state = Arc::new(Grader(backend));
     Server::new("emend-grader", options)
         .descriptors(FILE_DESCRIPTOR_SET)
         .serve_actor(
-            move |alive| GraderActor::new(Arc::clone(&backend), alive),
-            |actor| {
-                GraderServiceServer::new(Service::new(actor, default_timeout))
-                    .max_decoding_message_size(MAX_REQUEST_BYTES)
-            },
+            move || Arc::clone(&state),
+            |actors| GraderServiceServer::new(Service(actors)).max_decoding_message_size(MAX_REQUEST_BYTES),
             listener,
             shutdown,
         )

@@ -1,8 +1,6 @@
-//! The gRPC adapter: validate, hand to the actor, map the error.
+//! The gRPC adapter: validate, hand to an actor, map the error.
 
-use std::time::Duration;
-
-use emend_chassis::{ActorHandle, Caller};
+use emend_chassis::ActorHandle;
 use emend_proto::v1::grader_service_server::GraderService;
 use emend_proto::v1::{
     DecideRetrievalRequest, DecideRetrievalResponse, GradeDocumentsRequest, GradeDocumentsResponse,
@@ -11,21 +9,11 @@ use emend_proto::v1::{
 };
 use tonic::{Request, Response, Status};
 
-use crate::actor::GraderActor;
-use crate::messages::{DecideRetrieval, GradeDocuments, GradeGroundedness, GradeUsefulness, RefineKnowledge};
 use crate::validate;
+use crate::work::Grader;
 
-/// `emend.v1.GraderService` in front of the actor.
-pub(crate) struct Service {
-    actor: ActorHandle<GraderActor>,
-    default_timeout: Duration,
-}
-
-impl Service {
-    pub(crate) fn new(actor: ActorHandle<GraderActor>, default_timeout: Duration) -> Self {
-        Self { actor, default_timeout }
-    }
-}
+/// `emend.v1.GraderService` in front of the actors.
+pub(crate) struct Service(pub(crate) ActorHandle<Grader>);
 
 #[tonic::async_trait]
 impl GraderService for Service {
@@ -33,51 +21,39 @@ impl GraderService for Service {
         &self,
         request: Request<GradeDocumentsRequest>,
     ) -> Result<Response<GradeDocumentsResponse>, Status> {
-        let caller = Caller::of(&request, self.default_timeout);
-        let request = request.into_inner();
-        validate::documents(&request)?;
-        Ok(Response::new(self.actor.call(GradeDocuments(request), caller).await?))
+        let valid = |request| validate::documents(&request).map(|()| request);
+        self.0.unary(request, valid).await
     }
 
     async fn grade_groundedness(
         &self,
         request: Request<GradeGroundednessRequest>,
     ) -> Result<Response<GradeGroundednessResponse>, Status> {
-        let caller = Caller::of(&request, self.default_timeout);
-        let request = request.into_inner();
-        validate::groundedness(&request)?;
-        Ok(Response::new(
-            self.actor.call(GradeGroundedness(request), caller).await?,
-        ))
+        let valid = |request| validate::groundedness(&request).map(|()| request);
+        self.0.unary(request, valid).await
     }
 
     async fn grade_usefulness(
         &self,
         request: Request<GradeUsefulnessRequest>,
     ) -> Result<Response<GradeUsefulnessResponse>, Status> {
-        let caller = Caller::of(&request, self.default_timeout);
-        let request = request.into_inner();
-        validate::usefulness(&request)?;
-        Ok(Response::new(self.actor.call(GradeUsefulness(request), caller).await?))
+        let valid = |request| validate::usefulness(&request).map(|()| request);
+        self.0.unary(request, valid).await
     }
 
     async fn decide_retrieval(
         &self,
         request: Request<DecideRetrievalRequest>,
     ) -> Result<Response<DecideRetrievalResponse>, Status> {
-        let caller = Caller::of(&request, self.default_timeout);
-        let request = request.into_inner();
-        validate::retrieval(&request)?;
-        Ok(Response::new(self.actor.call(DecideRetrieval(request), caller).await?))
+        let valid = |request| validate::retrieval(&request).map(|()| request);
+        self.0.unary(request, valid).await
     }
 
     async fn refine_knowledge(
         &self,
         request: Request<RefineKnowledgeRequest>,
     ) -> Result<Response<RefineKnowledgeResponse>, Status> {
-        let caller = Caller::of(&request, self.default_timeout);
-        let request = request.into_inner();
-        validate::refinement(&request)?;
-        Ok(Response::new(self.actor.call(RefineKnowledge(request), caller).await?))
+        let valid = |request| validate::refinement(&request).map(|()| request);
+        self.0.unary(request, valid).await
     }
 }

@@ -4,16 +4,15 @@
 //! of them.
 #![warn(missing_docs)]
 
-pub mod actor;
 pub mod catalog;
 mod config;
 mod error;
 pub mod graph;
 pub mod mermaid;
-pub mod messages;
 mod service;
 pub mod walk;
 mod walk_request;
+pub mod work;
 
 use std::sync::Arc;
 
@@ -22,14 +21,14 @@ use emend_proto::v1::orchestrator_service_server::OrchestratorServiceServer;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    actor::{WalkServices, WalksActor},
-    walk::{GrpcServices, WalkMetrics},
-};
 pub use crate::{
     config::{Options, ServiceUrls},
     error::StartError,
     service::Orchestrator,
+};
+use crate::{
+    walk::{GrpcServices, WalkMetrics},
+    work::{WalkServices, Walker},
 };
 
 /// Name of the service, as health reports it.
@@ -52,13 +51,12 @@ pub async fn serve(options: Options, listener: TcpListener, shutdown: Cancellati
     let services = WalkServices(Arc::new(move || Ok(Arc::new(GrpcServices::new(&urls)?))));
 
     let metrics = WalkMetrics::default();
-    let default_timeout = options.service.default_timeout;
     Server::new("emend-orchestrator", &options.service)
         .descriptors(emend_proto::FILE_DESCRIPTOR_SET)
         .serve_actor(
-            move |alive| WalksActor::new(services.clone(), metrics.clone(), alive),
+            move || Arc::new(Walker::new(services.clone(), metrics.clone())),
             |walks| {
-                let orchestrator = Orchestrator::new(catalog, &options.default_graph, default_timeout, walks);
+                let orchestrator = Orchestrator::new(catalog, &options.default_graph, walks);
                 OrchestratorServiceServer::new(orchestrator)
             },
             listener,

@@ -1,9 +1,9 @@
-//! `OrchestratorService`: validates, hands to the actor, maps the error.
+//! `OrchestratorService`: validates, hands to an actor, maps the error.
 
 use emend_core::limits::MAX_GRAPH_BYTES;
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{pin::Pin, sync::Arc};
 
-use emend_chassis::{ActorHandle, Caller, Violations, status};
+use emend_chassis::{ActorHandle, Violations, status};
 use emend_proto::v1::{
     self, AskRequest, AskResponse, AskStreamRequest, AskStreamResponse, GetGraphRequest, GetGraphResponse, GraphOption,
     GraphSummary, ListGraphsRequest, ListGraphsResponse, ValidateGraphRequest, ValidateGraphResponse,
@@ -13,13 +13,12 @@ use futures::Stream;
 use tonic::{Request, Response, Status};
 
 use crate::{
-    actor::WalksActor,
     catalog::LiveCatalog,
     graph::{Finding, Graph, Options, WorstCase},
     mermaid,
-    messages::{Ask, AskStream},
     walk::WalkRequest,
     walk_request,
+    work::{Ask, AskStream, Walker},
 };
 
 /// Events that wait for a slow reader before the walk does.
@@ -30,22 +29,15 @@ const EVENTS: usize = 64;
 pub struct Orchestrator {
     catalog: LiveCatalog,
     default_graph: Arc<str>,
-    default_timeout: Duration,
-    walks: ActorHandle<WalksActor>,
+    walks: ActorHandle<Walker>,
 }
 
 impl Orchestrator {
     /// A service that walks these graphs.
-    pub fn new(
-        catalog: LiveCatalog,
-        default_graph: &str,
-        default_timeout: Duration,
-        walks: ActorHandle<WalksActor>,
-    ) -> Self {
+    pub fn new(catalog: LiveCatalog, default_graph: &str, walks: ActorHandle<Walker>) -> Self {
         Orchestrator {
             catalog,
             default_graph: Arc::from(default_graph),
-            default_timeout,
             walks,
         }
     }
@@ -61,14 +53,14 @@ impl OrchestratorService for Orchestrator {
     type AskStreamStream = Pin<Box<dyn Stream<Item = Result<AskStreamResponse, Status>> + Send>>;
 
     async fn ask(&self, request: Request<AskRequest>) -> Result<Response<AskResponse>, Status> {
-        let caller = Caller::of(&request, self.default_timeout);
+        let caller = self.walks.caller(&request);
         let walk_request = self.walk_request(request.into_inner().question).await?;
         let result = self.walks.call(Ask(walk_request), caller).await?;
         Ok(Response::new(AskResponse { result: Some(result) }))
     }
 
     async fn ask_stream(&self, request: Request<AskStreamRequest>) -> Result<Response<Self::AskStreamStream>, Status> {
-        let caller = Caller::of(&request, self.default_timeout);
+        let caller = self.walks.caller(&request);
         let walk_request = self.walk_request(request.into_inner().question).await?;
         let events = self
             .walks

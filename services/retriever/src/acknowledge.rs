@@ -12,9 +12,9 @@ use futures::{FutureExt, Stream, StreamExt};
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
-use crate::actor::RetrieverActor;
-use crate::messages::IngestDocument;
+use crate::library::Library;
 use crate::validate;
+use crate::work::IngestDocument;
 
 /// How much of one stream is worked on at once.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,7 @@ struct Done {
 
 struct Pipeline<S> {
     requests: S,
-    front: ActorHandle<RetrieverActor>,
+    writer: ActorHandle<Library>,
     /// Dropped with the stream, which cancels what is under way.
     caller: Caller,
     limits: Limits,
@@ -59,14 +59,14 @@ struct Pipeline<S> {
 /// side breaks off or the service stops; what was under way is acknowledged first.
 pub(crate) fn acknowledge(
     requests: impl Stream<Item = Result<IngestRequest, Status>> + Send + Unpin + 'static,
-    front: ActorHandle<RetrieverActor>,
+    writer: ActorHandle<Library>,
     caller: Caller,
     limits: Limits,
     shutdown: CancellationToken,
 ) -> BoxStream<'static, Result<IngestResponse, Status>> {
     let pipeline = Pipeline {
         requests,
-        front,
+        writer,
         caller,
         limits,
         shutdown,
@@ -153,15 +153,15 @@ impl<S: Stream<Item = Result<IngestRequest, Status>> + Send + Unpin> Pipeline<S>
         self.bytes += bytes;
         self.keys.insert(key.clone());
         let scope = self.caller.scope();
-        let (front, span) = (self.front.clone(), self.caller.span.clone());
+        let (writer, span) = (self.writer.clone(), self.caller.span.clone());
         let work = async move {
             let outcome = loop {
                 let caller = Caller::new(scope.deadline, scope.cancel.child_token(), span.clone());
-                let task = IngestDocument {
+                let work = IngestDocument {
                     collection: key.0.clone(),
                     document: Arc::clone(&document),
                 };
-                match front.call(task, caller).await {
+                match writer.call(work, caller).await {
                     // Other streams have the places: the sender waits, as it would for the disk.
                     Err(CallError::Full { retry_after }) if !scope.is_stopped() => {
                         tokio::time::sleep(retry_after).await

@@ -11,9 +11,9 @@ use crate::backend::{Chunk, Fingerprint, NewDocument, Section, StoreError};
 use crate::error::RetrieverError;
 use crate::format;
 use crate::library::Library;
-use crate::messages::IngestDocument;
 use crate::split::SplitSettings;
 use crate::validate;
+use crate::work::IngestDocument;
 
 /// Increased when documents are read or cut in another way, so that ingesting them again stores them anew.
 const SPLITTER: u32 = 1;

@@ -4,17 +4,16 @@
 //! with the chunks; what it gets is their sections, each once.
 
 mod acknowledge;
-mod actor;
 pub mod backend;
 mod config;
 mod error;
 mod format;
 mod ingest;
 mod library;
-mod messages;
 mod service;
 mod split;
 mod validate;
+mod work;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +27,6 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::acknowledge::Limits;
-use crate::actor::RetrieverActor;
 use crate::backend::{EdgeStore, VectorStore};
 use crate::library::Library;
 use crate::service::Service;
@@ -90,18 +88,17 @@ pub async fn serve_store(
 
     let system = ActorSystem::start("emend-retriever").map_err(ServeError::start)?;
     let server = Server::new("emend-retriever", &options.service).descriptors(FILE_DESCRIPTOR_SET);
-    let start = |name, max_in_flight| {
+    let start = |options| {
         let (library, health) = (Arc::clone(&library), server.health().flag(SERVICE_NAME));
-        ActorHandle::start(&system, ActorOptions::new(name, max_in_flight), health, move |alive| {
-            RetrieverActor::new(Arc::clone(&library), alive)
-        })
-        .map_err(ServeError::start)
+        ActorHandle::start(&system, options, health, move || Arc::clone(&library)).map_err(ServeError::start)
     };
     let documents = options.ingest_in_flight as usize;
     let service = Service {
-        reader: start("retriever", options.service.max_in_flight)?,
-        writer: start("ingest", documents)?,
-        default_timeout: options.service.default_timeout,
+        reader: start(ActorOptions::new("retriever", &options.service))?,
+        writer: start(ActorOptions {
+            max_in_flight: documents,
+            ..ActorOptions::new("ingest", &options.service)
+        })?,
         limits: Limits {
             documents,
             bytes: MAX_STREAM_BYTES,

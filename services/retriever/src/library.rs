@@ -13,8 +13,8 @@ use tracing::{Instrument, field, info_span};
 
 use crate::backend::{CollectionInfo, EmbedderInfo, Found, ListedDocument, Search, StoreError, Unit, VectorStore};
 use crate::error::RetrieverError;
-use crate::messages::{DeleteDocuments, ListDocuments, Retrieve};
 use crate::split::SplitSettings;
+use crate::work::{DeleteDocuments, ListDocuments, Retrieve};
 
 /// Collections that are written and searched with one embedder.
 pub(crate) struct Library {

@@ -1,4 +1,4 @@
-//! The gRPC adapter: validate, hand to the actor, map the error.
+//! The gRPC adapter: validate, hand to an actor, map the error.
 
 use std::time::Duration;
 
@@ -14,17 +14,16 @@ use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::acknowledge::{Limits, acknowledge};
-use crate::actor::RetrieverActor;
-use crate::messages::ListCollections;
+use crate::library::Library;
 use crate::validate;
+use crate::work::ListCollections;
 
 /// `emend.v1.RetrieverService` in front of the actors.
 pub(crate) struct Service {
     /// Admits everything but documents.
-    pub(crate) reader: ActorHandle<RetrieverActor>,
+    pub(crate) reader: ActorHandle<Library>,
     /// Admits documents: a large ingest must not take the places of queries.
-    pub(crate) writer: ActorHandle<RetrieverActor>,
-    pub(crate) default_timeout: Duration,
+    pub(crate) writer: ActorHandle<Library>,
     pub(crate) limits: Limits,
     /// Ends ingests, which may go on for hours.
     pub(crate) shutdown: CancellationToken,
@@ -33,10 +32,7 @@ pub(crate) struct Service {
 #[tonic::async_trait]
 impl RetrieverService for Service {
     async fn retrieve(&self, request: Request<RetrieveRequest>) -> Result<Response<RetrieveResponse>, Status> {
-        let caller = Caller::of(&request, self.default_timeout);
-        let query = validate::retrieve(request.into_inner())?;
-        let passages = self.reader.call(query, caller).await?;
-        Ok(Response::new(RetrieveResponse { passages }))
+        self.reader.unary(request, validate::retrieve).await
     }
 
     type IngestStream = BoxStream<'static, Result<IngestResponse, Status>>;
@@ -57,39 +53,27 @@ impl RetrieverService for Service {
         &self,
         request: Request<DeleteDocumentsRequest>,
     ) -> Result<Response<DeleteDocumentsResponse>, Status> {
-        let caller = Caller::of(&request, self.default_timeout);
-        let documents = validate::delete(request.into_inner())?;
-        let deleted = self.reader.call(documents, caller).await?;
-        Ok(Response::new(DeleteDocumentsResponse { deleted }))
+        self.reader.unary(request, validate::delete).await
     }
 
     async fn list_documents(
         &self,
         request: Request<ListDocumentsRequest>,
     ) -> Result<Response<ListDocumentsResponse>, Status> {
-        let caller = Caller::of(&request, self.default_timeout);
-        let page = validate::list(request.into_inner())?;
-        Ok(Response::new(self.reader.call(page, caller).await?))
+        self.reader.unary(request, validate::list).await
     }
 
     async fn list_collections(
         &self,
         request: Request<ListCollectionsRequest>,
     ) -> Result<Response<ListCollectionsResponse>, Status> {
-        let caller = Caller::of(&request, self.default_timeout);
-        let collections = self.reader.call(ListCollections, caller).await?;
-        Ok(Response::new(ListCollectionsResponse { collections }))
+        self.reader.unary(request, |_| Ok(ListCollections)).await
     }
 
     async fn get_collection(
         &self,
         request: Request<GetCollectionRequest>,
     ) -> Result<Response<GetCollectionResponse>, Status> {
-        let caller = Caller::of(&request, self.default_timeout);
-        let name = validate::get(request.into_inner())?;
-        let collection = self.reader.call(name, caller).await?;
-        Ok(Response::new(GetCollectionResponse {
-            collection: Some(collection),
-        }))
+        self.reader.unary(request, validate::get).await
     }
 }

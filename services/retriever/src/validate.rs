@@ -10,7 +10,7 @@ use emend_proto::v1::{
 };
 
 use crate::backend::Unit;
-use crate::messages::{DeleteDocuments, GetCollection, ListDocuments, Retrieve};
+use crate::work::{DeleteDocuments, GetCollection, ListDocuments, Retrieve};
 
 const DEFAULT_COLLECTION: &str = "default";
 const DEFAULT_TOP_K: u32 = 4;

@@ -3,14 +3,13 @@
 //! It starts from the original question every time. A rewrite of a rewrite drifts: what the first one lost, the second
 //! cannot bring back. And it never offers a query that has failed: a retry changes something or does not happen.
 
-mod actor;
 pub mod backend;
 mod config;
 mod error;
-mod messages;
 mod queries;
 mod service;
 mod validate;
+mod work;
 
 use std::sync::Arc;
 
@@ -20,9 +19,9 @@ use emend_proto::v1::rewriter_service_server::RewriterServiceServer;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::actor::RewriterActor;
 use crate::backend::Backend;
 use crate::service::Service;
+use crate::work::Rewriter;
 
 pub use config::{BackendKind, Options};
 pub use error::{LoadError, RewriteError};
@@ -52,15 +51,12 @@ pub async fn serve_backend(
     listener: TcpListener,
     shutdown: CancellationToken,
 ) -> Result<(), ServeError> {
-    let default_timeout = options.default_timeout;
+    let state = Arc::new(Rewriter(backend));
     Server::new("emend-rewriter", options)
         .descriptors(FILE_DESCRIPTOR_SET)
         .serve_actor(
-            move |alive| RewriterActor::new(Arc::clone(&backend), alive),
-            |actor| {
-                RewriterServiceServer::new(Service::new(actor, default_timeout))
-                    .max_decoding_message_size(MAX_REQUEST_BYTES)
-            },
+            move || Arc::clone(&state),
+            |actors| RewriterServiceServer::new(Service(actors)).max_decoding_message_size(MAX_REQUEST_BYTES),
             listener,
             shutdown,
         )

@@ -3,14 +3,13 @@
 //! Where the passages come from is the provider's business; the service bounds, filters and marks them. Web text is never
 //! trusted more than it deserves: every passage is marked `ORIGIN_WEB` and graded like any other.
 
-mod actor;
 pub mod backend;
 mod config;
 mod domains;
 mod error;
-mod messages;
 mod service;
 mod validate;
+mod work;
 
 use std::sync::Arc;
 
@@ -20,9 +19,9 @@ use emend_proto::v1::web_search_service_server::WebSearchServiceServer;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::actor::WebSearchActor;
 use crate::backend::Provider;
 use crate::service::Service;
+use crate::work::Searcher;
 
 pub use config::{Options, ProviderKind};
 pub use domains::{Domain, DomainError, DomainFilter};
@@ -53,15 +52,12 @@ pub async fn serve_provider(
     listener: TcpListener,
     shutdown: CancellationToken,
 ) -> Result<(), ServeError> {
-    let default_timeout = options.default_timeout;
+    let state = Arc::new(Searcher(provider));
     Server::new("emend-web-search", options)
         .descriptors(FILE_DESCRIPTOR_SET)
         .serve_actor(
-            move |alive| WebSearchActor::new(Arc::clone(&provider), alive),
-            |actor| {
-                WebSearchServiceServer::new(Service::new(actor, default_timeout))
-                    .max_decoding_message_size(MAX_REQUEST_BYTES)
-            },
+            move || Arc::clone(&state),
+            |actors| WebSearchServiceServer::new(Service(actors)).max_decoding_message_size(MAX_REQUEST_BYTES),
             listener,
             shutdown,
         )

@@ -327,10 +327,10 @@ async fn r12_a_caller_that_is_gone_frees_its_place() {
 async fn a_walk_that_panics_fails_alone() {
     use crate::{
         Orchestrator,
-        actor::{WalkServices, WalksActor},
         walk::WalkMetrics,
+        work::{WalkServices, Walker},
     };
-    use emend_chassis::{ActorHandle, ActorOptions, ActorSystem, HealthFlag};
+    use emend_chassis::{ActorHandle, ActorOptions, ActorSystem, HealthFlag, ServiceOptions};
     use v1::orchestrator_service_server::OrchestratorService as _;
 
     let services: Arc<dyn Services> = Arc::new(Scripted::default().retrieve(|request| {
@@ -341,17 +341,16 @@ async fn a_walk_that_panics_fails_alone() {
     let system = ActorSystem::start("walks-test").unwrap();
     let walks = ActorHandle::start(
         &system,
-        ActorOptions::new("orchestrator", 8),
+        // One actor, so that a panic that spread would take the other walk with it.
+        ActorOptions {
+            threads: 1,
+            ..ActorOptions::new("orchestrator", &ServiceOptions::default())
+        },
         HealthFlag::detached(crate::SERVICE),
-        move |alive| WalksActor::new(services.clone(), WalkMetrics::default(), alive),
+        move || Arc::new(Walker::new(services.clone(), WalkMetrics::default())),
     )
     .unwrap();
-    let orchestrator = Orchestrator::new(
-        crate::catalog::load_live(None).unwrap(),
-        "self-corrective-rag",
-        Duration::from_secs(60),
-        walks,
-    );
+    let orchestrator = Orchestrator::new(crate::catalog::load_live(None).unwrap(), "self-corrective-rag", walks);
     let ask = |text: &str| {
         let request = Request::new(v1::AskRequest {
             question: Some(question(text)),

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use actix::{Actor, AsyncContext, Context, Handler, WrapFuture};
 use emend_proto::v1::generator_service_server::{GeneratorService, GeneratorServiceServer};
 use emend_proto::v1::web_search_service_client::WebSearchServiceClient;
 use emend_proto::v1::web_search_service_server::{WebSearchService, WebSearchServiceServer};
@@ -22,8 +21,8 @@ use tonic::{Request, Response, Status};
 use emend_core::{Backoff, Code, Scope, ServiceError};
 
 use crate::{
-    ActorHandle, ActorOptions, ActorSystem, Alive, Caller, EventSender, HealthFlag, Job, RestartPolicy, ServeError,
-    Server, ServiceOptions, Task,
+    ActorHandle, ActorOptions, ActorSystem, Caller, EventSender, HealthFlag, RestartPolicy, ServeError, Server,
+    ServiceOptions, Work,
 };
 
 /// What tests see of the work, and hold it back with.
@@ -85,7 +84,7 @@ impl Drop for Working<'_> {
 }
 
 /// Says its text, after doing what the text says: `hold` waits for the gate, `block` blocks its thread, `panic` panics, `fail` fails, `left` says how
-/// many milliseconds are left.
+/// many milliseconds are left, `where` says its thread.
 pub(crate) struct Say(pub(crate) &'static str);
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -98,10 +97,27 @@ impl ServiceError for Failed {
     }
 }
 
-impl Task for Say {
+impl Work<Gate> for Say {
     type Reply = String;
     type Error = Failed;
     const NAME: &'static str = "say";
+
+    async fn run(self, gate: &Gate, scope: &Scope) -> Result<String, Failed> {
+        let Self(text) = self;
+        gate.count(&gate.begun);
+        let mut working = Working(gate, false);
+        match text {
+            "hold" => gate.release.acquire().await.unwrap().forget(),
+            "panic" => panic!("told to panic"),
+            "fail" => return Err(Failed),
+            "left" => return Ok(scope.deadline.remaining().as_millis().to_string()),
+            "where" => return Ok(format!("{:?}", std::thread::current().id())),
+            "block" => drop(gate.thread.lock().unwrap()),
+            _ => {}
+        }
+        working.1 = true;
+        Ok(text.to_owned())
+    }
 }
 
 /// Sends numbers from zero, one for each permit of the gate; fails after `fail_after` of them.
@@ -110,93 +126,60 @@ pub(crate) struct CountUp {
     pub(crate) fail_after: usize,
 }
 
-impl Task for CountUp {
+impl Work<Gate> for CountUp {
     type Reply = ();
     type Error = Failed;
     const NAME: &'static str = "count_up";
-}
 
-pub(crate) struct SayActor {
-    gate: Arc<Gate>,
-    _alive: Alive,
-}
-
-impl SayActor {
-    pub(crate) fn new(gate: &Arc<Gate>, alive: Alive) -> Self {
-        Self {
-            gate: Arc::clone(gate),
-            _alive: alive,
+    async fn run(self, gate: &Gate, _: &Scope) -> Result<(), Failed> {
+        gate.count(&gate.begun);
+        let _working = Working(gate, false);
+        for number in 0..self.fail_after {
+            gate.release.acquire().await.unwrap().forget();
+            self.events.send(number).await.unwrap();
         }
+        Err(Failed)
     }
 }
 
-impl Actor for SayActor {
-    type Context = Context<Self>;
+/// A handle of one actor that is restarted at once.
+pub(crate) fn actor(gate: &Arc<Gate>, max_in_flight: usize, health: HealthFlag) -> (ActorSystem, ActorHandle<Gate>) {
+    actors(gate, 1, max_in_flight, health)
 }
 
-impl Handler<Job<Say>> for SayActor {
-    type Result = ();
-
-    fn handle(&mut self, job: Job<Say>, context: &mut Self::Context) {
-        let gate = Arc::clone(&self.gate);
-        let work = job.run(|Say(text), scope| async move { say(&gate, text, &scope).await });
-        context.spawn(work.into_actor(self));
-    }
-}
-
-async fn say(gate: &Gate, text: &str, scope: &Scope) -> Result<String, Failed> {
-    gate.count(&gate.begun);
-    let mut working = Working(gate, false);
-    match text {
-        "hold" => gate.release.acquire().await.unwrap().forget(),
-        "panic" => panic!("told to panic"),
-        "fail" => return Err(Failed),
-        "left" => return Ok(scope.deadline.remaining().as_millis().to_string()),
-        "block" => drop(gate.thread.lock().unwrap()),
-        _ => {}
-    }
-    working.1 = true;
-    Ok(text.to_owned())
-}
-
-impl Handler<Job<CountUp>> for SayActor {
-    type Result = ();
-
-    fn handle(&mut self, job: Job<CountUp>, context: &mut Self::Context) {
-        let gate = Arc::clone(&self.gate);
-        let work = job.run(|CountUp { events, fail_after }, _| async move {
-            gate.count(&gate.begun);
-            let _working = Working(&gate, false);
-            for number in 0..fail_after {
-                gate.release.acquire().await.unwrap().forget();
-                events.send(number).await.unwrap();
-            }
-            Err(Failed)
-        });
-        context.spawn(work.into_actor(self));
-    }
-}
-
-/// A front of [`SayActor`] that restarts at once.
-pub(crate) fn front(
+/// A handle of some actors that are restarted at once.
+pub(crate) fn actors(
     gate: &Arc<Gate>,
+    threads: usize,
     max_in_flight: usize,
     health: HealthFlag,
-) -> (ActorSystem, ActorHandle<SayActor>) {
-    let system = ActorSystem::start("actors").unwrap();
-    let restart = RestartPolicy {
-        backoff: Backoff::new(Duration::from_millis(1), Duration::from_millis(1)),
-        max_restarts: 3,
-        window: Duration::from_secs(3600),
-    };
-    let options = ActorOptions {
-        name: "say",
+) -> (ActorSystem, ActorHandle<Gate>) {
+    let options = ServiceOptions {
         max_in_flight,
-        restart,
+        ..ServiceOptions::default()
+    };
+    start(gate, threads, &options, health)
+}
+
+fn start(
+    gate: &Arc<Gate>,
+    threads: usize,
+    options: &ServiceOptions,
+    health: HealthFlag,
+) -> (ActorSystem, ActorHandle<Gate>) {
+    let system = ActorSystem::start("actors").unwrap();
+    let options = ActorOptions {
+        threads,
+        restart: RestartPolicy {
+            backoff: Backoff::new(Duration::from_millis(1), Duration::from_millis(1)),
+            max_restarts: 3,
+            window: Duration::from_secs(3600),
+        },
+        ..ActorOptions::new("say", options)
     };
     let gate = Arc::clone(gate);
-    let front = ActorHandle::start(&system, options, health, move |alive| SayActor::new(&gate, alive)).unwrap();
-    (system, front)
+    let handle = ActorHandle::start(&system, options, health, move || Arc::clone(&gate)).unwrap();
+    (system, handle)
 }
 
 /// A caller with a long deadline.
@@ -206,15 +189,14 @@ pub(crate) fn caller() -> Caller {
 
 /// Says the query as `provider`, through the actor.
 struct Service {
-    front: ActorHandle<SayActor>,
+    handle: ActorHandle<Gate>,
     name: &'static str,
-    default_timeout: Duration,
 }
 
 #[tonic::async_trait]
 impl WebSearchService for Service {
     async fn search(&self, request: Request<SearchRequest>) -> Result<Response<SearchResponse>, Status> {
-        let caller = Caller::of(&request, self.default_timeout);
+        let caller = self.handle.caller(&request);
         let text = match request.into_inner().query.as_str() {
             "hold" => "hold",
             "panic" => "panic",
@@ -223,7 +205,7 @@ impl WebSearchService for Service {
             "who" => self.name,
             _ => "said",
         };
-        let provider = self.front.call(Say(text), caller).await?;
+        let provider = self.handle.call(Say(text), caller).await?;
         Ok(Response::new(SearchResponse {
             provider,
             ..Default::default()
@@ -236,8 +218,10 @@ impl GeneratorService for Service {
     type GenerateStream = BoxStream<'static, Result<GenerateResponse, Status>>;
 
     async fn generate(&self, request: Request<GenerateRequest>) -> Result<Response<Self::GenerateStream>, Status> {
-        let caller = Caller::of(&request, self.default_timeout);
-        let numbers = self.front.stream(caller, 2, |events| CountUp { events, fail_after: 3 });
+        let caller = self.handle.caller(&request);
+        let numbers = self
+            .handle
+            .stream(caller, 2, |events| CountUp { events, fail_after: 3 });
         let texts = numbers.map(|number| {
             let event = generate_response::Event::TextDelta(number?.to_string());
             Ok(GenerateResponse { event: Some(event) })
@@ -263,11 +247,10 @@ impl Running {
         let gate = Gate::new();
         let server = Server::new(name, &options);
         let health = server.health().flag("emend.v1.WebSearchService");
-        let (system, front) = front(&gate, options.max_in_flight, health);
+        let (system, handle) = start(&gate, 1, &options, health);
         let service = || Service {
-            front: front.clone(),
+            handle: handle.clone(),
             name,
-            default_timeout: options.default_timeout,
         };
         let shutdown = CancellationToken::new();
         let server = server

@@ -5,26 +5,29 @@
 //!
 //! ```text
 //! client ── TracedChannel ──▶ Server ──▶ adapter ──▶ ActorHandle ──▶ mailbox ──▶ actor ──▶ backend
-//!           deadline, span    span       Caller      admission  Job         Job::run   Scope
+//!           deadline, span    span       Caller      admission  Job         Work::run  Scope
 //! ```
 //!
-//! A service's adapter has four lines a method: make a [`Caller`] of the request, validate with [`Violations`], hand a
-//! [`Task`] to the [`ActorHandle`], map the reply. Every error turns into a status by `?`.
+//! A service is a state, its [`Work`] on it, and an adapter of a line or four a method: make a [`Caller`] of the request,
+//! validate with [`Violations`], hand the work to the [`ActorHandle`], map the reply. [`ActorHandle::unary`] is all of it for most
+//! methods. Every error turns into a status by `?`.
 //!
 //! # Why it is built this way
 //!
 //! * **Two runtimes.** tonic lives on tokio's threads, actors on arbiters that only a thread with an `actix::System` can
 //!   make. [`ActorSystem`] is that thread; actors are started through handles of its arbiters, from anywhere.
 //! * **A mailbox is not backpressure.** `Addr::send` ignores its capacity and every clone of an `Addr` has a slot on top
-//!   of it. [`ActorHandle`] admits with a semaphore, without waiting; the permit travels in the [`Job`] and so counts what the
-//!   actor still has to do, not what callers still wait for. Over the limit is RESOURCE_EXHAUSTED with `RetryInfo`, at
+//!   of it. [`ActorHandle`] admits with a semaphore, without waiting; the permit travels in the job and so counts what the
+//!   actors still have to do, not what callers still wait for. Over the limit is RESOURCE_EXHAUSTED with `RetryInfo`, at
 //!   once: a queue that grows only turns overload into timeouts.
+//! * **One thread does not poll everything.** A handle spreads work over a few actors of one state, each on a thread of
+//!   its own, by what each has to do. On a machine with little to do one thread has it all, and the others sleep.
 //! * **A supervisor has to survive a panic.** `actix::Supervisor` lives in the task that panicked. Every actor holds
-//!   an [`Alive`]; a task outside actix sees it dropped, backs off, starts another actor and publishes its address. Jobs
-//!   that had begun fail with UNAVAILABLE, jobs that had not go to the next actor. More deaths than [`RestartPolicy`]
+//!   a token; a task outside actix sees it dropped, backs off, starts another actor and publishes its address. Jobs
+//!   that had begun fail with UNAVAILABLE, jobs that had not go to another actor. More deaths than [`RestartPolicy`]
 //!   allows turn the service's [`HealthFlag`] down, until a window passes without one.
 //! * **Gone means stop.** When a caller disconnects, tonic drops the adapter's future, and an actor's would run on. The
-//!   [`Caller`] in the adapter's future holds the guard of a token that is in the [`Job`]: dropping one stops the other,
+//!   [`Caller`] in the adapter's future holds the guard of a token that is in the job: dropping one stops the other,
 //!   in the queue or at work.
 //! * **A deadline is an instant.** `grpc-timeout` becomes a [`Deadline`] once; queueing, retries and further hops use it
 //!   up. tonic reports an expired header as CANCELLED, so the adapter answers DEADLINE_EXCEEDED a little before that,
@@ -43,7 +46,6 @@ pub mod config;
 mod error;
 #[cfg(test)]
 mod fixture;
-mod job;
 pub mod metrics;
 mod observed;
 mod run;
@@ -54,13 +56,12 @@ mod timeout;
 mod validate;
 
 pub use actor::{
-    ActorHandle, ActorOptions, ActorSystem, ActorSystemError, Alive, CallError, EventSender, Gone, RestartPolicy,
+    ActorHandle, ActorOptions, ActorSystem, ActorSystemError, CallError, EventSender, Gone, RestartPolicy, Work,
 };
 pub use caller::Caller;
 pub use client::{Attempt, Resolve, TracedChannel, Upstream, UpstreamError, UpstreamOptions, request, retrying};
 pub use config::{ConfigError, LogFormat, ServiceOptions};
 pub use error::ServeError;
-pub use job::{Answer, Job, Task};
 pub use run::{run, stop_on_signal};
 pub use server::{Health, HealthFlag, Server};
 pub use status::{ERROR_DOMAIN, code_of_grpc, grpc_code, grpc_code_name, status};

@@ -29,8 +29,8 @@ pub fn seconds(name: &'static str) -> Histogram<f64> {
         .build()
 }
 
-/// The instruments of one actor's front.
-#[derive(Clone, Debug)]
+/// The instruments of one handle's actors.
+#[derive(Debug)]
 pub(crate) struct ActorMetrics {
     in_flight: UpDownCounter<i64>,
     queued: UpDownCounter<i64>,
@@ -80,33 +80,19 @@ impl ActorMetrics {
         self.restarts.add(1, &self.actor);
     }
 
-    /// Counts a call as in flight until the guard is dropped.
-    pub(crate) fn in_flight(&self) -> Counted {
-        Counted::new(self.in_flight.clone(), self.actor.clone())
+    pub(crate) fn admitted(&self) {
+        self.in_flight.add(1, &self.actor);
     }
 
-    /// Counts a call as waiting in the mailbox until the guard is dropped.
-    pub(crate) fn queued(&self) -> Counted {
-        Counted::new(self.queued.clone(), self.actor.clone())
+    pub(crate) fn left(&self) {
+        self.in_flight.add(-1, &self.actor);
     }
-}
 
-/// One more in an up-down counter, for as long as it lives.
-#[derive(Debug)]
-pub(crate) struct Counted {
-    counter: UpDownCounter<i64>,
-    attributes: [KeyValue; 1],
-}
-
-impl Counted {
-    fn new(counter: UpDownCounter<i64>, attributes: [KeyValue; 1]) -> Self {
-        counter.add(1, &attributes);
-        Self { counter, attributes }
+    pub(crate) fn queued(&self) {
+        self.queued.add(1, &self.actor);
     }
-}
 
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.counter.add(-1, &self.attributes);
+    pub(crate) fn unqueued(&self) {
+        self.queued.add(-1, &self.actor);
     }
 }

@@ -1,15 +1,15 @@
 //! One call from client to actor is one trace, as an OTLP collector sees it. A process of its own: telemetry is global.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use actix::{Actor, AsyncContext, Context, Handler, WrapFuture};
 use emend_chassis::{
-    ActorHandle, ActorOptions, ActorSystem, Alive, Caller, Job, Server, ServiceOptions, Task, Telemetry,
-    TelemetryOptions, Upstream, request, retrying, telemetry,
+    ActorHandle, ActorOptions, ActorSystem, Server, ServiceOptions, Telemetry, TelemetryOptions, Upstream, Work,
+    request, retrying, telemetry,
 };
-use emend_core::{Code, Deadline, ServiceError};
+use emend_core::{Code, Deadline, Scope, ServiceError};
 use emend_proto::v1::web_search_service_client::WebSearchServiceClient;
 use emend_proto::v1::web_search_service_server::{WebSearchService, WebSearchServiceServer};
 use emend_proto::v1::{SearchRequest, SearchResponse};
@@ -119,37 +119,26 @@ impl ServiceError for Nothing {
     }
 }
 
-impl Task for Search {
+/// Fails the first call.
+#[derive(Default)]
+struct Searcher {
+    calls: AtomicU32,
+}
+
+impl Work<Searcher> for Search {
     type Reply = u32;
     type Error = Nothing;
     const NAME: &'static str = "search";
-}
 
-/// Fails the first call.
-struct Searcher {
-    calls: u32,
-    _alive: Alive,
-}
-
-impl Actor for Searcher {
-    type Context = Context<Self>;
-}
-
-impl Handler<Job<Search>> for Searcher {
-    type Result = ();
-
-    fn handle(&mut self, job: Job<Search>, context: &mut Self::Context) {
-        self.calls += 1;
-        let calls = self.calls;
-        let work = job.run(move |Search, _| {
-            async move {
-                tracing::info!("searching");
-                tokio::task::yield_now().await;
-                if calls == 1 { Err(Nothing) } else { Ok(calls) }
-            }
-            .instrument(tracing::info_span!("execute_tool web_search"))
-        });
-        context.spawn(work.into_actor(self));
+    async fn run(self, searcher: &Searcher, _: &Scope) -> Result<u32, Nothing> {
+        async {
+            tracing::info!("searching");
+            let calls = searcher.calls.fetch_add(1, Ordering::SeqCst) + 1;
+            tokio::task::yield_now().await;
+            if calls == 1 { Err(Nothing) } else { Ok(calls) }
+        }
+        .instrument(tracing::info_span!("execute_tool web_search"))
+        .await
     }
 }
 
@@ -158,7 +147,7 @@ struct Service(ActorHandle<Searcher>);
 #[tonic::async_trait]
 impl WebSearchService for Service {
     async fn search(&self, request: Request<SearchRequest>) -> Result<Response<SearchResponse>, Status> {
-        let caller = Caller::of(&request, Duration::from_secs(60));
+        let caller = self.0.caller(&request);
         let calls = self.0.call(Search, caller).await?;
         Ok(Response::new(SearchResponse {
             provider: calls.to_string(),
@@ -200,16 +189,14 @@ async fn a_call_with_a_retry_is_one_tree() {
     let system = ActorSystem::start("actors").unwrap();
     let server = Server::new("emend-test", &ServiceOptions::default());
     let health = server.health().flag("emend.v1.WebSearchService");
-    let front = ActorHandle::start(&system, ActorOptions::new("searcher", 4), health, |alive| Searcher {
-        calls: 0,
-        _alive: alive,
-    })
-    .unwrap();
+    let options = ActorOptions::new("searcher", &ServiceOptions::default());
+    let searcher = Arc::new(Searcher::default());
+    let handle = ActorHandle::start(&system, options, health, move || Arc::clone(&searcher)).unwrap();
     let (incoming, url) = listener().await;
     let shutdown = CancellationToken::new();
     let served = tokio::spawn(
         server
-            .add(WebSearchServiceServer::new(Service(front)))
+            .add(WebSearchServiceServer::new(Service(handle)))
             .serve(incoming, shutdown.clone()),
     );
 

@@ -65,7 +65,7 @@ pub const GEN_AI_CLIENT_OPERATION_DURATION: &str = "gen_ai.client.operation.dura
 /// Histogram, tokens.
 pub const GEN_AI_CLIENT_TOKEN_USAGE: &str = "gen_ai.client.token.usage";
 
-/// Name of an actor's front.
+/// Name of the actors of a handle.
 pub const EMEND_ACTOR: &str = "emend.actor";
 /// Name of a task handed to an actor.
 pub const EMEND_TASK: &str = "emend.task";

@@ -6,10 +6,10 @@ use emend_core::{Code, FieldViolation, ServiceError};
 
 use crate::status::status;
 
-/// How a call through a [`ActorHandle`](crate::ActorHandle) can fail; `E` is the task's own error.
+/// How a call through an [`ActorHandle`](crate::ActorHandle) can fail; `E` is the work's own error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError<E> {
-    /// The actor has its fill. [`Code::ResourceExhausted`] with `RetryInfo`.
+    /// The actors have their fill. [`Code::ResourceExhausted`] with `RetryInfo`.
     #[error("too many calls at once: try again in {} ms or add a replica", retry_after.as_millis())]
     Full {
         /// How long to wait before trying again.
@@ -27,7 +27,7 @@ pub enum CallError<E> {
     Cancelled,
     /// The work itself failed.
     #[error(transparent)]
-    Task(E),
+    Work(E),
 }
 
 impl<E: ServiceError> ServiceError for CallError<E> {
@@ -37,12 +37,12 @@ impl<E: ServiceError> ServiceError for CallError<E> {
             Self::Gone => Code::Unavailable,
             Self::Deadline => Code::DeadlineExceeded,
             Self::Cancelled => Code::Cancelled,
-            Self::Task(error) => error.code(),
+            Self::Work(error) => error.code(),
         }
     }
 
     fn violations(&self) -> Vec<FieldViolation> {
-        if let Self::Task(error) = self {
+        if let Self::Work(error) = self {
             error.violations()
         } else {
             Vec::new()
@@ -52,7 +52,7 @@ impl<E: ServiceError> ServiceError for CallError<E> {
     fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Full { retry_after } => Some(*retry_after),
-            Self::Task(error) => error.retry_after(),
+            Self::Work(error) => error.retry_after(),
             Self::Gone | Self::Deadline | Self::Cancelled => None,
         }
     }

@@ -3,16 +3,14 @@
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use actix::{Actor, Handler};
 use futures::Stream;
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 
-use super::{ActorHandle, Gone};
+use super::{ActorHandle, Gone, Work};
 use crate::caller::Caller;
-use crate::job::{Job, Task};
 
-/// Where a task puts its events. A full stream makes the task wait: a slow reader slows the work down.
+/// Where work puts its events. A full stream makes the work wait: a slow reader slows the work down.
 #[derive(Debug)]
 pub struct EventSender<Ev>(mpsc::Sender<Ev>);
 
@@ -41,27 +39,30 @@ impl<Ev> EventSender<Ev> {
     }
 }
 
-impl<A: Actor<Context = actix::Context<A>>> ActorHandle<A> {
-    /// Hands the actor a task that sends events, and streams them.
+impl<S> ActorHandle<S> {
+    /// Hands an actor work that sends events, and streams them.
     ///
-    /// `make` gets the sender and returns the task; at most `capacity` events wait for the reader. The call is admitted
-    /// and bounded like any other. A failure is the last item. Dropping the stream cancels the work.
-    pub fn stream<T, Ev, F>(
+    /// `make` gets the sender and returns the work; at most `capacity` events wait for the reader. The call is admitted
+    /// and bounded like any other, also while nobody reads the stream. A failure is the last item. Dropping the stream
+    /// cancels the work.
+    pub fn stream<W, Ev, F>(
         &self,
         caller: Caller,
         capacity: usize,
         make: F,
-    ) -> impl Stream<Item = Result<Ev, tonic::Status>> + Send + 'static + use<A, T, Ev, F>
+    ) -> impl Stream<Item = Result<Ev, tonic::Status>> + Send + 'static + use<S, W, Ev, F>
     where
-        F: FnOnce(EventSender<Ev>) -> T,
-        T: Task<Reply = ()>,
+        F: FnOnce(EventSender<Ev>) -> W,
+        W: Work<S, Reply = ()>,
         Ev: Send + 'static,
-        A: Handler<Job<T>>,
     {
         let (sender, events) = mpsc::channel(capacity.max(1));
-        let task = make(EventSender(sender));
-        let front = self.clone();
-        let call = Box::pin(async move { front.call(task, caller).await.map_err(tonic::Status::from) });
+        let work = make(EventSender(sender));
+        let handle = self.clone();
+        let call = Box::pin(async move {
+            let ended = handle.call_bounded(work, caller, true).await;
+            ended.map_err(tonic::Status::from)
+        });
         Events {
             events,
             call: Some(call),

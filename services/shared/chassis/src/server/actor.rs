@@ -1,8 +1,8 @@
-//! Serving one actor: what most services are.
+//! Serving actors of one kind: what most services are.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 
-use actix::{Actor, Context};
 use http::{Request, Response};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -11,40 +11,40 @@ use tonic::server::NamedService;
 use tower::Service;
 
 use super::Server;
-use crate::actor::{ActorHandle, ActorOptions, ActorSystem, Alive};
+use crate::actor::{ActorHandle, ActorOptions, ActorSystem};
 use crate::error::ServeError;
 
 impl Server {
-    /// Starts an actor, serves what `service` makes of its front until `shutdown` is cancelled and the calls in flight are
-    /// done, and stops the actor. The service is healthy while its actor lives.
+    /// Starts the actors of a service, serves what `service` makes of their handle until `shutdown` is cancelled and the
+    /// calls in flight are done, and stops the actors. The service is healthy while its actors live.
     ///
-    /// `actor` is called again when the actor has to be replaced.
+    /// `state` makes what an actor works on; it is called for each actor, and again when one has to be replaced.
     ///
     /// # Errors
-    /// [`ServeError`] when there is no thread for the actor or the server fails.
-    pub async fn serve_actor<A, S>(
+    /// [`ServeError`] when there is no thread for an actor or the server fails.
+    pub async fn serve_actor<S, G>(
         self,
-        actor: impl Fn(Alive) -> A + Send + Sync + 'static,
-        service: impl FnOnce(ActorHandle<A>) -> S,
+        state: impl Fn() -> Arc<S> + Send + Sync + 'static,
+        service: impl FnOnce(ActorHandle<S>) -> G,
         listener: TcpListener,
         shutdown: CancellationToken,
     ) -> Result<(), ServeError>
     where
-        A: Actor<Context = Context<A>>,
-        S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>
+        S: 'static,
+        G: Service<Request<Body>, Response = Response<Body>, Error = Infallible>
             + NamedService
             + Clone
             + Send
             + Sync
             + 'static,
-        S::Future: Send + 'static,
+        G::Future: Send + 'static,
     {
         let system = ActorSystem::start(self.name).map_err(ServeError::start)?;
         let name = self.name.strip_prefix("emend-").unwrap_or(self.name);
-        let options = ActorOptions::new(name, self.options.max_in_flight);
-        let front =
-            ActorHandle::start(&system, options, self.health.flag(S::NAME), actor).map_err(ServeError::start)?;
-        let served = self.add(service(front)).serve(listener, shutdown).await;
+        let options = ActorOptions::new(name, &self.options);
+        let handle =
+            ActorHandle::start(&system, options, self.health.flag(G::NAME), state).map_err(ServeError::start)?;
+        let served = self.add(service(handle)).serve(listener, shutdown).await;
         system.stop().await;
         served
     }

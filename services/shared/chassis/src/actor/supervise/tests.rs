@@ -9,14 +9,14 @@ async fn backoff_doubles_up_to_its_limit_and_a_quiet_window_forgives() {
         max_restarts: 2,
         window: Duration::from_secs(10),
     };
-    let mut deaths = Deaths::new(policy);
-    let waits: Vec<_> = (0..4).map(|_| deaths.record().as_millis()).collect();
+    let deaths = Deaths::new(policy);
+    let waits: Vec<_> = (0..4).map(|_| deaths.record().backoff.as_millis()).collect();
     assert_eq!(waits, [100, 200, 350, 350]);
-    assert!(deaths.too_many());
     deaths.quiet().await;
-    assert!(!deaths.too_many());
-    assert_eq!(deaths.record(), policy.backoff.first);
+    assert!(deaths.forgive(), "there were too many");
+    assert!(!deaths.forgive(), "said once");
+    let death = deaths.record();
+    assert_eq!((death.backoff, death.too_many), (policy.backoff.first, false));
     tokio::time::advance(Duration::from_secs(11)).await;
-    deaths.record();
-    assert_eq!(deaths.recent(), 1);
+    assert_eq!(deaths.record().recent, 1);
 }

@@ -1,0 +1,108 @@
+//! What the orchestrator does: walks.
+
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{Arc, OnceLock},
+};
+
+use emend_chassis::{EventSender, UpstreamError, Work};
+use emend_core::Scope;
+use emend_proto::v1::{AskStreamResponse, WalkResult};
+use futures::FutureExt as _;
+
+use crate::walk::{Events, Services, WalkError, WalkMetrics, WalkRequest, walk};
+
+/// Walk, and answer with the result.
+#[derive(Debug)]
+pub struct Ask(pub WalkRequest);
+
+impl Work<Walker> for Ask {
+    type Reply = WalkResult;
+    type Error = WalkError;
+    const NAME: &'static str = "ask";
+
+    async fn run(self, walker: &Walker, scope: &Scope) -> Result<WalkResult, WalkError> {
+        walker.walk(self.0, Events::none(), scope).await
+    }
+}
+
+/// Walk, and tell what happens; the last event is the result.
+#[derive(Debug)]
+pub struct AskStream {
+    /// What to walk.
+    pub walk_request: WalkRequest,
+    /// Who reads along.
+    pub events: EventSender<AskStreamResponse>,
+}
+
+impl Work<Walker> for AskStream {
+    type Reply = ();
+    type Error = WalkError;
+    const NAME: &'static str = "ask_stream";
+
+    async fn run(self, walker: &Walker, scope: &Scope) -> Result<(), WalkError> {
+        walker
+            .walk(self.walk_request, Events::to(self.events), scope)
+            .await
+            .map(drop)
+    }
+}
+
+/// Makes clients of the five services.
+#[derive(Clone)]
+pub struct WalkServices(pub Arc<dyn Fn() -> Result<Arc<dyn Services>, UpstreamError> + Send + Sync>);
+
+impl std::fmt::Debug for WalkServices {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("WalkServices")
+    }
+}
+
+/// What every walk needs besides its request. Each actor has one, and so clients of its own: a walk and the connections it
+/// waits for never wake each other across threads.
+pub struct Walker {
+    make: WalkServices,
+    services: OnceLock<Arc<dyn Services>>,
+    metrics: WalkMetrics,
+}
+
+impl Walker {
+    /// Makes its clients when the first walk needs them, on the thread that walks.
+    pub fn new(services: WalkServices, metrics: WalkMetrics) -> Walker {
+        Walker {
+            make: services,
+            services: OnceLock::new(),
+            metrics,
+        }
+    }
+
+    fn services(&self) -> Result<&dyn Services, UpstreamError> {
+        let services = match self.services.get() {
+            Some(services) => services,
+            None => {
+                let made = (self.make.0)()?;
+                self.services.get_or_init(|| made)
+            }
+        };
+        Ok(services.as_ref())
+    }
+
+    /// Walks. A panic ends this walk, with an error of its own, and nothing else.
+    async fn walk(&self, walk_request: WalkRequest, events: Events, scope: &Scope) -> Result<WalkResult, WalkError> {
+        let services = self.services().map_err(|error| {
+            tracing::error!(%error, "there are no clients to walk with");
+            WalkError::Panicked
+        })?;
+        let walking = walk(walk_request, services, scope.deadline, &events, &self.metrics);
+        AssertUnwindSafe(walking).catch_unwind().await.unwrap_or_else(|_| {
+            tracing::error!("a walk panicked");
+            Err(WalkError::Panicked)
+        })
+    }
+}
+
+impl std::fmt::Debug for Walker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Walker")
+    }
+}

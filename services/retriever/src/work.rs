@@ -1,0 +1,112 @@
+//! What the retriever does. It computes nothing on its actors' threads: embedding has its threads, and the store and the
+//! splitter block others.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use emend_chassis::Work;
+use emend_core::Scope;
+use emend_proto::v1::{self, Document, IngestResponse};
+
+use crate::backend::Unit;
+use crate::error::RetrieverError;
+use crate::library::Library;
+
+/// Find passages.
+pub(crate) struct Retrieve {
+    pub(crate) query: String,
+    pub(crate) collection: String,
+    pub(crate) top_k: usize,
+    pub(crate) filter: BTreeMap<String, String>,
+    pub(crate) unit: Unit,
+    pub(crate) ef: Option<usize>,
+}
+
+impl Work<Library> for Retrieve {
+    type Reply = v1::RetrieveResponse;
+    type Error = RetrieverError;
+    const NAME: &'static str = "retrieve";
+
+    async fn run(self, library: &Library, _: &Scope) -> Result<Self::Reply, RetrieverError> {
+        let passages = library.retrieve(self).await?;
+        Ok(v1::RetrieveResponse { passages })
+    }
+}
+
+/// Store one document. Shared, because it is asked again where the actors have their fill.
+pub(crate) struct IngestDocument {
+    pub(crate) collection: String,
+    pub(crate) document: Arc<Document>,
+}
+
+impl Work<Library> for IngestDocument {
+    type Reply = IngestResponse;
+    type Error = RetrieverError;
+    const NAME: &'static str = "ingest_document";
+
+    async fn run(self, library: &Library, _: &Scope) -> Result<Self::Reply, RetrieverError> {
+        library.ingest(self).await
+    }
+}
+
+/// Remove documents.
+pub(crate) struct DeleteDocuments {
+    pub(crate) collection: String,
+    pub(crate) documents: Vec<String>,
+}
+
+impl Work<Library> for DeleteDocuments {
+    type Reply = v1::DeleteDocumentsResponse;
+    type Error = RetrieverError;
+    const NAME: &'static str = "delete_documents";
+
+    async fn run(self, library: &Library, _: &Scope) -> Result<Self::Reply, RetrieverError> {
+        let deleted = library.delete(self).await?;
+        Ok(v1::DeleteDocumentsResponse { deleted })
+    }
+}
+
+/// List the documents of a collection after an id.
+pub(crate) struct ListDocuments {
+    pub(crate) collection: String,
+    pub(crate) after: String,
+    pub(crate) limit: usize,
+}
+
+impl Work<Library> for ListDocuments {
+    type Reply = v1::ListDocumentsResponse;
+    type Error = RetrieverError;
+    const NAME: &'static str = "list_documents";
+
+    async fn run(self, library: &Library, _: &Scope) -> Result<Self::Reply, RetrieverError> {
+        library.documents(self).await
+    }
+}
+
+/// List the collections.
+pub(crate) struct ListCollections;
+
+impl Work<Library> for ListCollections {
+    type Reply = v1::ListCollectionsResponse;
+    type Error = RetrieverError;
+    const NAME: &'static str = "list_collections";
+
+    async fn run(self, library: &Library, _: &Scope) -> Result<Self::Reply, RetrieverError> {
+        let collections = library.collections().await?;
+        Ok(v1::ListCollectionsResponse { collections })
+    }
+}
+
+/// Describe one collection.
+pub(crate) struct GetCollection(pub(crate) String);
+
+impl Work<Library> for GetCollection {
+    type Reply = v1::GetCollectionResponse;
+    type Error = RetrieverError;
+    const NAME: &'static str = "get_collection";
+
+    async fn run(self, library: &Library, _: &Scope) -> Result<Self::Reply, RetrieverError> {
+        let collection = Some(library.collection(&self.0).await?);
+        Ok(v1::GetCollectionResponse { collection })
+    }
+}

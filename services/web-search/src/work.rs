@@ -1,0 +1,53 @@
+//! What web search does.
+
+use std::sync::Arc;
+
+use emend_chassis::Work;
+use emend_core::{Scope, ServiceError, semconv};
+use emend_proto::v1::SearchResponse;
+use tracing::{Instrument, field, info_span};
+
+use crate::backend::{Provider, Search as Query};
+use crate::error::SearchError;
+
+/// What all work of web search needs.
+pub(crate) struct Searcher(pub(crate) Arc<dyn Provider>);
+
+/// Search. The query is valid.
+pub(crate) struct Search(pub(crate) Query);
+
+impl Work<Searcher> for Search {
+    type Reply = SearchResponse;
+    type Error = SearchError;
+    const NAME: &'static str = "search";
+
+    /// One search in a span of its own. The query is in no span: it is the user's.
+    async fn run(self, searcher: &Searcher, scope: &Scope) -> Result<SearchResponse, SearchError> {
+        let provider = &searcher.0;
+        let span = info_span!(
+            "execute_tool",
+            otel.name = "execute_tool web_search",
+            otel.status_code = field::Empty,
+            { semconv::GEN_AI_OPERATION_NAME } = "execute_tool",
+            { semconv::GEN_AI_TOOL_NAME } = "web_search",
+            { semconv::ERROR_TYPE } = field::Empty,
+            emend.web_search.provider = provider.name(),
+            emend.web_search.max_results = self.0.max_results,
+            emend.web_search.passages = field::Empty,
+        );
+        let found = provider.search(self.0, scope.clone()).instrument(span.clone()).await;
+        match &found {
+            Ok(passages) => {
+                span.record("emend.web_search.passages", passages.len());
+            }
+            Err(error) => {
+                span.record("otel.status_code", "ERROR");
+                span.record(semconv::ERROR_TYPE, error.code().name());
+            }
+        }
+        Ok(SearchResponse {
+            passages: found?,
+            provider: provider.name().to_owned(),
+        })
+    }
+}
