@@ -6,8 +6,9 @@ use actix::fut::WrapFuture;
 use actix::{Actor, AsyncContext, Context, Handler};
 use emend_chassis::{Alive, Job};
 use emend_core::Scope;
-use emend_proto::v1::GenerateResponse;
+use emend_proto::place;
 use emend_proto::v1::generate_response::Event;
+use emend_proto::v1::{GenerateResponse, Passage, Sentence};
 
 use crate::backend::{Backend, Deltas};
 use crate::error::GenerateError;
@@ -43,7 +44,8 @@ impl Handler<Job<Generate>> for GeneratorActor {
 
 async fn generate(backend: Arc<dyn Backend>, task: Generate, scope: Scope) -> Result<(), GenerateError> {
     let Generate { request, events } = task;
-    let finished = backend.generate(&request, &Deltas::new(events.clone()), &scope).await?;
+    let mut finished = backend.generate(&request, &Deltas::new(events.clone()), &scope).await?;
+    locate(&mut finished.sentences, &request.passages);
     tracing::debug!(
         abstained = finished.abstained,
         sentences = finished.sentences.len(),
@@ -56,4 +58,18 @@ async fn generate(backend: Arc<dyn Backend>, task: Generate, scope: Scope) -> Re
         })
         .await?;
     Ok(())
+}
+
+/// Says where in its document each quotation stands. Backends say where in the passage, and this is the one place that
+/// counts on from there.
+fn locate(sentences: &mut [Sentence], passages: &[Passage]) {
+    let citations = sentences.iter_mut().flat_map(|sentence| &mut sentence.citations);
+    for citation in citations {
+        let passage = usize::try_from(citation.number)
+            .ok()
+            .and_then(|number| passages.get(number.checked_sub(1)?));
+        citation.document_span = passage
+            .zip(citation.span)
+            .and_then(|(passage, quoted)| place::document_span(passage, quoted));
+    }
 }

@@ -216,6 +216,7 @@ fn citations(candidate: &Candidate, passages: &[Passage]) -> Vec<Citation> {
                 number,
                 passage_id: passage.id.clone(),
                 span: Some(span),
+                document_span: None,
             })
         })
         .collect()

@@ -231,6 +231,7 @@ fn sentences(answer: &str, marks: &[Mark], passages: &[Passage]) -> Vec<Sentence
                 number,
                 passage_id: passage.id.clone(),
                 span: None,
+                document_span: None,
             });
         }
     }

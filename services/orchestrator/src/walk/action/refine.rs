@@ -1,9 +1,12 @@
 //! Cuts passages into strips and keeps the best: Corrective RAG's decompose-then-recompose.
 
+mod composition;
+
 use std::collections::HashMap;
 
-use emend_proto::v1::{self, Passage, RefineKnowledgeRequest, RefineKnowledgeResponse, Relevance, Span, Strip};
+use emend_proto::v1::{self, Passage, RefineKnowledgeRequest, RefineKnowledgeResponse, Relevance, Strip};
 
+use self::composition::compose;
 use super::{Ended, Report, StepContext};
 use crate::{
     graph::{Options, RefineOutcome, Refining, StripUnit},
@@ -101,31 +104,21 @@ pub(super) fn apply_strips(state: &mut State, response: RefineKnowledgeResponse)
 
 /// The passage made of its kept strips, with the grade of the best of them. Returns whether any is kept.
 fn recompose(held: &mut Held, strips: &[&Strip]) -> bool {
-    let kept: Vec<&&Strip> = strips.iter().filter(|strip| strip.kept).collect();
+    let kept: Vec<&Strip> = strips.iter().copied().filter(|strip| strip.kept).collect();
     held.refined = true;
     let best = strips.iter().filter_map(|strip| strip.score).max_by(f64::total_cmp);
     held.score = best.or(held.score);
-    let (Some(first), Some(last)) = (kept.first(), kept.last()) else {
+    if kept.is_empty() {
         if !strips.is_empty() {
             held.relevance = Relevance::Irrelevant;
         }
         return false;
-    };
+    }
     held.relevance = if best.is_some() {
         Relevance::Relevant
     } else {
         Relevance::Ungraded
     };
-    held.passage.text = kept
-        .iter()
-        .map(|strip| strip.text.trim())
-        .collect::<Vec<_>>()
-        .join("\n");
-    if let (Some(place), Some(first), Some(last)) = (&held.passage.span, &first.span, &last.span) {
-        held.passage.span = Some(Span {
-            start: place.start.saturating_add(first.start),
-            end: place.start.saturating_add(last.end).min(place.end),
-        });
-    }
+    compose(&mut held.passage, &kept);
     true
 }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use emend_proto::v1::{
-    Evaluation, Origin, Passage, RefineKnowledgeResponse, RewritePurpose, Span, Strip, StripUnit, WalkStatus,
+    Evaluation, Origin, Passage, RefineKnowledgeResponse, RetrieveResponse, RewritePurpose, Span, Strip, StripUnit,
+    WalkStatus,
 };
 
 use super::{
@@ -146,7 +147,7 @@ async fn a_passage_is_put_together_from_its_kept_strips_in_their_order() {
     let text = "One. Two. Three.";
     let services = evaluated(Evaluation::Correct)
         .retrieve(move |_| {
-            Ok(emend_proto::v1::RetrieveResponse {
+            Ok(RetrieveResponse {
                 passages: vec![
                     Passage {
                         text: text.to_owned(),
@@ -180,8 +181,10 @@ async fn a_passage_is_put_together_from_its_kept_strips_in_their_order() {
     let result = ask("corrective-rag", &services).await;
     assert_eq!(result.documents.len(), 1);
     let kept = result.documents[0].passage.as_ref().unwrap();
-    assert_eq!(kept.text, "Two.\nThree.");
+    // Strips that touch stay as they stand in the document: one piece, which the span places.
+    assert_eq!(kept.text, "Two. Three.");
     assert_eq!(kept.span, Some(Span { start: 105, end: 116 }));
+    assert!(kept.pieces.is_empty(), "{:?}", kept.pieces);
     assert_eq!(result.documents[0].score, Some(0.9));
     let shown: Vec<bool> = result.steps[2].passages.iter().map(|graded| graded.kept).collect();
     assert_eq!(shown, [true, false]);
