@@ -103,22 +103,29 @@ pub(super) fn apply_strips(state: &mut State, response: RefineKnowledgeResponse)
 }
 
 /// The passage made of its kept strips, with the grade of the best of them. Returns whether any is kept.
+///
+/// A strip without a grade tells nothing (R4): kept ones alone leave the passage UNGRADED whatever was dropped, and a
+/// passage that is dropped is IRRELEVANT only where all of it was graded.
 fn recompose(held: &mut Held, strips: &[&Strip]) -> bool {
-    let kept: Vec<&Strip> = strips.iter().copied().filter(|strip| strip.kept).collect();
     held.refined = true;
-    let best = strips.iter().filter_map(|strip| strip.score).max_by(f64::total_cmp);
-    held.score = best.or(held.score);
-    if kept.is_empty() {
-        if !strips.is_empty() {
-            held.relevance = Relevance::Irrelevant;
-        }
-        return false;
+    let kept: Vec<&Strip> = strips.iter().copied().filter(|strip| strip.kept).collect();
+    if !kept.is_empty() {
+        held.score = best_score(&kept);
+        held.relevance = match held.score {
+            Some(_) => Relevance::Relevant,
+            None => Relevance::Ungraded,
+        };
+        compose(&mut held.passage, &kept);
+        return true;
     }
-    held.relevance = if best.is_some() {
-        Relevance::Relevant
-    } else {
-        Relevance::Ungraded
-    };
-    compose(&mut held.passage, &kept);
-    true
+    if strips.iter().any(|strip| strip.score.is_none()) {
+        (held.relevance, held.score) = (Relevance::Ungraded, None);
+    } else if !strips.is_empty() {
+        (held.relevance, held.score) = (Relevance::Irrelevant, best_score(strips));
+    }
+    false
+}
+
+fn best_score(strips: &[&Strip]) -> Option<f64> {
+    strips.iter().filter_map(|strip| strip.score).max_by(f64::total_cmp)
 }
