@@ -207,6 +207,7 @@ impl<A: Actor<Context = Context<A>>> ActorHandle<A> {
             .saturating_sub(self.0.admission.available_permits())
     }
 
+    /// A place for one more call, or at once that there is none (R13).
     fn admit<E>(&self) -> Result<Permit, CallError<E>> {
         match Arc::clone(&self.0.admission).try_acquire_owned() {
             Ok(permit) => Ok(Permit {
