@@ -3,6 +3,8 @@
 //! The contract is the proto files; read their comments for units, ranges, defaults and errors. Clients in other
 //! languages are generated from the same files.
 
+pub mod place;
+
 /// Version 1 of the contracts.
 #[expect(clippy::allow_attributes_without_reason, reason = "generated code")]
 pub mod v1 {

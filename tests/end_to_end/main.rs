@@ -1,6 +1,7 @@
 //! The six services in one process, over real sockets, from the outside.
 
 mod bad_input;
+mod citations;
 mod faults;
 mod language_model;
 mod languages;

@@ -28,7 +28,8 @@ pub trait Backend: Send + Sync {
     /// Writes the answer to a valid request: its text into `deltas` as it comes, then the whole of it as the result.
     /// The deltas joined are the result's `answer`.
     ///
-    /// Dropping the future stops the work. A little before `scope`'s deadline the answer ends with what there is.
+    /// Dropping the future stops the work (R12). A little before `scope`'s deadline the answer ends with what there is
+    /// (R11).
     fn generate<'a>(
         &'a self,
         request: &'a GenerateRequest,
@@ -96,12 +97,12 @@ pub async fn load(options: &Options) -> Result<Arc<dyn Backend>, LoadError> {
     }
 }
 
-/// When a backend stops, so that what it has still arrives before the deadline.
+/// When a backend stops, so that what it has still arrives before the deadline (R11).
 fn writing_deadline(scope: &Scope) -> Deadline {
     scope.deadline.keeping(Reserve::PARTIAL_RESULT)
 }
 
-/// Says in `language` that the passages do not answer.
+/// Says in `language`, the question's (R16), that the passages do not answer (R8).
 async fn abstain(language: Language, model: &str, deltas: &Deltas) -> Result<GenerateFinished, GenerateError> {
     let answer = language.abstention().to_owned();
     deltas.send(answer.clone()).await?;

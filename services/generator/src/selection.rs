@@ -1,7 +1,7 @@
 //! Which sentences make an extractive answer.
 //!
 //! A short answer is better than a long one: the best sentence alone, and another only when it covers words of the
-//! question that the answer does not cover yet. A later attempt never gives an earlier answer again.
+//! question that the answer does not cover yet. A later attempt never gives an earlier answer again (R3).
 
 use emend_text::{ends_question, ends_sentence};
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! The limits of the contract, checked before anything is admitted.
+//! The limits of the contract, checked before anything is admitted (R15).
 
 use emend_chassis::{InvalidRequest, Violations};
 use emend_core::limits::{
@@ -9,6 +9,8 @@ use emend_proto::v1::chat_message::Role;
 
 /// Longest answer in sentences.
 const MAX_SENTENCES: u32 = 100;
+/// Most pieces of a passage: every citation looks for its own among them.
+const MAX_PIECES: usize = 1000;
 
 pub(crate) fn generate(request: &GenerateRequest) -> Result<(), InvalidRequest> {
     let mut violations = Violations::new();
@@ -28,6 +30,10 @@ pub(crate) fn generate(request: &GenerateRequest) -> Result<(), InvalidRequest> 
         let bytes = passage.text.len();
         violations.require(bytes <= MAX_PASSAGE_BYTES, &format!("passages[{index}].text"), || {
             format!("must be at most {MAX_PASSAGE_BYTES} bytes, is {bytes}")
+        });
+        let pieces = passage.pieces.len();
+        violations.require(pieces <= MAX_PIECES, &format!("passages[{index}].pieces"), || {
+            format!("must be at most {MAX_PIECES} pieces, are {pieces}")
         });
     }
     let bytes: usize = request.unsupported.iter().map(String::len).sum();

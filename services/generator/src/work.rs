@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use emend_chassis::{EventSender, Work};
 use emend_core::Scope;
+use emend_proto::place;
 use emend_proto::v1::generate_response::Event;
-use emend_proto::v1::{GenerateRequest, GenerateResponse};
+use emend_proto::v1::{GenerateRequest, GenerateResponse, Passage, Sentence};
 
 use crate::backend::{Backend, Deltas};
 use crate::error::GenerateError;
@@ -27,7 +28,8 @@ impl Work<Generator> for Generate {
     async fn run(self, generator: &Generator, scope: &Scope) -> Result<(), GenerateError> {
         let backend = &generator.0;
         let Self { request, events } = self;
-        let finished = backend.generate(&request, &Deltas::new(events.clone()), scope).await?;
+        let mut finished = backend.generate(&request, &Deltas::new(events.clone()), scope).await?;
+        locate(&mut finished.sentences, &request.passages);
         tracing::debug!(
             abstained = finished.abstained,
             sentences = finished.sentences.len(),
@@ -40,5 +42,19 @@ impl Work<Generator> for Generate {
             })
             .await?;
         Ok(())
+    }
+}
+
+/// Fills in where in its document each quotation stands. Backends say where in the passage; this is the one place that
+/// maps that to the document.
+fn locate(sentences: &mut [Sentence], passages: &[Passage]) {
+    let citations = sentences.iter_mut().flat_map(|sentence| &mut sentence.citations);
+    for citation in citations {
+        let passage = usize::try_from(citation.number)
+            .ok()
+            .and_then(|number| passages.get(number.checked_sub(1)?));
+        citation.document_span = passage
+            .zip(citation.span)
+            .and_then(|(passage, quoted)| place::document_span(passage, quoted));
     }
 }

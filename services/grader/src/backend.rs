@@ -22,9 +22,10 @@ pub use cascade::CascadeBackend;
 pub use embedded::EmbeddedBackend;
 pub use llm::{LlmBackend, LlmSettings};
 
-/// Gives grades. A grade that fails is [`Grade::Ungraded`] by itself; nothing fails the others.
+/// Gives grades. A grade that fails is [`Grade::Ungraded`] by itself (R4); nothing fails the others.
 ///
-/// Dropping a future stops its work. A backend stops a little before `scope`'s deadline and returns what it has.
+/// Dropping a future stops its work (R12). A backend stops a little before `scope`'s deadline and returns what it has
+/// (R11).
 pub trait Backend: Send + Sync {
     /// The thresholds that hold where a request names none.
     fn thresholds(&self) -> Thresholds;
@@ -238,7 +239,7 @@ fn add(usage: &mut Usage, cost: &Usage) {
     usage.output_tokens += cost.output_tokens;
 }
 
-/// When a backend stops, so that its partial grades still arrive before the deadline.
+/// When a backend stops, so that its partial grades still arrive before the deadline (R11).
 fn grading_deadline(scope: &Scope) -> Deadline {
     scope.deadline.keeping(Reserve::PARTIAL_RESULT)
 }

@@ -60,7 +60,7 @@ fn effective(calibrated: Thresholds, request: &GradeDocumentsRequest) -> Thresho
 }
 
 /// Corrective RAG's verdict: any score from `upper` is correct, all below `lower` incorrect, the rest ambiguous. A
-/// passage without a grade is neither evidence for the one nor for the other.
+/// passage without a grade is neither evidence for the one nor for the other (R4).
 fn evaluate(grades: &[Grade<f64>], thresholds: Thresholds) -> Evaluation {
     if grades
         .iter()

@@ -1,4 +1,5 @@
-//! How grading can fail as a whole. A single grade that cannot be had is no error: see [`Ungraded`](crate::backend::Ungraded).
+//! How grading can fail as a whole. A single grade that cannot be had is no error (R4): see
+//! [`Ungraded`](crate::backend::Ungraded).
 
 use emend_core::{Code, FieldViolation, ServiceError};
 use emend_evaluator::EvaluateError;

@@ -25,7 +25,7 @@ pub(crate) async fn grade(
     } else {
         sentences
     };
-    // That the documents do not answer is not a claim that they could support.
+    // That the documents do not answer is not a claim that they could support (R8).
     let is_claim = |sentence: &&mut Sentence| !emend_text::is_abstention(&sentence.text);
     let mut claims: Vec<&mut Sentence> = sentences.iter_mut().filter(is_claim).collect();
     let span = info_span!(

@@ -99,7 +99,7 @@ async fn cut(request: RefineKnowledgeRequest) -> Result<(RefineKnowledgeRequest,
 }
 
 /// Which strips are kept: the best from the threshold on, and in the places that are left the first of those without a
-/// grade, since they are not known to be bad. Of equal scores the earlier one is better.
+/// grade, since they are not known to be bad (R4). Of equal scores the earlier one is better.
 fn kept(grades: &[Grade<f64>], threshold: f64, most: usize) -> Vec<bool> {
     let mut best: Vec<(usize, f64)> = grades
         .iter()

@@ -245,5 +245,6 @@ fn passage(found: Found) -> Passage {
         }),
         retrieved_at: None,
         metadata: found.metadata.into_iter().collect(),
+        pieces: Vec::new(),
     }
 }

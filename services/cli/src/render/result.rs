@@ -66,14 +66,8 @@ fn source_line(document: Option<&GradedPassage>, citation: &Citation) -> String 
     if !passage.title.is_empty() && !line.contains(&passage.title) {
         let _ = write!(line, " — {}", passage.title);
     }
-    if let Some(span) = &citation.span {
-        let start = span.start + passage.span.as_ref().map_or(0, |whole| whole.start);
-        let _ = write!(
-            line,
-            " {DIM}(characters {}–{}){DIM:#}",
-            start,
-            start + (span.end - span.start)
-        );
+    if let Some(quoted) = &citation.document_span {
+        let _ = write!(line, " {DIM}(characters {}–{}){DIM:#}", quoted.start, quoted.end);
     }
     if let Some(score) = document.and_then(|document| document.score) {
         let _ = write!(line, " {DIM}relevance {score:.2}{DIM:#}");

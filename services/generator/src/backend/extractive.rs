@@ -90,6 +90,7 @@ impl ExtractiveBackend {
             most,
         );
         let (chosen, cut) = self.within_tokens(chosen, request.max_tokens);
+        // Without evidence there is nothing to claim (R7).
         if chosen.is_empty() && request.answer_so_far.trim().is_empty() {
             return abstain(emend_text::language(&request.question), MODEL, deltas).await;
         }
@@ -216,6 +217,7 @@ fn citations(candidate: &Candidate, passages: &[Passage]) -> Vec<Citation> {
                 number,
                 passage_id: passage.id.clone(),
                 span: Some(span),
+                document_span: None,
             })
         })
         .collect()

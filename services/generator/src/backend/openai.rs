@@ -19,7 +19,7 @@ use crate::draft::Draft;
 use crate::error::GenerateError;
 
 /// How much hotter each further attempt is, and the hottest that it gets by itself: the same prompt at temperature 0
-/// would bring the same answer again.
+/// would bring the same answer again (R3).
 const HOTTER: f64 = 0.3;
 const HOTTEST: f64 = 1.0;
 
@@ -231,6 +231,7 @@ fn sentences(answer: &str, marks: &[Mark], passages: &[Passage]) -> Vec<Sentence
                 number,
                 passage_id: passage.id.clone(),
                 span: None,
+                document_span: None,
             });
         }
     }

@@ -1,6 +1,6 @@
 //! Quoted answers, with the evaluator on the hashed embedder.
 
-use emend_proto::v1::{FinishReason, GenerateRequest};
+use emend_proto::v1::{FinishReason, GenerateRequest, Passage, Span, TextPiece};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 
@@ -41,6 +41,45 @@ async fn the_sentence_that_answers_is_quoted_alone_and_cited_to_the_character() 
         (finished.model.as_str(), finished.usage.unwrap().model_calls),
         ("extractive", 0)
     );
+}
+
+#[tokio::test]
+async fn a_quotation_says_where_it_stands_in_the_document() {
+    let generator = extractive().await;
+    let place = async |passage: Passage| {
+        let request = GenerateRequest {
+            passages: vec![passage],
+            ..ask(QUESTION, &[])
+        };
+        let (_, finished) = generator.answer(request).await.unwrap();
+        let citation = finished.sentences[0].citations[0].clone();
+        (citation.span.unwrap(), citation.document_span)
+    };
+    let text = ask(QUESTION, &[LIGHT]).passages.remove(0);
+    let at = |start: u32, end: u32| Some(Span { start, end });
+    // One piece of the document, from its 1000th character on.
+    let length = u32::try_from(LIGHT.chars().count()).unwrap();
+    let (quoted, in_document) = place(Passage {
+        span: at(1000, 1000 + length),
+        ..text.clone()
+    })
+    .await;
+    assert_eq!(in_document, at(1000 + quoted.start, 1000 + quoted.end));
+    // Two pieces, what is quoted in the second.
+    let pieces = [(0, quoted.start - 2, 1000), (quoted.start, length, 2000)].map(|(start, end, document)| TextPiece {
+        in_text: at(start, end),
+        in_document: at(document, document + (end - start)),
+    });
+    let (_, in_document) = place(Passage {
+        span: at(1000, 2000 + length - quoted.start),
+        pieces: pieces.to_vec(),
+        ..text.clone()
+    })
+    .await;
+    assert_eq!(in_document, at(2000, 2000 + (quoted.end - quoted.start)));
+    // The web has no places.
+    let (_, in_document) = place(text).await;
+    assert_eq!(in_document, None);
 }
 
 #[tokio::test]

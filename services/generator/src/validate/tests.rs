@@ -1,5 +1,5 @@
 use emend_core::ServiceError;
-use emend_proto::v1::{ChatMessage, Passage};
+use emend_proto::v1::{ChatMessage, Passage, TextPiece};
 
 use super::*;
 
@@ -11,6 +11,7 @@ fn every_bad_field_is_named_at_once() {
         passages: vec![
             Passage {
                 text: long.clone(),
+                pieces: vec![TextPiece::default(); MAX_PIECES + 1],
                 ..Passage::default()
             };
             MAX_PASSAGES + 1
@@ -39,6 +40,7 @@ fn every_bad_field_is_named_at_once() {
         "question",
         "passages",
         "passages[99].text",
+        "passages[99].pieces",
         "unsupported",
         "temperature",
         "max_tokens",
@@ -66,4 +68,18 @@ fn no_passages_and_the_limits_themselves_are_allowed() {
         ..GenerateRequest::default()
     };
     assert!(generate(&request).is_ok());
+}
+
+#[test]
+fn a_passage_of_many_pieces_is_allowed_up_to_the_limit() {
+    let request = |pieces: usize| GenerateRequest {
+        question: "Who?".to_owned(),
+        passages: vec![Passage {
+            pieces: vec![TextPiece::default(); pieces],
+            ..Passage::default()
+        }],
+        ..GenerateRequest::default()
+    };
+    assert!(generate(&request(MAX_PIECES)).is_ok());
+    assert!(generate(&request(MAX_PIECES + 1)).is_err());
 }

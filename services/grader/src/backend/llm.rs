@@ -66,7 +66,8 @@ impl LlmSettings {
 }
 
 /// The backend `llm`: one call a passage, a sentence or an answer, constrained to a verdict, as many at once as the model's
-/// client allows. A grade that has been given is kept, one that is being given is waited for, and neither is paid for again.
+/// client allows (R9). Every verdict is read by [`verdict`] (R5). A grade that has been given is kept, one that is
+/// being given is waited for, and neither is paid for again.
 pub struct LlmBackend {
     chat: Arc<dyn Chat>,
     prompts: Prompts,

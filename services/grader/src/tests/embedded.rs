@@ -94,7 +94,8 @@ async fn given_sentences_come_back_as_they_are_and_abstaining_is_no_claim() {
         citations: vec![emend_proto::v1::Citation {
             number: 1,
             passage_id: "a".to_owned(),
-            span: None,
+            span: Some(emend_proto::v1::Span { start: 0, end: 9 }),
+            document_span: Some(emend_proto::v1::Span { start: 40, end: 49 }),
         }],
         ..Sentence::default()
     };

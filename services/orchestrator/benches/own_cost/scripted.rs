@@ -98,6 +98,7 @@ fn sentences() -> Vec<Sentence> {
                 number,
                 passage_id: format!("hedges/{number}#0"),
                 span: Some(Span { start: 3, end: 90 }),
+                document_span: Some(Span { start: 3, end: 90 }),
             }],
             ..Sentence::default()
         }

@@ -68,9 +68,9 @@ actions! {
     }
     /// Grades every passage not graded yet against the original question and drops what does not help.
     GradeDocuments "grade_documents" -> GradeDocumentsOutcome {
-        /// No passage was dropped, and there is at least one.
+        /// Every passage was graded and found relevant, and there is at least one.
         AllRelevant "all_relevant",
-        /// At least one passage was kept and at least one dropped.
+        /// At least one passage was kept, but not all were found relevant: some were dropped, or kept without a grade.
         SomeRelevant "some_relevant",
         /// No passage is left.
         NoneRelevant "none_relevant",

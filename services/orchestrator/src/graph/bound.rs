@@ -1,4 +1,4 @@
-//! The exact worst case of a graph: the longest and the dearest walk its edges and its recursion limit allow.
+//! The exact worst case of a graph (R1): the longest and the dearest walk its edges and its recursion limit allow.
 //!
 //! A walk's future depends on where it is, on how often the nodes that conditions count were visited (up to the point
 //! where the condition closes for good), and on how many passages it holds, graded and refined or not. All such states are

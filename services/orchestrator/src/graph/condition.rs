@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{NodeId, OptionSpec, Options, Value};
 
-/// Open while a node has been visited few enough times. Visits only grow, so a condition closes for good.
+/// Open while a node has been visited few enough times. Visits only grow, so a condition closes for good (R1).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     pub(super) counted: NodeId,

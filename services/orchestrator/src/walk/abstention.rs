@@ -1,4 +1,4 @@
-//! Saying that there is no answer, in the question's language.
+//! Saying that there is no answer, in the question's language (R16).
 
 /// Says that the evidence does not answer the question. The language is read off the script of the question; it is only
 /// needed where the generator did not say so in words of its own.

@@ -35,7 +35,8 @@ pub struct WalkRequest {
     pub budget: Budget,
 }
 
-/// Walks a graph for a question and returns the result before the caller's deadline. The last event is the result.
+/// Walks a graph for a question and returns the result before the caller's deadline (R11). The last event is the
+/// result.
 ///
 /// Dropping the future stops the walk and the calls it is waiting for (R12).
 ///
@@ -177,7 +178,7 @@ impl WalkRun<'_> {
         if left.is_zero() {
             return Some(late(format!("the deadline came before `{}`", graph.node(next).name())));
         }
-        // Another round is worth beginning only if it can end: with an answer in hand, one that cannot is not begun.
+        // With an answer in hand, a round that cannot end in time is not begun (R11).
         let round = self.last_visit[next.index()]?.elapsed();
         let has_answer = !self.context.state.attempts.is_empty();
         (has_answer && round > left).then(|| {
@@ -206,7 +207,7 @@ impl WalkRun<'_> {
         })
     }
 
-    /// Visits a node: one step, one span.
+    /// Visits a node: one step, one span (R14).
     async fn visit(&mut self, id: NodeId) -> Result<(Outcome, String), WalkError> {
         let node = self.walk_request.graph.node(id);
         self.visits[id.index()] += 1;

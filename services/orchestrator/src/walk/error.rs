@@ -14,7 +14,7 @@ pub enum WalkError {
     /// Neither the documents nor the web could be searched, not once, and nothing was answered.
     #[error("no evidence could be searched: {0}")]
     NoEvidenceSource(Failure),
-    /// Nobody reads the events any more.
+    /// Nobody reads the events any more (R12).
     #[error("the caller is gone")]
     CallerGone,
     /// The walk panicked. The cause is in the log, under the walk's span.

@@ -21,7 +21,7 @@ pub(super) struct End {
     pub(super) exhausted: Limit,
 }
 
-/// What the state bears out of the end that is wanted: never more.
+/// What the state bears out of the end that is wanted: never more. An answer without evidence is UNGROUNDED (R7).
 enum Settled<'a> {
     Answer(WalkStatus, &'a Attempt),
     Abstained,

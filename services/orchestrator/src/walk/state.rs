@@ -20,7 +20,7 @@ pub(crate) struct State {
     searched: Vec<(Purpose, String)>,
     /// What the last retrieval found, best first, helpful or not.
     pub(super) retrieved: Vec<Passage>,
-    /// The evidence: passages held, in the order of their finding.
+    /// The evidence: passages held, in the order of their finding (R9).
     pub(super) held: Vec<Held>,
     /// Grades of passages by id. The question never changes, so a grade stands for the whole walk.
     pub(super) grades: HashMap<String, (Relevance, Option<f64>)>,
@@ -206,7 +206,7 @@ impl State {
             .any(|attempt| same_passages(&attempt.evidence, evidence) && normalised(&attempt.answer) == answer)
     }
 
-    /// Remembers sentences that were not supported, so that the next attempt does not say them again.
+    /// Remembers sentences that were not supported, so that the next attempt does not say them again (R3).
     pub(super) fn remember_unsupported(&mut self, sentences: &[Sentence]) {
         for sentence in sentences {
             if sentence.support() == Support::NotSupported && !self.unsupported.contains(&sentence.text) {

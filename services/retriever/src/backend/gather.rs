@@ -1,4 +1,4 @@
-//! Children of one parent become one passage, and further ones fill up to the limit.
+//! Children of one parent become one passage, and further ones fill up to the limit (R10).
 
 use std::collections::BTreeMap;
 

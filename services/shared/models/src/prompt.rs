@@ -1,7 +1,7 @@
 //! Prompts: files with a version, rendered from typed inputs.
 //!
 //! What documents, answers and conversations say is data. It stands between lines with a mark that occurs in none of
-//! them, so that no text can close its own fence.
+//! them, so that no text can close its own fence (R6).
 //!
 //! A question is asked about in its own language where there are prompts in it (English, Korean, Japanese, Chinese), and
 //! else in English. What a model has to reply, keys and verdicts, is the same in all of them.
@@ -110,7 +110,7 @@ pub enum PromptError {
         /// The prompt.
         name: String,
     },
-    /// A template leaves out one of its inputs.
+    /// A template leaves out one of its inputs (R16).
     #[error("prompt {name} does not contain its input {input}; the model would never see it")]
     Input {
         /// The prompt.

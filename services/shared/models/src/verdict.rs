@@ -1,7 +1,7 @@
-//! The one reader of verdicts: what a model said, in whatever dress, as a value.
+//! The one reader of verdicts (R5): what a model said, in whatever dress, as a value.
 //!
 //! Every function returns `None` when the text does not say. A caller reports such a grade as UNGRADED and never as
-//! a negative one: reading "no." as not "no" is how a web search never fires.
+//! a negative one (R4): reading "no." as not "no" is how a web search never fires.
 
 mod likelihood;
 mod list;

@@ -175,6 +175,7 @@ fn passage(hit: &Hit<'_>) -> Passage {
         span: None,
         retrieved_at: Some(page.saved.into()),
         metadata: page.metadata.clone(),
+        pieces: Vec::new(),
     }
 }
 

@@ -7,6 +7,7 @@ fn answered() -> WalkResult {
         number: 1,
         passage_id: "p".to_owned(),
         span: Some(Span { start: 2, end: 9 }),
+        document_span: Some(Span { start: 102, end: 109 }),
     };
     WalkResult {
         status: WalkStatus::Answered.into(),

@@ -1,4 +1,5 @@
-//! Looking words up: nodes, options, and closed sets of words. What is not known is answered with what is.
+//! Looking words up: nodes, options, and closed sets of words. What is not known is answered with what is
+//! (R17).
 
 use emend_core::did_you_mean;
 use serde_saphyr::Spanned;

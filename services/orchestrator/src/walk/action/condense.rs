@@ -1,4 +1,4 @@
-//! Makes a follow-up stand on its own, before the walk begins.
+//! Makes a follow-up stand on its own, before the walk begins: the one change that a question may have (R2).
 
 use emend_core::limits::MAX_QUESTION_BYTES;
 use emend_proto::v1::{RewritePurpose, RewriteRequest};

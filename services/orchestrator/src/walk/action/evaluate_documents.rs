@@ -44,6 +44,7 @@ pub(super) async fn run(
         .iter()
         .any(|held| matches!(held.relevance, Relevance::Relevant | Relevance::Irrelevant));
     let outcome = match evaluation {
+        // Without a grade nothing is known, also not that nothing helps (R4).
         _ if !graded => EvaluateDocumentsOutcome::Unavailable,
         Evaluation::Correct => EvaluateDocumentsOutcome::Correct,
         Evaluation::Ambiguous => EvaluateDocumentsOutcome::Ambiguous,

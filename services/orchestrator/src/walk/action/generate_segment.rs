@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// Candidates that are written and graded at the same time.
+/// Candidates that are written and graded at the same time (R9).
 const MAX_CONCURRENT: usize = 16;
 
 /// The weights in force.
@@ -161,7 +161,7 @@ fn request(
     }
 }
 
-/// Grades the passages that have no grade yet, while the candidates are written.
+/// Grades the passages that have no grade yet, while the candidates are written (R9).
 async fn grade_passages(
     context: &StepContext<'_>,
     deadline: Deadline,
@@ -357,7 +357,7 @@ fn sift(
     sifted
 }
 
-/// The segment with its score; a grade that could not be had counts nothing for it and nothing against it.
+/// The segment with its score; a grade that could not be had counts nothing for it and nothing against it (R4).
 fn segment(reflected: Reflected, passage: GradedPassage, weighing: Weighing) -> Segment {
     let score = reflected.finished.likelihood.unwrap_or_default()
         + weighing.relevance * passage.score.unwrap_or_default()

@@ -54,12 +54,11 @@ pub(super) async fn run(context: &mut StepContext<'_>, ungraded: Ungraded) -> En
         Relevance::Ungraded | Relevance::Unspecified => ungraded == Ungraded::Keep,
     };
     let before = context.state.held.len();
-    let without_grade = context
-        .state
-        .held
-        .iter()
-        .filter(|held| held.relevance == Relevance::Ungraded)
-        .count();
+    let count = |relevance: Relevance| {
+        let held = context.state.held.iter();
+        held.filter(|held| held.relevance == relevance).count()
+    };
+    let (relevant, without_grade) = (count(Relevance::Relevant), count(Relevance::Ungraded));
     let shown = context.state.held.iter().map(|held| held.graded(keeps(held))).collect();
     context.state.held.retain(keeps);
     let kept = context.state.held.len();
@@ -73,10 +72,11 @@ pub(super) async fn run(context: &mut StepContext<'_>, ungraded: Ungraded) -> En
         GradeDocumentsOutcome::Unavailable
     } else if kept == 0 {
         GradeDocumentsOutcome::NoneRelevant
-    } else if kept < before {
-        GradeDocumentsOutcome::SomeRelevant
-    } else {
+    } else if relevant == before {
         GradeDocumentsOutcome::AllRelevant
+    } else {
+        // What is kept without a grade is not known to help (R4).
+        GradeDocumentsOutcome::SomeRelevant
     };
     Ok((outcome, report))
 }

@@ -1,4 +1,4 @@
-//! Grades the latest answer against the evidence and against the original question, at the same time.
+//! Grades the latest answer against the evidence and against the original question (R2), at the same time (R9).
 
 use super::{
     Ended, StepContext,

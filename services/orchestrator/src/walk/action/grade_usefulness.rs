@@ -1,4 +1,4 @@
-//! Grades the latest answer against the original question alone.
+//! Grades the latest answer against the original question alone (R2).
 
 use super::{
     Ended, StepContext,

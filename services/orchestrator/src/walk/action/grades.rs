@@ -103,7 +103,7 @@ pub(super) async fn grade(
     Ok((Some(grades), report))
 }
 
-/// Says that a grade is missing, where nothing else says why.
+/// Says that a grade is missing (R4), where nothing else says why.
 pub(super) fn without_grade(mut report: Report) -> Report {
     if report.error.is_empty() {
         "grader: a grade that the verdict needs did not come".clone_into(&mut report.error);
@@ -196,7 +196,7 @@ fn supported(support: Support, wanted: Wanted) -> Option<bool> {
     passes(support, minimum)
 }
 
-/// Whether support is enough; unset when there is no grade.
+/// Whether support is enough; unset when there is no grade (R4).
 pub(super) fn passes(support: Support, minimum: MinimumSupport) -> Option<bool> {
     match support {
         Support::FullySupported => Some(true),

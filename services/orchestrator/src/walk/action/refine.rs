@@ -1,9 +1,12 @@
 //! Cuts passages into strips and keeps the best: Corrective RAG's decompose-then-recompose.
 
+mod composition;
+
 use std::collections::HashMap;
 
-use emend_proto::v1::{self, Passage, RefineKnowledgeRequest, RefineKnowledgeResponse, Relevance, Span, Strip};
+use emend_proto::v1::{self, Passage, RefineKnowledgeRequest, RefineKnowledgeResponse, Relevance, Strip};
 
+use self::composition::compose;
 use super::{Ended, Report, StepContext};
 use crate::{
     graph::{Options, RefineOutcome, Refining, StripUnit},
@@ -100,32 +103,29 @@ pub(super) fn apply_strips(state: &mut State, response: RefineKnowledgeResponse)
 }
 
 /// The passage made of its kept strips, with the grade of the best of them. Returns whether any is kept.
+///
+/// A strip without a grade tells nothing (R4): kept ones alone leave the passage UNGRADED whatever was dropped, and a
+/// passage that is dropped is IRRELEVANT only where all of it was graded.
 fn recompose(held: &mut Held, strips: &[&Strip]) -> bool {
-    let kept: Vec<&&Strip> = strips.iter().filter(|strip| strip.kept).collect();
     held.refined = true;
-    let best = strips.iter().filter_map(|strip| strip.score).max_by(f64::total_cmp);
-    held.score = best.or(held.score);
-    let (Some(first), Some(last)) = (kept.first(), kept.last()) else {
-        if !strips.is_empty() {
-            held.relevance = Relevance::Irrelevant;
-        }
-        return false;
-    };
-    held.relevance = if best.is_some() {
-        Relevance::Relevant
-    } else {
-        Relevance::Ungraded
-    };
-    held.passage.text = kept
-        .iter()
-        .map(|strip| strip.text.trim())
-        .collect::<Vec<_>>()
-        .join("\n");
-    if let (Some(place), Some(first), Some(last)) = (&held.passage.span, &first.span, &last.span) {
-        held.passage.span = Some(Span {
-            start: place.start.saturating_add(first.start),
-            end: place.start.saturating_add(last.end).min(place.end),
-        });
+    let kept: Vec<&Strip> = strips.iter().copied().filter(|strip| strip.kept).collect();
+    if !kept.is_empty() {
+        held.score = best_score(&kept);
+        held.relevance = match held.score {
+            Some(_) => Relevance::Relevant,
+            None => Relevance::Ungraded,
+        };
+        compose(&mut held.passage, &kept);
+        return true;
     }
-    true
+    if strips.iter().any(|strip| strip.score.is_none()) {
+        (held.relevance, held.score) = (Relevance::Ungraded, None);
+    } else if !strips.is_empty() {
+        (held.relevance, held.score) = (Relevance::Irrelevant, best_score(strips));
+    }
+    false
+}
+
+fn best_score(strips: &[&Strip]) -> Option<f64> {
+    strips.iter().filter_map(|strip| strip.score).max_by(f64::total_cmp)
 }

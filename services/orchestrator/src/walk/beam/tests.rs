@@ -12,7 +12,11 @@ fn segment(text: &str, passage: &str, score: f64) -> Segment {
             citations: vec![Citation {
                 number: 1,
                 passage_id: passage.to_owned(),
-                span: None,
+                span: Some(Span { start: 2, end: end + 2 }),
+                document_span: Some(Span {
+                    start: 102,
+                    end: end + 102,
+                }),
             }],
             ..Sentence::default()
         }],
@@ -51,6 +55,12 @@ fn segments_join_with_their_places_and_citations() {
             .take((span.end - span.start) as usize)
             .collect();
         assert_eq!(text, sentence.text);
+        // What is cited stays where it is, whatever comes before the sentence in the answer.
+        let cited = sentence.citations[0].clone();
+        let (quoted, in_document) = (cited.span.unwrap(), cited.document_span.unwrap());
+        assert_eq!((quoted.start, in_document.start), (2, 102));
+        assert_eq!(quoted.end - quoted.start, span.end - span.start);
+        assert_eq!(in_document.end - in_document.start, span.end - span.start);
     }
 }
 

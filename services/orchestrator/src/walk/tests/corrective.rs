@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use emend_proto::v1::{
-    Evaluation, Origin, Passage, RefineKnowledgeResponse, RewritePurpose, Span, Strip, StripUnit, WalkStatus,
+    Evaluation, Origin, Passage, RefineKnowledgeResponse, RetrieveResponse, RewritePurpose, Span, Strip, StripUnit,
+    WalkResult, WalkStatus,
 };
 
 use super::{
@@ -146,7 +147,7 @@ async fn a_passage_is_put_together_from_its_kept_strips_in_their_order() {
     let text = "One. Two. Three.";
     let services = evaluated(Evaluation::Correct)
         .retrieve(move |_| {
-            Ok(emend_proto::v1::RetrieveResponse {
+            Ok(RetrieveResponse {
                 passages: vec![
                     Passage {
                         text: text.to_owned(),
@@ -180,8 +181,10 @@ async fn a_passage_is_put_together_from_its_kept_strips_in_their_order() {
     let result = ask("corrective-rag", &services).await;
     assert_eq!(result.documents.len(), 1);
     let kept = result.documents[0].passage.as_ref().unwrap();
-    assert_eq!(kept.text, "Two.\nThree.");
+    // Strips that touch stay as they stand in the document: one piece, which the span places.
+    assert_eq!(kept.text, "Two. Three.");
     assert_eq!(kept.span, Some(Span { start: 105, end: 116 }));
+    assert!(kept.pieces.is_empty(), "{:?}", kept.pieces);
     assert_eq!(result.documents[0].score, Some(0.9));
     let shown: Vec<bool> = result.steps[2].passages.iter().map(|graded| graded.kept).collect();
     assert_eq!(shown, [true, false]);
@@ -202,6 +205,73 @@ async fn r4_strips_without_a_grade_are_kept_and_said() {
     assert_eq!(result.steps[2].summary, "kept 4 of 4 strips, 4 without a grade");
     assert_eq!(result.steps[2].error, "grader: out of time");
     assert_eq!(result.documents[0].relevance(), Relevance::Ungraded);
+}
+
+/// A walk whose only passage, of two sentences, is refined into two strips with these scores, kept or not.
+async fn with_two_strips(strips: [(Option<f64>, bool); 2]) -> WalkResult {
+    let texts = ["The mole is long.", "It was built in 1790."];
+    let services = evaluated(Evaluation::Correct)
+        .retrieve(move |_| {
+            Ok(RetrieveResponse {
+                passages: vec![Passage {
+                    text: texts.join(" "),
+                    ..passage("a")
+                }],
+            })
+        })
+        .refine_knowledge(move |_| {
+            let places = [(0, 17), (18, 39)];
+            let strips = texts.iter().zip(places).zip(strips);
+            Ok(RefineKnowledgeResponse {
+                strips: strips
+                    .map(|((text, (start, end)), (score, kept))| Strip {
+                        passage_id: "a".to_owned(),
+                        text: (*text).to_owned(),
+                        span: Some(Span { start, end }),
+                        score,
+                        kept,
+                        error: String::new(),
+                    })
+                    .collect(),
+                usage: None,
+            })
+        });
+    ask("corrective-rag", &services).await
+}
+
+/// The one passage of the refinement's step.
+fn refined_passage(result: &WalkResult) -> (Relevance, Option<f64>, bool) {
+    let graded = &result.steps[2].passages[0];
+    (graded.relevance(), graded.score, graded.kept)
+}
+
+#[tokio::test(start_paused = true)]
+async fn r4_a_dropped_strip_grades_nothing_that_is_kept() {
+    let result = with_two_strips([(Some(0.2), false), (None, true)]).await;
+    assert_eq!(refined_passage(&result), (Relevance::Ungraded, None, true));
+    assert_eq!(result.documents[0].relevance(), Relevance::Ungraded);
+    assert_eq!(
+        result.documents[0].passage.as_ref().unwrap().text,
+        "It was built in 1790."
+    );
+    // Nor does a good one that found no place among the strips kept.
+    let result = with_two_strips([(Some(0.6), true), (Some(0.9), false)]).await;
+    assert_eq!(refined_passage(&result), (Relevance::Relevant, Some(0.6), true));
+}
+
+#[tokio::test(start_paused = true)]
+async fn r4_a_kept_strip_with_a_grade_grades_its_passage() {
+    let result = with_two_strips([(Some(0.8), true), (None, true)]).await;
+    assert_eq!(refined_passage(&result), (Relevance::Relevant, Some(0.8), true));
+}
+
+#[tokio::test(start_paused = true)]
+async fn r4_a_dropped_passage_is_irrelevant_only_where_all_of_it_was_graded() {
+    let result = with_two_strips([(Some(0.2), false), (Some(0.3), false)]).await;
+    assert_eq!(refined_passage(&result), (Relevance::Irrelevant, Some(0.3), false));
+    assert_eq!(status(&result), WalkStatus::Abstained);
+    let result = with_two_strips([(Some(0.2), false), (None, false)]).await;
+    assert_eq!(refined_passage(&result), (Relevance::Ungraded, None, false));
 }
 
 #[tokio::test(start_paused = true)]

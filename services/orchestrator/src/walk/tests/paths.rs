@@ -1,6 +1,6 @@
 //! The main paths of each graph.
 
-use emend_proto::v1::{Origin, Relevance, SearchResponse, Support, WalkStatus};
+use emend_proto::v1::{GradeDocumentsRequest, Origin, Relevance, SearchResponse, Support, WalkStatus};
 
 use super::{
     super::{
@@ -211,6 +211,59 @@ async fn corrective_rag_does_not_search_the_web_when_every_passage_helps() {
         ["retrieve", "grade_documents", "generate", "grade_generation"]
     );
     assert_eq!(status(&result), WalkStatus::Answered);
+}
+
+#[tokio::test(start_paused = true)]
+async fn r4_corrective_rag_searches_the_web_when_a_passage_has_no_grade() {
+    let some = |request: &GradeDocumentsRequest| {
+        Ok(documents_graded(request, |id| match id.ends_with("/1") {
+            true => Relevance::Ungraded,
+            false => Relevance::Relevant,
+        }))
+    };
+    let none = |_: &GradeDocumentsRequest| down(Dependency::Grader);
+    for (services, outcome) in [
+        (Scripted::default().grade_documents(some), "some_relevant"),
+        (Scripted::default().grade_documents(none), "unavailable"),
+    ] {
+        let result = ask("corrective-rag-binary", &services).await;
+        assert_eq!(result.steps[1].outcome, outcome);
+        assert_eq!(
+            path(&result)[1..],
+            [
+                "grade_documents",
+                "rewrite_for_web",
+                "web_search",
+                "grade_web_results",
+                "generate",
+                "grade_generation"
+            ]
+        );
+        // All four are kept, and one from the web comes to them.
+        assert_eq!(result.documents.len(), 5);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn grade_documents_ends_in_all_relevant_only_where_each_passage_is_graded_and_relevant() {
+    for (relevance, outcome, kept) in [
+        (Relevance::Relevant, "all_relevant", 4),
+        (Relevance::Irrelevant, "some_relevant", 3),
+        (Relevance::Ungraded, "some_relevant", 4),
+    ] {
+        let services = Scripted::default().grade_documents(move |request| {
+            Ok(documents_graded(request, |id| match id.ends_with("/1") {
+                true => relevance,
+                false => Relevance::Relevant,
+            }))
+        });
+        let result = ask("self-rag", &services).await;
+        assert_eq!(
+            (result.steps[1].outcome.as_str(), result.documents.len()),
+            (outcome, kept),
+            "{relevance:?}"
+        );
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,4 +1,4 @@
-//! The span and the duration of every call that a server answers.
+//! The span and the duration of every call that a server answers. The span is a child of the caller's (R14).
 
 use std::convert::Infallible;
 use std::future::Future;

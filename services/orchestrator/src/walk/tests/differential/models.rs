@@ -226,7 +226,7 @@ fn corrective_rag_binary(world: &mut World, _: Limits) -> Walk {
     let enough = match world.retrieve() {
         Found::Some => {
             world.step("grade_documents", Unverified)?;
-            matches!(world.grade_documents(), Kept::All | Kept::Ungraded)
+            world.grade_documents() == Kept::All
         }
         Found::None | Found::Down => false,
     };

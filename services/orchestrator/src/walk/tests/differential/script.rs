@@ -110,16 +110,17 @@ pub(crate) fn services(script: &Script) -> Scripted {
         })
         .grade_documents(move |request| {
             let first = request.passages[0].id.clone();
-            let (number, _) = documents.next(4);
-            let (evaluation, relevant): (_, fn(&str, &str) -> bool) = match number {
+            let (number, _) = documents.next(5);
+            let (evaluation, of_others) = match number {
                 0 => return fails(Dependency::Grader),
-                1 => (Evaluation::Incorrect, |_, _| false),
-                2 => (Evaluation::Ambiguous, |id, first| id == first),
-                _ => (Evaluation::Correct, |_, _| true),
+                1 => (Evaluation::Incorrect, Relevance::Irrelevant),
+                2 => (Evaluation::Ambiguous, Relevance::Irrelevant),
+                3 => (Evaluation::Ambiguous, Relevance::Ungraded),
+                _ => (Evaluation::Correct, Relevance::Relevant),
             };
-            let mut graded = documents_graded(request, |id| match relevant(id, &first) {
+            let mut graded = documents_graded(request, |id| match id == first && number != 1 {
                 true => Relevance::Relevant,
-                false => Relevance::Irrelevant,
+                false => of_others,
             });
             graded.set_evaluation(evaluation);
             Ok(graded)

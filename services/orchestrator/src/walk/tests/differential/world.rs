@@ -82,6 +82,7 @@ struct Answer {
 struct Held {
     id: String,
     graded: bool,
+    relevant: bool,
     refined: bool,
 }
 
@@ -185,11 +186,12 @@ impl World {
         self.held.push(Held {
             id,
             graded: false,
+            relevant: false,
             refined: false,
         });
     }
 
-    /// Grades what has no grade yet and drops what does not help.
+    /// Grades what has no grade yet and drops what does not help; what gets no grade is kept.
     pub(super) fn grade_documents(&mut self) -> Kept {
         let pending: Vec<String> = self
             .held
@@ -199,23 +201,21 @@ impl World {
             .collect();
         let before = self.held.len();
         if !pending.is_empty() {
-            let (number, _) = self.documents.next(4);
-            for held in &mut self.held {
+            let (number, _) = self.documents.next(5);
+            for held in self.held.iter_mut().filter(|held| !held.graded) {
                 held.graded = true;
+                held.relevant = number == 4 || (number > 1 && held.id == pending[0]);
             }
             match number {
                 0 => return Kept::Ungraded,
-                1 => self.held.retain(|held| !pending.contains(&held.id)),
-                2 => self
-                    .held
-                    .retain(|held| held.id == pending[0] || !pending.contains(&held.id)),
+                1 | 2 => self.held.retain(|held| held.relevant || !pending.contains(&held.id)),
                 _ => {}
             }
         }
         match self.held.len() {
             0 => Kept::None,
-            kept if kept < before => Kept::Some,
-            _ => Kept::All,
+            kept if kept == before && self.held.iter().all(|held| held.relevant) => Kept::All,
+            _ => Kept::Some,
         }
     }
 
@@ -223,13 +223,13 @@ impl World {
         if self.held.is_empty() {
             return Judged::Incorrect;
         }
-        match self.documents.next(4).0 {
+        match self.documents.next(5).0 {
             0 => Judged::Ungraded,
             1 => {
                 self.held.clear();
                 Judged::Incorrect
             }
-            2 => Judged::Ambiguous,
+            2 | 3 => Judged::Ambiguous,
             _ => Judged::Correct,
         }
     }
