@@ -81,7 +81,7 @@ async fn r2_everything_is_graded_rewritten_and_answered_from_the_original_questi
 }
 
 #[tokio::test(start_paused = true)]
-async fn r3_a_retry_is_told_what_was_not_supported_and_is_warmer() {
+async fn r3_a_retry_is_told_which_attempt_it_is_and_what_was_not_supported() {
     let services = Scripted::default().grade_groundedness(|request| Ok(supported(request, Support::NotSupported)));
     ask("self-rag", &services).await;
     let generations: Vec<_> = services
@@ -93,10 +93,11 @@ async fn r3_a_retry_is_told_what_was_not_supported_and_is_warmer() {
         })
         .collect();
     assert_eq!(generations.len(), 4);
+    // The generator makes later attempts warmer by itself: it knows how warm the first one was.
     assert_eq!(generations[0], (1, vec![], None));
-    assert_eq!(generations[1], (2, vec!["Answer 1.".to_owned()], Some(0.3)));
+    assert_eq!(generations[1], (2, vec!["Answer 1.".to_owned()], None));
     assert_eq!(generations[2].1, ["Answer 1.", "Answer 2."]);
-    assert!(generations[3].2 > generations[2].2);
+    assert_eq!(generations[3].0, 4);
 }
 
 #[tokio::test(start_paused = true)]
