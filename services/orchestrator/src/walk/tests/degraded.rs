@@ -130,7 +130,7 @@ async fn a_generator_that_is_down_abstains_with_the_reason() {
         );
         assert_eq!(
             result.answer,
-            "The documents that were found do not answer this question."
+            "The documents do not answer this question."
         );
     }
 }

@@ -10,17 +10,17 @@ use std::{
 
 use emend_core::{Code, Deadline};
 use emend_proto::v1::{
-    GradeDocumentsResponse, Origin, Relevance, RetrieveResponse, RewriteResponse, Support, WalkStatus,
+    self, GradeDocumentsResponse, Origin, Relevance, RetrieveResponse, RewriteResponse, Support, WalkStatus,
 };
 
 use super::{
     super::{
-        Events, WalkError, WalkMetrics,
-        scripted::{Call, Scripted, abstained, answer, documents_graded, down, supported, useful},
+        Events, Question, WalkError, WalkMetrics, WalkRequest,
+        scripted::{Call, Scripted, abstained, answer, documents_graded, down, passage, supported, useful},
         services::{Dependency, Failure},
         walk,
     },
-    QUESTION, ask, ask_with, course_of, path, status,
+    QUESTION, ask, ask_with, course_of, path, status, walk_request,
 };
 use crate::{catalog::builtin, graph::Graph};
 
@@ -300,4 +300,35 @@ async fn r7_a_graph_cannot_call_an_answer_answered_that_did_not_pass() {
         .await
         .unwrap();
     assert_eq!(status(&result), WalkStatus::Unverified);
+}
+
+#[tokio::test(start_paused = true)]
+async fn r16_the_walk_abstains_in_the_language_of_the_question() {
+    for (question, answer) in [
+        (QUESTION, "The documents do not answer this question."),
+        ("What does 你好 mean?", "The documents do not answer this question."),
+        ("燈塔是哪一年建的？", "文件沒有回答這個問題。"),
+        ("灯塔是哪一年建的？", "文档没有回答这个问题。"),
+        (
+            "灯台はいつ建てられましたか？",
+            "文書にはこの質問に対する答えがありません。",
+        ),
+        ("등대는 언제 지어졌나요?", "문서에는 이 질문에 대한 답이 없습니다."),
+    ] {
+        let services = Scripted::default().retrieve(|_| Ok(RetrieveResponse::default()));
+        let asked = WalkRequest {
+            question: Question::new(v1::Question {
+                question: question.to_owned(),
+                ..v1::Question::default()
+            }),
+            ..walk_request("plain-rag", &[])
+        };
+        let deadline = Deadline::after(Duration::from_secs(60));
+        let (events, metrics) = (Events::none(), WalkMetrics::default());
+        let result = walk(asked, &services, deadline, &events, &metrics).await.unwrap();
+        assert_eq!(
+            (status(&result), result.answer.as_str()),
+            (WalkStatus::Abstained, answer)
+        );
+    }
 }
