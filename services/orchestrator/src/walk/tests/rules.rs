@@ -131,6 +131,49 @@ async fn r3_a_query_that_was_searched_already_is_no_new_query() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn r3_another_query_that_finds_only_what_did_not_help_is_a_stall() {
+    for (graph, after, end) in [
+        ("self-rag", Some("generate_without_documents"), WalkStatus::Ungrounded),
+        ("self-rag-tutorial", None, WalkStatus::Abstained),
+        ("self-rag-final-grade", None, WalkStatus::Abstained),
+    ] {
+        let services = Scripted::default()
+            .retrieve(|request| {
+                let passages = (0..request.top_k.unwrap()).map(|place| passage(&place.to_string()));
+                Ok(RetrieveResponse {
+                    passages: passages.collect(),
+                })
+            })
+            .grade_documents(|request| Ok(documents_graded(request, |_| Relevance::Irrelevant)));
+        let result = ask(graph, &services).await;
+        let rewrite = result.steps[2].node.as_str();
+        let expected = ["retrieve", "grade_documents", rewrite, "retrieve", "grade_documents"];
+        assert_eq!(
+            path(&result),
+            expected.into_iter().chain(after).collect::<Vec<_>>(),
+            "{graph}"
+        );
+        assert_eq!(result.steps[1].outcome, "none_relevant", "{graph}");
+        assert_eq!(result.steps[4].outcome, "stalled", "{graph}");
+        assert!(result.steps[4].summary.ends_with("each seen before"), "{graph}");
+        assert_eq!(status(&result), end, "{graph}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn r3_finding_nothing_again_is_no_stall() {
+    let services = Scripted::default().retrieve(|_| Ok(RetrieveResponse::default()));
+    let result = ask("self-rag", &services).await;
+    let outcomes: Vec<&str> = result
+        .steps
+        .iter()
+        .filter(|step| step.node == "grade_documents")
+        .map(|step| step.outcome.as_str())
+        .collect();
+    assert_eq!(outcomes, ["none_relevant"; 4]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn r4_an_ungraded_passage_is_kept_and_marked() {
     let services = Scripted::default().grade_documents(|request| {
         let mut response = documents_graded(request, |id| match id.ends_with("/1") {
