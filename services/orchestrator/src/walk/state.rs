@@ -7,7 +7,7 @@ use std::{
 
 use emend_proto::v1::{GradedPassage, Passage, Relevance, Sentence, Step, Support, Usage};
 
-use super::{beam::Hypothesis, question::Question, services::Failure};
+use super::{beam::Hypothesis, question::Question, services::Failure, steps::Steps};
 use crate::graph::{EvidenceCounts, MAX_PASSAGES, Purpose};
 
 /// Everything the actions read and change.
@@ -28,6 +28,8 @@ pub(crate) struct State {
     pub(super) attempts: Vec<Attempt>,
     /// Answers that are written segment by segment, the best first.
     pub(super) beam: Vec<Hypothesis>,
+    /// The number of the attempt that is the beam's leader.
+    pub(super) beam_attempt: Option<u32>,
     /// Times the generator was asked.
     pub(super) generations: u32,
     /// What the generator said when it last found that the evidence has no answer; `None` once it answers again.
@@ -99,6 +101,7 @@ impl State {
             grades: HashMap::new(),
             attempts: Vec::new(),
             beam: Vec::new(),
+            beam_attempt: None,
             generations: 0,
             abstained: None,
             unsupported: Vec::new(),
@@ -190,7 +193,8 @@ impl State {
         self.held.iter().map(|held| held.graded(true)).collect()
     }
 
-    /// The best answer so far: by verdict, then by how well it is supported, then the later one.
+    /// The best answer so far: by verdict, then by how well it is supported, then the later one. Of answers that are
+    /// written segment by segment the beam's leader is the only attempt.
     pub(super) fn best(&self) -> Option<&Attempt> {
         self.attempts.iter().max_by(|a, b| {
             let support = |attempt: &Attempt| attempt.groundedness.unwrap_or(0.0);

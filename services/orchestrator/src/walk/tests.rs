@@ -8,6 +8,7 @@ mod degraded;
 pub(crate) mod differential;
 mod events;
 mod paths;
+mod ranking;
 mod reflective;
 mod rules;
 mod spans;

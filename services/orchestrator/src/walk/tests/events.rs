@@ -17,7 +17,7 @@ use super::{
 };
 
 /// Walks and returns the events, without their times.
-async fn events(graph: &str, services: &Scripted) -> Vec<Event> {
+pub(super) async fn events(graph: &str, services: &Scripted) -> Vec<Event> {
     let (sender, events) = EventSender::<AskStreamResponse>::channel(1);
     let telling = Events::to(sender);
     let deadline = Deadline::after(Duration::from_secs(60));
@@ -51,7 +51,7 @@ fn words(events: &[Event]) -> Vec<String> {
         .collect()
 }
 
-fn result(events: &[Event]) -> &WalkResult {
+pub(super) fn result(events: &[Event]) -> &WalkResult {
     match events.last() {
         Some(Event::Finished(result)) => result,
         other => panic!("the last event is {other:?}"),

@@ -417,6 +417,8 @@ impl World {
             _ => None,
         };
         let useful = World::use_(self.usefulness.at(depth, 3));
+        // The beam has one answer: its leader.
+        self.answers.clear();
         self.answers.push(Answer {
             text: depth.to_string(),
             from: vec![self.held[0].id.clone()],
