@@ -16,7 +16,9 @@ mod grpc;
 mod metrics;
 mod question;
 mod services;
+mod size;
 mod state;
+mod steps;
 
 #[cfg(test)]
 pub(crate) mod scripted;

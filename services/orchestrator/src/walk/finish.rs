@@ -102,14 +102,16 @@ pub(super) fn result(state: State, end: End) -> Result<WalkResult, WalkError> {
             }
         }
     };
+    let standalone_question = state.question().standalone().unwrap_or_default().to_owned();
+    let steps = state.steps.beside(&result.documents);
     Ok(WalkResult {
         message: Some(ChatMessage {
             role: chat_message::Role::Assistant.into(),
             content: result.answer.clone(),
         }),
-        standalone_question: state.question().standalone().unwrap_or_default().to_owned(),
+        standalone_question,
         exhausted: end.exhausted.into(),
-        steps: state.steps,
+        steps,
         ..result
     })
 }

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use emend_proto::v1::{GradedPassage, Passage, Relevance, Sentence, Step, Support, Usage};
+use emend_proto::v1::{GradedPassage, Passage, PassageContent, Relevance, Sentence, Support, Usage};
 
 use super::{beam::Hypothesis, question::Question, services::Failure, steps::Steps};
 use crate::graph::{EvidenceCounts, MAX_PASSAGES, Purpose};
@@ -37,7 +37,7 @@ pub(crate) struct State {
     /// Sentences that were found unsupported so far.
     pub(super) unsupported: Vec<String>,
     pub(super) usage: Usage,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Steps,
     pub(super) evidence: EvidenceSources,
     /// Why the walk last went where it went, one line.
     pub(super) last_edge_reason: String,
@@ -106,7 +106,7 @@ impl State {
             abstained: None,
             unsupported: Vec::new(),
             usage: Usage::default(),
-            steps: Vec::new(),
+            steps: Steps::default(),
             evidence: EvidenceSources::default(),
             last_edge_reason: String::new(),
         }
@@ -227,6 +227,7 @@ impl Held {
             relevance: self.relevance.into(),
             score: self.score,
             kept,
+            content: PassageContent::Whole.into(),
         }
     }
 }

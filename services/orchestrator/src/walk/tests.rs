@@ -12,6 +12,7 @@ mod ranking;
 mod reflective;
 mod rules;
 mod spans;
+mod texts;
 
 use std::{sync::Arc, time::Duration};
 

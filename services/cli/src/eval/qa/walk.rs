@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Result;
 use emend_chassis::TracedChannel;
-use emend_core::Deadline;
+use emend_core::{Deadline, limits::MAX_MESSAGE_BYTES};
 use emend_proto::v1::{
     AskRequest, GetGraphRequest, Question, RetrieveRequest, WalkResult,
     orchestrator_service_client::OrchestratorServiceClient, retriever_service_client::RetrieverServiceClient,
@@ -51,7 +51,9 @@ impl Asker<'_> {
         graph: &'c str,
         ended: impl FnMut(Walk<'c>) -> Result<()>,
     ) -> Result<()> {
-        let client = OrchestratorServiceClient::new(channel);
+        let client = OrchestratorServiceClient::new(channel)
+            .max_decoding_message_size(MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(MAX_MESSAGE_BYTES);
         let bar = progress::questions(&format!("{collection} {graph}"), cases.len() as u64);
         let ask = |case: &'c Case| {
             let mut client = client.clone();

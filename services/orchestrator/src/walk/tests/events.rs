@@ -13,6 +13,7 @@ use super::{
         scripted::{Scripted, abstained, supported, useful},
         walk,
     },
+    texts::whole,
     walk_request,
 };
 
@@ -95,7 +96,8 @@ async fn the_steps_of_the_events_are_the_steps_of_the_result() {
             _ => None,
         })
         .collect();
-    assert_eq!(steps, result(&events).steps);
+    let result = result(&events);
+    assert_eq!(whole(&steps, &[]), whole(&result.steps, &result.documents));
 }
 
 #[tokio::test(start_paused = true)]
