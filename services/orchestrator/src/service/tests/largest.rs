@@ -15,6 +15,7 @@ use prost::Message as _;
 use super::*;
 use crate::{
     catalog::builtin,
+    graph::{self, Graph},
     walk::scripted::{Scripted, answer, documents_graded, supported, useful},
 };
 
@@ -106,26 +107,51 @@ fn tireless(helps: fn(u32, &str) -> bool) -> Scripted {
         .grade_usefulness(|_| Ok(useful(false)))
 }
 
-async fn the_largest_walk_arrives(name: &str) {
-    let graph = builtin(name);
-    let limits = ["top_k", "max_count", "max_retries", "web_fallback", "max_depth", "beam_width", "recursion_limit"];
-    let limited = graph.options().iter().filter(|option| limits.contains(&option.name.as_str()));
-    let options = limited.map(|option| (option.name.clone(), option.maximum));
-    // What helps, by how often passages were graded before: as little as leads to the longest walk.
-    let helps: fn(u32, &str) -> bool = match name {
+/// What helps, by how often passages were graded before: as little as leads to the longest walk.
+fn helps(name: &str) -> fn(u32, &str) -> bool {
+    match name {
         "self-rag" => |before, _| before >= MAX_COUNT,
         "corrective-rag-binary" => |_, id| id.ends_with(['0', '2', '4', '6', '8']),
         _ => |_, _| true,
-    };
-    let mut running = Running::with(tireless(helps), &[]).await;
-    let mut request = Request::new(v1::AskStreamRequest {
-        question: Some(v1::Question {
-            graph: name.to_owned(),
-            options: options.collect(),
-            ..question(QUESTION)
-        }),
-    });
+    }
+}
+
+/// The question with each option that makes a walk longer at its largest.
+fn largest(graph: &Graph) -> v1::Question {
+    let limits = [
+        "top_k",
+        "max_count",
+        "max_retries",
+        "web_fallback",
+        "max_depth",
+        "beam_width",
+        "recursion_limit",
+    ];
+    let limited = graph
+        .options()
+        .iter()
+        .filter(|option| limits.contains(&option.name.as_str()));
+    v1::Question {
+        graph: graph.name().to_owned(),
+        options: limited.map(|option| (option.name.clone(), option.maximum)).collect(),
+        ..question(QUESTION)
+    }
+}
+
+/// A request with time enough on any machine.
+fn patient<T>(message: T) -> Request<T> {
+    let mut request = Request::new(message);
     request.set_timeout(Duration::from_secs(3600));
+    request
+}
+
+async fn the_largest_walk_arrives(name: &str) {
+    let graph = builtin(name);
+    let asked = largest(&graph);
+    let options = graph::Options::resolve(graph.options(), &asked.options).unwrap();
+    let longest = graph.worst_case(&options).unwrap().steps;
+    let mut running = Running::with(tireless(helps(name)), &[]).await;
+    let request = patient(v1::AskStreamRequest { question: Some(asked) });
     let mut events = running.client.ask_stream(request).await.unwrap().into_inner();
     let mut result = None;
     while let Some(response) = events.message().await.unwrap() {
@@ -139,6 +165,13 @@ async fn the_largest_walk_arrives(name: &str) {
 
     assert!(result.encoded_len() <= MAX_RESULT_BYTES, "{}", result.encoded_len());
     assert!(result.shortened, "the walk is not as large as it could be");
+    if name.starts_with("self-r") {
+        assert_eq!(
+            result.steps.len() as u64,
+            longest,
+            "the walk is not as long as it could be"
+        );
+    }
     let texts: Vec<&str> = result.sentences.iter().map(|sentence| sentence.text.as_str()).collect();
     for (sentence, place) in result.sentences.iter().zip(1..) {
         assert_eq!(sentence.text.len(), SENTENCE_BYTES);
@@ -154,6 +187,16 @@ async fn the_largest_walk_arrives(name: &str) {
         assert!(!texts.is_empty());
         assert_eq!(result.answer, texts.join(" "));
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_largest_result_arrives_without_a_stream_too() {
+    let asked = largest(&builtin("plain-rag"));
+    let mut running = Running::with(tireless(helps("plain-rag")), &[]).await;
+    let request = patient(v1::AskRequest { question: Some(asked) });
+    let result = running.client.ask(request).await.unwrap().into_inner().result.unwrap();
+    assert!(result.shortened);
+    running.stop().await;
 }
 
 macro_rules! graphs {
