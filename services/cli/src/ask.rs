@@ -2,7 +2,7 @@
 
 mod history;
 
-use emend_core::limits::MAX_GRAPH_BYTES;
+use emend_core::limits::{MAX_GRAPH_BYTES, MAX_MESSAGE_BYTES};
 use std::{
     collections::HashMap,
     fs,
@@ -163,6 +163,8 @@ async fn ask(channel: TracedChannel, options: &AskOptions, asked: &Asked, collec
     };
     let request = emend_chassis::request(request, Deadline::after(options.deadline()));
     let mut events = OrchestratorServiceClient::new(channel)
+        .max_decoding_message_size(MAX_MESSAGE_BYTES)
+        .max_encoding_message_size(MAX_MESSAGE_BYTES)
         .ask_stream(request)
         .await?
         .into_inner();

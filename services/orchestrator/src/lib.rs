@@ -17,6 +17,7 @@ pub mod work;
 use std::sync::Arc;
 
 use emend_chassis::{ServeError, Server};
+use emend_core::limits::MAX_MESSAGE_BYTES;
 use emend_proto::v1::orchestrator_service_server::OrchestratorServiceServer;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -58,6 +59,8 @@ pub async fn serve(options: Options, listener: TcpListener, shutdown: Cancellati
             |walks| {
                 let orchestrator = Orchestrator::new(catalog, &options.default_graph, walks);
                 OrchestratorServiceServer::new(orchestrator)
+                    .max_decoding_message_size(MAX_MESSAGE_BYTES)
+                    .max_encoding_message_size(MAX_MESSAGE_BYTES)
             },
             listener,
             shutdown,

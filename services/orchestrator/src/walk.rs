@@ -4,7 +4,6 @@
 //! other services through [`Services`], tells what happens through [`Events`], and returns a result whatever they do;
 //! only what the caller got wrong, and a walk that could not even start, are errors.
 
-mod abstention;
 mod action;
 mod beam;
 mod budget;
@@ -17,7 +16,9 @@ mod grpc;
 mod metrics;
 mod question;
 mod services;
+mod size;
 mod state;
+mod steps;
 
 #[cfg(test)]
 pub(crate) mod scripted;

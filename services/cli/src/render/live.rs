@@ -7,13 +7,13 @@ use std::{
     time::Duration,
 };
 
-use emend_proto::v1::{EdgeTaken, Sentence, Step, Support, TextDelta, WalkEvent, walk_event::Event};
+use emend_proto::v1::{EdgeTaken, PassageContent, Sentence, Step, Support, TextDelta, WalkEvent, walk_event::Event};
 use emend_text::{excerpt, printable};
 use indicatif::ProgressBar;
 
 use super::{
     BAD, BOLD, DIM, DOUBTFUL, GOOD,
-    piece::{Piece, pieces},
+    piece::{Piece, Preview, pieces},
     short,
 };
 use crate::progress;
@@ -29,8 +29,8 @@ pub struct Live {
     /// The step under way, on a terminal.
     spinner: Option<ProgressBar>,
     writing: Writing,
-    /// What was last shown of each passage.
-    passages: HashMap<String, Shown>,
+    /// What is known of each passage.
+    passages: HashMap<String, Known>,
     /// Why a service did not answer in the step before.
     error: String,
 }
@@ -45,7 +45,14 @@ struct Writing {
     open: bool,
 }
 
-/// What a reader knows of a passage: whether it is kept, and its score in hundredths.
+/// A passage as the events carried it last, which a later one may only refer to.
+#[derive(Debug)]
+struct Known {
+    passage: Preview,
+    shown: Option<Shown>,
+}
+
+/// What a reader was shown of a passage: whether it is kept, and its score in hundredths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shown {
     kept: bool,
@@ -179,19 +186,22 @@ impl Live {
         lines.extend(pieces(step.strips.iter().map(Piece::strip).collect()));
         let mut changed = Vec::new();
         for graded in &step.passages {
-            let id = graded
-                .passage
-                .as_ref()
-                .map(|passage| passage.id.as_str())
-                .unwrap_or_default();
+            let Some(passage) = &graded.passage else { continue };
             let shown = Shown {
                 kept: graded.kept,
                 score: graded.score.map(hundredths),
             };
-            let before = self.passages.insert(id.to_owned(), shown);
-            let cut = step.strips.iter().any(|strip| strip.passage_id == id);
+            let known = self.passages.entry(passage.id.clone()).or_insert_with(|| Known {
+                passage: Preview::of(passage),
+                shown: None,
+            });
+            if graded.content() != PassageContent::EarlierStep {
+                known.passage = Preview::of(passage);
+            }
+            let before = known.shown.replace(shown);
+            let cut = step.strips.iter().any(|strip| strip.passage_id == passage.id);
             if before != Some(shown) && !cut {
-                changed.push(Piece::passage(graded));
+                changed.push(Piece::passage(graded, &known.passage));
             }
         }
         lines.extend(pieces(changed));

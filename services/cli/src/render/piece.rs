@@ -1,6 +1,6 @@
 //! What a step kept and what it dropped.
 
-use emend_proto::v1::{GradedPassage, Relevance, Strip};
+use emend_proto::v1::{GradedPassage, Passage, Relevance, Strip};
 use emend_text::{excerpt, printable};
 
 use super::{DIM, GOOD, relative};
@@ -20,6 +20,22 @@ pub(super) struct Piece {
     text: String,
 }
 
+/// As much of a passage as a line shows.
+#[derive(Debug)]
+pub(super) struct Preview {
+    source: String,
+    text: String,
+}
+
+impl Preview {
+    pub(super) fn of(passage: &Passage) -> Self {
+        Self {
+            source: printable(&relative(&passage.source)),
+            text: excerpt(&passage.text, MAX_PREVIEW_WIDTH),
+        }
+    }
+}
+
 impl Piece {
     pub(super) fn strip(strip: &Strip) -> Self {
         Self {
@@ -30,11 +46,7 @@ impl Piece {
         }
     }
 
-    pub(super) fn passage(graded: &GradedPassage) -> Self {
-        let text = graded.passage.as_ref().map(|passage| {
-            let source = printable(&relative(&passage.source));
-            format!("{DIM}{source}{DIM:#} {}", excerpt(&passage.text, MAX_PREVIEW_WIDTH))
-        });
+    pub(super) fn passage(graded: &GradedPassage, preview: &Preview) -> Self {
         Self {
             kept: graded.kept,
             score: graded.score,
@@ -43,7 +55,7 @@ impl Piece {
             } else {
                 ""
             },
-            text: text.unwrap_or_default(),
+            text: format!("{DIM}{}{DIM:#} {}", preview.source, preview.text),
         }
     }
 

@@ -18,10 +18,10 @@ use crate::continuation::COMPLETE;
 use crate::draft::Draft;
 use crate::error::GenerateError;
 
-/// How much hotter each further attempt is, and the hottest that it gets by itself: the same prompt at temperature 0
-/// would bring the same answer again (R3).
-const HOTTER: f64 = 0.3;
-const HOTTEST: f64 = 1.0;
+/// How much the temperature rises with each further attempt at the same passages, and where it stops rising: the same
+/// prompt at temperature 0 would bring the same answer again (R3).
+const TEMPERATURE_STEP: f64 = 0.3;
+const MAX_RAISED_TEMPERATURE: f64 = 1.0;
 
 /// What holds where a request says nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,7 +29,7 @@ pub struct OpenAiSettings {
     /// Longest answer in sentences that the model is asked for where a request does not say; 0 sets no limit. It is
     /// stopped only at a request's own limit.
     pub max_sentences: u32,
-    /// Sampling temperature of the first attempt, 0–2.
+    /// Sampling temperature of the first attempt where a request does not say, 0–2.
     pub temperature: f32,
 }
 
@@ -183,15 +183,17 @@ impl Backend for OpenAiBackend {
 /// Servers take signed seeds.
 const SEEDS: u64 = i64::MAX.unsigned_abs();
 
-/// The request's temperature, or else the service's, hotter with each attempt.
-fn temperature(asked: Option<f64>, service: f32, again: u32) -> f32 {
-    let own = f64::from(service);
+/// The request's temperature, or else the service's, raised by a step for each attempt before.
+fn temperature(asked: Option<f64>, service: f32, attempts_before: u32) -> f32 {
+    let first = asked.unwrap_or_else(|| f64::from(service));
+    let raised = first + TEMPERATURE_STEP * f64::from(attempts_before);
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a temperature is 0 to 2, and a model does not see the difference"
     )]
-    let temperature = asked.unwrap_or_else(|| (own + HOTTER * f64::from(again)).min(HOTTEST.max(own))) as f32;
-    temperature
+    {
+        raised.min(MAX_RAISED_TEMPERATURE.max(first)) as f32
+    }
 }
 
 fn turn(message: &emend_proto::v1::ChatMessage) -> Message {

@@ -115,8 +115,10 @@ async fn the_model_sees_everything_that_the_request_holds() {
         (asked.temperature, asked.max_tokens, asked.seed),
         (Some(0.25), Some(77), Some(5))
     );
-    // Another attempt is another sample.
+    // Another attempt is another sample, warmer than the first was asked to be.
     request.attempt = 3;
+    generator.answer(request.clone()).await.unwrap();
+    assert!((chat.last_request().temperature.unwrap() - 0.85).abs() < 1e-6);
     request.temperature = None;
     generator.answer(request).await.unwrap();
     let again = chat.last_request();

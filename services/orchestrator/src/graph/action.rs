@@ -74,6 +74,8 @@ actions! {
         SomeRelevant "some_relevant",
         /// No passage is left.
         NoneRelevant "none_relevant",
+        /// No passage is left, and each was graded before: the query brought nothing new, and neither would another.
+        Stalled "stalled",
         /// Not one grade could be had.
         Unavailable "unavailable",
     }

@@ -87,7 +87,11 @@ impl EvidenceCounts {
                     ..self
                 }
             }
-            NodeConfig::GradeDocuments { .. } if is(GradeDocumentsOutcome::NoneRelevant.into()) => self.emptied(),
+            NodeConfig::GradeDocuments { .. }
+                if is(GradeDocumentsOutcome::NoneRelevant.into()) || is(GradeDocumentsOutcome::Stalled.into()) =>
+            {
+                self.emptied()
+            }
             NodeConfig::EvaluateDocuments { .. } if is(EvaluateDocumentsOutcome::Incorrect.into()) => self.emptied(),
             NodeConfig::GradeDocuments { .. } | NodeConfig::EvaluateDocuments { .. } => {
                 EvidenceCounts { ungraded: 0, ..self }

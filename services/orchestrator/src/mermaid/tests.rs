@@ -102,7 +102,7 @@ fn a_closed_condition_is_seen_in_the_arrow_that_was_taken() {
     result.options.insert("max_count".to_owned(), 0.0);
     let chart = walked(&builtin("self-rag"), &result).unwrap();
     assert!(
-        chart.contains("-- \"step 3: none_relevant\" --> generate_without_documents"),
+        chart.contains("-- \"step 3: none_relevant, stalled\" --> generate_without_documents"),
         "{chart}"
     );
     result.options.clear();

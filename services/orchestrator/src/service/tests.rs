@@ -2,6 +2,7 @@
 
 mod differential;
 mod five;
+mod largest;
 mod questions;
 
 use std::{

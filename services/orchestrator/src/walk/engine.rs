@@ -18,6 +18,7 @@ use super::{
     metrics::WalkMetrics,
     question::Question,
     services::Services,
+    size,
     state::{State, add_usage},
 };
 use crate::graph::{Action, Condition, Cost, FinishStatus, Graph, NodeId, Options, Outcome, Route, Target};
@@ -274,7 +275,7 @@ impl WalkRun<'_> {
         retract_for(&mut self.context, shown).await?;
         let result = finish::result(self.context.state, end)?;
         let graph = &self.walk_request.graph;
-        let result = WalkResult {
+        let mut result = WalkResult {
             graph: graph.name().to_owned(),
             options: self
                 .walk_request
@@ -286,6 +287,7 @@ impl WalkRun<'_> {
             duration: self.began.elapsed().try_into().ok(),
             ..result
         };
+        size::fit_result(&mut result);
         self.context.events.finished(&result).await?;
         Ok(result)
     }
@@ -338,9 +340,8 @@ impl StepRecorder {
             usage: Some(report.usage),
             error: report.error,
         };
-        context.events.step_finished(&step).await?;
-        context.state.steps.push(step);
-        Ok(())
+        let step = context.state.steps.record(step);
+        context.events.step_finished(step).await
     }
 }
 

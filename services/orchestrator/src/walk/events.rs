@@ -7,7 +7,7 @@ use emend_proto::v1::{
 };
 use tokio::time::Instant;
 
-use super::error::WalkError;
+use super::{error::WalkError, size};
 
 /// Where events go: to a reader, which slows the walk down when it is slow, or nowhere.
 #[derive(Clone, Debug)]
@@ -59,11 +59,11 @@ impl Events {
         .await
     }
 
-    pub(super) async fn step_finished(&self, step: &Step) -> Result<(), WalkError> {
+    pub(super) async fn step_finished(&self, step: Step) -> Result<(), WalkError> {
         self.send(|| {
-            Event::StepFinished(StepFinished {
-                step: Some(step.clone()),
-            })
+            let mut step = step;
+            size::fit_step(&mut step);
+            Event::StepFinished(StepFinished { step: Some(step) })
         })
         .await
     }

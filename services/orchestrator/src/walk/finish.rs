@@ -4,7 +4,6 @@ use emend_core::Code;
 use emend_proto::v1::{ChatMessage, Limit, WalkResult, WalkStatus, chat_message};
 
 use super::{
-    abstention::abstention,
     error::WalkError,
     state::{Attempt, State, Verdict},
 };
@@ -86,7 +85,8 @@ pub(super) fn result(state: State, end: End) -> Result<WalkResult, WalkError> {
             let own_words = state.abstained.clone().filter(|words| !words.trim().is_empty());
             WalkResult {
                 status: WalkStatus::Abstained.into(),
-                answer: own_words.unwrap_or_else(|| abstention(state.question().text()).to_owned()),
+                answer: own_words
+                    .unwrap_or_else(|| emend_text::language(state.question().text()).abstention().to_owned()),
                 documents: state.documents(),
                 usage,
                 reason: if state.abstained.is_some() && state.evidence.answered {
@@ -102,14 +102,16 @@ pub(super) fn result(state: State, end: End) -> Result<WalkResult, WalkError> {
             }
         }
     };
+    let standalone_question = state.question().standalone().unwrap_or_default().to_owned();
+    let steps = state.steps.beside(&result.documents);
     Ok(WalkResult {
         message: Some(ChatMessage {
             role: chat_message::Role::Assistant.into(),
             content: result.answer.clone(),
         }),
-        standalone_question: state.question().standalone().unwrap_or_default().to_owned(),
+        standalone_question,
         exhausted: end.exhausted.into(),
-        steps: state.steps,
+        steps,
         ..result
     })
 }

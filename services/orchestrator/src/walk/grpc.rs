@@ -20,8 +20,8 @@ use tonic_types::StatusExt as _;
 use super::services::{Answer, Dependency, Failure, Services};
 use crate::config::ServiceUrls;
 
-/// A hundred passages of 64 KiB in either direction, and their metadata.
-const MAX_MESSAGE_BYTES: usize = 32 * 1024 * 1024;
+/// Largest reply of a service: a hundred passages of 64 KiB, and their metadata.
+const MAX_REPLY_BYTES: usize = 32 * 1024 * 1024;
 
 /// Clients of the five services, balanced over their replicas. Calls are tried again on another replica where that is
 /// safe, within the hop's deadline.
@@ -43,13 +43,14 @@ impl GrpcServices {
         let channel = |url: &str| Upstream::new(url).map(|upstream| upstream.channel());
         Ok(GrpcServices {
             retriever: RetrieverServiceClient::new(channel(&urls.retriever_url)?)
-                .max_decoding_message_size(MAX_MESSAGE_BYTES),
-            grader: GraderServiceClient::new(channel(&urls.grader_url)?).max_decoding_message_size(MAX_MESSAGE_BYTES),
+                .max_decoding_message_size(MAX_REPLY_BYTES),
+            grader: GraderServiceClient::new(channel(&urls.grader_url)?).max_decoding_message_size(MAX_REPLY_BYTES),
             generator: GeneratorServiceClient::new(channel(&urls.generator_url)?)
-                .max_decoding_message_size(MAX_MESSAGE_BYTES),
-            rewriter: RewriterServiceClient::new(channel(&urls.rewriter_url)?),
+                .max_decoding_message_size(MAX_REPLY_BYTES),
+            rewriter: RewriterServiceClient::new(channel(&urls.rewriter_url)?)
+                .max_decoding_message_size(MAX_REPLY_BYTES),
             web_search: WebSearchServiceClient::new(channel(&urls.web_search_url)?)
-                .max_decoding_message_size(MAX_MESSAGE_BYTES),
+                .max_decoding_message_size(MAX_REPLY_BYTES),
         })
     }
 }

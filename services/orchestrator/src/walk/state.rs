@@ -5,9 +5,9 @@ use std::{
     sync::Arc,
 };
 
-use emend_proto::v1::{GradedPassage, Passage, Relevance, Sentence, Step, Support, Usage};
+use emend_proto::v1::{GradedPassage, Passage, PassageContent, Relevance, Sentence, Support, Usage};
 
-use super::{beam::Hypothesis, question::Question, services::Failure};
+use super::{beam::Hypothesis, question::Question, services::Failure, steps::Steps};
 use crate::graph::{EvidenceCounts, MAX_PASSAGES, Purpose};
 
 /// Everything the actions read and change.
@@ -28,6 +28,8 @@ pub(crate) struct State {
     pub(super) attempts: Vec<Attempt>,
     /// Answers that are written segment by segment, the best first.
     pub(super) beam: Vec<Hypothesis>,
+    /// The number of the attempt that is the beam's leader.
+    pub(super) beam_attempt: Option<u32>,
     /// Times the generator was asked.
     pub(super) generations: u32,
     /// What the generator said when it last found that the evidence has no answer; `None` once it answers again.
@@ -35,7 +37,7 @@ pub(crate) struct State {
     /// Sentences that were found unsupported so far.
     pub(super) unsupported: Vec<String>,
     pub(super) usage: Usage,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Steps,
     pub(super) evidence: EvidenceSources,
     /// Why the walk last went where it went, one line.
     pub(super) last_edge_reason: String,
@@ -99,11 +101,12 @@ impl State {
             grades: HashMap::new(),
             attempts: Vec::new(),
             beam: Vec::new(),
+            beam_attempt: None,
             generations: 0,
             abstained: None,
             unsupported: Vec::new(),
             usage: Usage::default(),
-            steps: Vec::new(),
+            steps: Steps::default(),
             evidence: EvidenceSources::default(),
             last_edge_reason: String::new(),
         }
@@ -190,7 +193,8 @@ impl State {
         self.held.iter().map(|held| held.graded(true)).collect()
     }
 
-    /// The best answer so far: by verdict, then by how well it is supported, then the later one.
+    /// The best answer so far: by verdict, then by how well it is supported, then the later one. Of answers that are
+    /// written segment by segment the beam's leader is the only attempt.
     pub(super) fn best(&self) -> Option<&Attempt> {
         self.attempts.iter().max_by(|a, b| {
             let support = |attempt: &Attempt| attempt.groundedness.unwrap_or(0.0);
@@ -223,6 +227,7 @@ impl Held {
             relevance: self.relevance.into(),
             score: self.score,
             kept,
+            content: PassageContent::Whole.into(),
         }
     }
 }

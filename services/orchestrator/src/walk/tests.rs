@@ -8,9 +8,11 @@ mod degraded;
 pub(crate) mod differential;
 mod events;
 mod paths;
+mod ranking;
 mod reflective;
 mod rules;
 mod spans;
+mod texts;
 
 use std::{sync::Arc, time::Duration};
 

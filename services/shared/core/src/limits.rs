@@ -1,4 +1,4 @@
-//! The limits on input that several services share (R15). What only one service limits stands in its `validate.rs`.
+//! The limits that several services share (R15). What only one service limits stands in its `validate.rs`.
 
 /// Longest question, query, and message of a conversation, in bytes.
 pub const MAX_QUESTION_BYTES: usize = 8 * 1024;
@@ -26,3 +26,8 @@ pub const MAX_GRAPH_BYTES: usize = 256 * 1024;
 pub const MAX_FILTERS: usize = 64;
 /// Largest document, in bytes.
 pub const MAX_DOCUMENT_BYTES: usize = 32 * 1024 * 1024;
+/// Largest message between a caller and the orchestrator, in bytes as encoded: what gRPC clients take unless they are told
+/// otherwise.
+pub const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
+/// Largest result of a walk, and largest step in an event, in bytes as encoded; the rest of a message has room beside it.
+pub const MAX_RESULT_BYTES: usize = MAX_MESSAGE_BYTES - 64 * 1024;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use emend_chassis::TracedChannel;
-use emend_core::Deadline;
+use emend_core::{Deadline, limits::MAX_MESSAGE_BYTES};
 use emend_eval::qa::System;
 use emend_proto::v1::{
     AskRequest, GetGraphRequest, Passage, Question, RetrieveRequest, WalkResult,
@@ -29,7 +29,9 @@ impl Services {
     /// One of them is not there.
     pub(super) fn of(cluster: &Cluster, timeout: Duration) -> Result<Self> {
         Ok(Self {
-            orchestrator: OrchestratorServiceClient::new(cluster.channel(Component::Orchestrator)?),
+            orchestrator: OrchestratorServiceClient::new(cluster.channel(Component::Orchestrator)?)
+                .max_decoding_message_size(MAX_MESSAGE_BYTES)
+                .max_encoding_message_size(MAX_MESSAGE_BYTES),
             retriever: RetrieverServiceClient::new(cluster.channel(Component::Retriever)?),
             timeout,
         })

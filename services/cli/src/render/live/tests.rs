@@ -75,6 +75,28 @@ fn passages_are_shown_when_something_about_them_changes() {
 }
 
 #[test]
+fn a_passage_that_a_step_refers_to_is_shown_as_it_was() {
+    let mut live = Live::on(false);
+    let step = |passages| {
+        finished(Step {
+            passages,
+            ..Step::default()
+        })
+    };
+    shown(&mut live, &step(vec![passage("a", true, None)]));
+    let reference = GradedPassage {
+        passage: Some(Passage {
+            id: "a".to_owned(),
+            ..Passage::default()
+        }),
+        content: PassageContent::EarlierStep.into(),
+        ..passage("a", false, Some(0.2))
+    };
+    let lines = shown(&mut live, &step(vec![reference]));
+    assert_eq!(lines[1..], ["    - 0.20 /docs/a.md Text of a."]);
+}
+
+#[test]
 fn strips_are_shown_with_scores_and_the_many_are_counted() {
     let strip = |kept: bool, score: f64| Strip {
         passage_id: "a".to_owned(),

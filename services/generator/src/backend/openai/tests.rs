@@ -1,12 +1,15 @@
 use super::*;
 
 #[test]
-fn a_later_attempt_is_hotter_unless_the_caller_says_how_hot() {
+fn r3_a_later_attempt_is_warmer_than_the_one_before() {
     assert_eq!(temperature(None, 0.0, 0), 0.0);
     assert!((temperature(None, 0.0, 1) - 0.3).abs() < 1e-6);
     assert_eq!(temperature(None, 0.0, 9), 1.0);
     assert_eq!(temperature(None, 1.5, 3), 1.5);
-    assert_eq!(temperature(Some(0.2), 0.0, 3), 0.2);
+    // A request says how warm its first attempt is; the service's setting does not matter then.
+    assert_eq!(temperature(Some(0.0), 0.7, 0), 0.0);
+    assert!((temperature(Some(0.2), 0.7, 2) - 0.8).abs() < 1e-6);
+    assert_eq!(temperature(Some(1.5), 0.0, 3), 1.5);
 }
 
 #[test]

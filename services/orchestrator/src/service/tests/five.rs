@@ -141,13 +141,19 @@ pub(super) async fn listen() -> (TcpListener, SocketAddr) {
 pub(super) async fn five(services: Scripted) -> SocketAddr {
     let (listener, address) = listen().await;
     let five = Five(Arc::new(services));
+    const MOST: usize = 32 * 1024 * 1024;
+    let retriever = v1::retriever_service_server::RetrieverServiceServer::new(five.clone());
+    let grader = v1::grader_service_server::GraderServiceServer::new(five.clone());
+    let generator = v1::generator_service_server::GeneratorServiceServer::new(five.clone());
+    let rewriter = v1::rewriter_service_server::RewriterServiceServer::new(five.clone());
+    let web_search = v1::web_search_service_server::WebSearchServiceServer::new(five);
     tokio::spawn(
         tonic::transport::Server::builder()
-            .add_service(v1::retriever_service_server::RetrieverServiceServer::new(five.clone()))
-            .add_service(v1::grader_service_server::GraderServiceServer::new(five.clone()))
-            .add_service(v1::generator_service_server::GeneratorServiceServer::new(five.clone()))
-            .add_service(v1::rewriter_service_server::RewriterServiceServer::new(five.clone()))
-            .add_service(v1::web_search_service_server::WebSearchServiceServer::new(five))
+            .add_service(retriever)
+            .add_service(grader.max_decoding_message_size(MOST))
+            .add_service(generator.max_decoding_message_size(MOST))
+            .add_service(rewriter)
+            .add_service(web_search)
             .serve_with_incoming(TcpListenerStream::new(listener)),
     );
     address

@@ -22,7 +22,8 @@ pub(super) async fn run(context: &mut StepContext<'_>, threshold: Option<f64>) -
         answer_so_far: context
             .state
             .beam
-            .first()
+            .iter()
+            .find(|hypothesis| !hypothesis.complete)
             .map(|best| best.answer.clone())
             .unwrap_or_default(),
         passages: context.state.held.iter().map(|held| held.passage.clone()).collect(),

@@ -21,9 +21,6 @@ use crate::{
 
 /// Most unsupported sentences fed back; the latest are sent.
 const MAX_UNSUPPORTED: usize = 50;
-/// How much the temperature rises with each further attempt at the same passages, and where it stops (R3).
-const TEMPERATURE_STEP: f64 = 0.3;
-const MAX_TEMPERATURE: f64 = 1.0;
 
 pub(super) async fn run(context: &mut StepContext<'_>, writing: Writing, options: &Options) -> Ended<GenerateOutcome> {
     let evidence: Arc<[GradedPassage]> = context.state.documents().into();
@@ -142,21 +139,15 @@ fn request(
         .iter()
         .filter(|attempt| same_passages(&attempt.evidence, evidence))
         .count();
-    let first = writing.temperature.and_then(|temperature| temperature.ratio(options));
-    let temperature = if again == 0 {
-        first
-    } else {
-        let warmer = first.unwrap_or_default() + TEMPERATURE_STEP * again as f64;
-        Some(warmer.min(MAX_TEMPERATURE.max(first.unwrap_or_default())))
-    };
     let unsupported = state.unsupported.len().saturating_sub(MAX_UNSUPPORTED);
     GenerateRequest {
         question: state.question().text().to_owned(),
         passages: evidence.iter().filter_map(|graded| graded.passage.clone()).collect(),
         unsupported: state.unsupported[unsupported..].to_vec(),
         // Passages that were not answered from before are a fresh start: their best answer has not been given yet.
+        // Further attempts at the same ones are told what was not supported, and the generator makes them warmer (R3).
         attempt: u32::try_from(again + 1).unwrap_or(u32::MAX),
-        temperature,
+        temperature: writing.temperature.and_then(|temperature| temperature.ratio(options)),
         max_tokens: writing.max_tokens.map(|most| most.count(options)),
         max_sentences: writing.max_sentences.map(|most| most.count(options)),
         history: state.question().history().to_vec(),

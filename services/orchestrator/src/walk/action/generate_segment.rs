@@ -1,6 +1,8 @@
 //! Writes the next segment of the answer from each passage by itself, for each hypothesis of the beam, grades all
 //! candidates, and lets the best hypotheses go on: Self-RAG's beam search by reflection.
 
+use std::collections::HashSet;
+
 use emend_core::Deadline;
 use emend_proto::v1::{
     FinishReason, GenerateFinished, GenerateRequest, GradeDocumentsRequest, GradeDocumentsResponse,
@@ -22,7 +24,7 @@ use crate::{
         deadline::Share,
         error::WalkError,
         services::{Failure, Services},
-        state::{Held, add_usage},
+        state::{Attempt, Held, add_usage},
     },
 };
 
@@ -117,15 +119,25 @@ pub(super) async fn run(
         };
         return Ok((outcome, report));
     }
-    let mut next: Vec<Hypothesis> = beam.into_iter().filter(|hypothesis| hypothesis.complete).collect();
+    // One that did not grow while another did is no worse for it: it goes on competing.
+    let mut next: Vec<Hypothesis> = beam
+        .into_iter()
+        .zip(sifted.progress)
+        .filter(|(hypothesis, progress)| hypothesis.has_begun() && *progress != Progress::Grown)
+        .map(|(mut hypothesis, progress)| {
+            hypothesis.complete |= progress == Progress::NothingToAdd;
+            hypothesis
+        })
+        .collect();
     next.extend(sifted.grown);
     next.sort_by(|a, b| b.score().total_cmp(&a.score()));
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     next.retain(|hypothesis| seen.insert(hypothesis.answer.clone()));
     next.truncate(beam_width.max(1) as usize);
     context.state.abstained = None;
     let searched = context.state.query.clone();
-    if let Some(last) = next.first().and_then(|best| best.sentences.last()) {
+    let growing = next.iter().find(|hypothesis| !hypothesis.complete);
+    if let Some(last) = growing.and_then(|best| best.sentences.last()) {
         // The next segment goes on from here, and so does the search for its evidence.
         let query = format!("{} {}", context.state.question().text(), last.text);
         context.state.query.clone_from(&query);
@@ -137,7 +149,7 @@ pub(super) async fn run(
         GenerateSegmentOutcome::Extended
     };
     context.state.beam = next;
-    show_best(context).await?;
+    show_leader(context).await?;
     Ok((outcome, report))
 }
 
@@ -310,10 +322,22 @@ async fn written(
     }
 }
 
+/// What became of a hypothesis of the beam.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    /// At least one passage gave it another segment.
+    Grown,
+    /// No passage did, and at least one says that there is nothing to add.
+    NothingToAdd,
+    /// Neither: it was complete before, or the generator did not answer.
+    Unchanged,
+}
+
 /// What the candidates come to.
-#[derive(Default)]
 struct Sifted {
     grown: Vec<Hypothesis>,
+    /// For each hypothesis of the beam.
+    progress: Vec<Progress>,
     complete: bool,
     abstained: Option<String>,
     failure: Option<Failure>,
@@ -326,8 +350,18 @@ fn sift(
     weighing: Weighing,
     report: &mut Report,
 ) -> Sifted {
-    let mut sifted = Sifted::default();
+    let mut sifted = Sifted {
+        grown: Vec::new(),
+        progress: vec![Progress::Unchanged; beam.len()],
+        complete: false,
+        abstained: None,
+        failure: None,
+    };
     for (of, from, candidate) in candidates {
+        let nothing_to_add = matches!(candidate, Candidate::Complete(_) | Candidate::Abstained(..));
+        if nothing_to_add && sifted.progress[of] == Progress::Unchanged {
+            sifted.progress[of] = Progress::NothingToAdd;
+        }
         match candidate {
             Candidate::Failed(failure) => {
                 if report.error.is_empty() {
@@ -348,6 +382,7 @@ fn sift(
                 if report.error.is_empty() {
                     report.error.clone_from(&reflected.error);
                 }
+                sifted.progress[of] = Progress::Grown;
                 sifted
                     .grown
                     .push(beam[of].grown(segment(*reflected, held[from].graded(true), weighing)));
@@ -375,44 +410,44 @@ fn segment(reflected: Reflected, passage: GradedPassage, weighing: Weighing) -> 
     }
 }
 
-/// Makes the best hypothesis the latest answer, and tells whoever reads along what is new of it.
-async fn show_best(context: &mut StepContext<'_>) -> Result<(), WalkError> {
-    let Some(best) = context.state.beam.first().cloned() else {
+/// Puts the beam's leader in the place of the one before, and tells whoever reads along what is new of it. The beam alone
+/// decides between its hypotheses: an answer that it gave up is no attempt of its own.
+async fn show_leader(context: &mut StepContext<'_>) -> Result<(), WalkError> {
+    let Some(leader) = context.state.beam.first().cloned() else {
         return Ok(());
     };
-    let verdict = best.verdict(verdict);
-    let continued = context
-        .state
-        .attempts
-        .last()
-        .filter(|last| best.answer.starts_with(&last.answer) && verdict >= last.verdict)
-        .map(|last| {
-            (
-                last.number,
-                last.answer.len(),
-                last.sentences.len(),
-                last.retracted.clone(),
-            )
-        });
-    let (number, text, sentences) = match continued {
-        Some((number, text, sentences, retracted)) => {
-            context.state.attempts.pop();
-            let mut attempt = best.attempt(number, verdict);
-            attempt.retracted = retracted;
-            context.state.attempts.push(attempt);
-            (number, text, sentences)
-        }
+    let verdict = leader.verdict(verdict);
+    let before = context.state.beam_attempt.and_then(|number| {
+        let attempts = &context.state.attempts;
+        attempts.iter().position(|attempt| attempt.number == number)
+    });
+    let continued = before
+        .map(|place| &context.state.attempts[place])
+        .filter(|before| leader.answer.starts_with(&before.answer) && leader.sentences.starts_with(&before.sentences));
+    let (number, text, sentences, retracted) = match continued {
+        Some(before) => (
+            before.number,
+            before.answer.len(),
+            before.sentences.len(),
+            before.retracted.clone(),
+        ),
         None => {
             retract_for(context, None).await?;
-            let number = context.state.generations;
-            context.state.attempts.push(best.attempt(number, verdict));
-            (number, 0, 0)
+            (context.state.generations, 0, 0, HashSet::new())
         }
     };
-    if best.answer.len() > text {
+    if let Some(place) = before {
+        context.state.attempts.remove(place);
+    }
+    context.state.attempts.push(Attempt {
+        retracted,
+        ..leader.attempt(number, verdict)
+    });
+    context.state.beam_attempt = Some(number);
+    if leader.answer.len() > text {
         context
             .events
-            .text_delta(best.answer[text..].to_owned(), number)
+            .text_delta(leader.answer[text..].to_owned(), number)
             .await?;
     }
     tell(context, sentences).await

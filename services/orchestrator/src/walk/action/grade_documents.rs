@@ -70,6 +70,10 @@ pub(super) async fn run(context: &mut StepContext<'_>, ungraded: Ungraded) -> En
     }
     let outcome = if asked > 0 && graded == 0 {
         GradeDocumentsOutcome::Unavailable
+    } else if kept == 0 && before > 0 && asked == 0 {
+        // What another query found was seen before and did not help then: searching once more changes nothing (R3).
+        report.summary.push_str(", each seen before");
+        GradeDocumentsOutcome::Stalled
     } else if kept == 0 {
         GradeDocumentsOutcome::NoneRelevant
     } else if relevant == before {

@@ -128,10 +128,7 @@ async fn a_generator_that_is_down_abstains_with_the_reason() {
             result.reason,
             "`generate` ended in `unavailable`: generator: connection refused"
         );
-        assert_eq!(
-            result.answer,
-            "The documents that were found do not answer this question."
-        );
+        assert_eq!(result.answer, "The documents do not answer this question.");
     }
 }
 

@@ -13,11 +13,12 @@ use super::{
         scripted::{Scripted, abstained, supported, useful},
         walk,
     },
+    texts::whole,
     walk_request,
 };
 
 /// Walks and returns the events, without their times.
-async fn events(graph: &str, services: &Scripted) -> Vec<Event> {
+pub(super) async fn events(graph: &str, services: &Scripted) -> Vec<Event> {
     let (sender, events) = EventSender::<AskStreamResponse>::channel(1);
     let telling = Events::to(sender);
     let deadline = Deadline::after(Duration::from_secs(60));
@@ -51,7 +52,7 @@ fn words(events: &[Event]) -> Vec<String> {
         .collect()
 }
 
-fn result(events: &[Event]) -> &WalkResult {
+pub(super) fn result(events: &[Event]) -> &WalkResult {
     match events.last() {
         Some(Event::Finished(result)) => result,
         other => panic!("the last event is {other:?}"),
@@ -95,7 +96,8 @@ async fn the_steps_of_the_events_are_the_steps_of_the_result() {
             _ => None,
         })
         .collect();
-    assert_eq!(steps, result(&events).steps);
+    let result = result(&events);
+    assert_eq!(whole(&steps, &[]), whole(&result.steps, &result.documents));
 }
 
 #[tokio::test(start_paused = true)]

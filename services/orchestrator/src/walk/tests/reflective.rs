@@ -146,7 +146,7 @@ async fn a_long_answer_grows_by_segments_to_the_depth_allowed_with_its_beam() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_bad_segment_keeps_the_longer_answer_from_being_shown() {
+async fn one_bad_segment_keeps_the_answer_from_passing() {
     let services = Scripted::default()
         .generate(|request| {
             let depth = request.answer_so_far.matches('.').count() + 1;
@@ -163,8 +163,9 @@ async fn one_bad_segment_keeps_the_longer_answer_from_being_shown() {
     let result = ask_with("self-reflective-rag", &options, &services, Duration::from_secs(60))
         .await
         .unwrap();
-    assert_eq!(result.answer, "Segment 1. Segment 2.");
-    assert_eq!(status(&result), WalkStatus::Answered);
+    // The beam went on from the shorter answer, so it is not what the beam settled on.
+    assert_eq!(result.answer, "Segment 1. Segment 2. Segment 3.");
+    assert_eq!(status(&result), WalkStatus::Unverified);
 }
 
 #[tokio::test(start_paused = true)]

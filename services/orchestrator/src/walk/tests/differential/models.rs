@@ -58,8 +58,9 @@ fn self_rag(world: &mut World, limits: Limits) -> Walk {
         }
         world.step("grade_documents", Unverified)?;
         gradings += 1;
-        if world.grade_documents() == Kept::None {
-            if gradings > limits.max_count {
+        let kept = world.grade_documents();
+        if matches!(kept, Kept::None | Kept::NothingNew) {
+            if kept == Kept::NothingNew || gradings > limits.max_count {
                 world.step("generate_without_documents", Unverified)?;
                 return Ok(match world.generate_from_nothing() {
                     Wrote::Answer => world.finish(Ungrounded),
@@ -107,7 +108,10 @@ fn self_rag_tutorial(world: &mut World, _: Limits) -> Walk {
             return Ok(world.finish(Unverified));
         }
         world.step("grade_documents", Unverified)?;
-        let mut helped = world.grade_documents() != Kept::None;
+        let mut helped = match world.grade_documents() {
+            Kept::NothingNew => return Ok(world.finish(Unverified)),
+            kept => kept != Kept::None,
+        };
         while helped {
             world.step("generate", Unverified)?;
             match world.generate() {
@@ -138,7 +142,10 @@ fn self_rag_final_grade(world: &mut World, _: Limits) -> Walk {
             return Ok(world.finish(Unverified));
         }
         world.step("grade_documents", Abstained)?;
-        let mut helped = world.grade_documents() != Kept::None;
+        let mut helped = match world.grade_documents() {
+            Kept::NothingNew => return Ok(world.finish(Abstained)),
+            kept => kept != Kept::None,
+        };
         while helped {
             world.step("generate", Abstained)?;
             match world.generate() {
@@ -236,7 +243,7 @@ fn corrective_rag_binary(world: &mut World, _: Limits) -> Walk {
         world.step("web_search", Unverified)?;
         if world.fill_up_from_the_web() == Found::Some {
             world.step("grade_web_results", Unverified)?;
-            if world.grade_documents() == Kept::None {
+            if matches!(world.grade_documents(), Kept::None | Kept::NothingNew) {
                 return Ok(world.finish(Abstained));
             }
         }

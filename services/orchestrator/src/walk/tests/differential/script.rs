@@ -99,9 +99,14 @@ pub(crate) fn services(script: &Script) -> Scripted {
     let [groundedness, usefulness, decide, refine] =
         [&script.groundedness, &script.usefulness, &script.decide, &script.refine].map(|numbers| Numbers::new(numbers));
     Scripted::default()
-        .retrieve(move |request| match retrieve.next(4) {
+        .retrieve(move |request| match retrieve.next(6) {
             (0, _) => fails(Dependency::Retriever),
             (1, _) => Ok(RetrieveResponse::default()),
+            (2 | 3, _) => Ok(RetrieveResponse {
+                passages: (0..request.top_k.unwrap())
+                    .map(|place| passage(&format!("local as ever {place}")))
+                    .collect(),
+            }),
             (_, turn) => Ok(RetrieveResponse {
                 passages: (0..request.top_k.unwrap())
                     .map(|place| passage(&format!("local {turn} {place}")))

@@ -1,5 +1,7 @@
 //! The actions as a model understands them, over a script: what each finds, and what is true after it.
 
+use std::collections::HashMap;
+
 use emend_proto::v1::WalkStatus;
 
 use super::script::{Numbers, Script};
@@ -33,6 +35,8 @@ pub(super) enum Kept {
     All,
     Some,
     None,
+    /// Nothing, of passages that were all graded before.
+    NothingNew,
     Ungraded,
 }
 
@@ -82,7 +86,6 @@ struct Answer {
 struct Held {
     id: String,
     graded: bool,
-    relevant: bool,
     refined: bool,
 }
 
@@ -92,6 +95,8 @@ pub(super) struct World {
     recursion: Option<usize>,
     top_k: u32,
     held: Vec<Held>,
+    /// Passages with a grade, whether they help.
+    grades: HashMap<String, bool>,
     answers: Vec<Answer>,
     withdrawn: bool,
     searched: bool,
@@ -117,6 +122,7 @@ impl World {
             recursion,
             top_k: limits.top_k,
             held: Vec::new(),
+            grades: HashMap::new(),
             answers: Vec::new(),
             withdrawn: false,
             searched: false,
@@ -166,7 +172,7 @@ impl World {
     }
 
     pub(super) fn retrieve(&mut self) -> Found {
-        let (number, turn) = self.retrieve.next(4);
+        let (number, turn) = self.retrieve.next(6);
         if number == 0 {
             self.search_failed = true;
             return Found::Down;
@@ -177,16 +183,18 @@ impl World {
             return Found::None;
         }
         for place in 0..self.top_k {
-            self.hold(format!("local {turn} {place}"));
+            self.hold(match number {
+                2 | 3 => format!("local as ever {place}"),
+                _ => format!("local {turn} {place}"),
+            });
         }
         Found::Some
     }
 
     fn hold(&mut self, id: String) {
         self.held.push(Held {
+            graded: self.grades.contains_key(&id),
             id,
-            graded: false,
-            relevant: false,
             refined: false,
         });
     }
@@ -200,21 +208,33 @@ impl World {
             .map(|held| held.id.clone())
             .collect();
         let before = self.held.len();
+        let mut graded = true;
         if !pending.is_empty() {
             let (number, _) = self.documents.next(5);
-            for held in self.held.iter_mut().filter(|held| !held.graded) {
+            for held in &mut self.held {
                 held.graded = true;
-                held.relevant = number == 4 || (number > 1 && held.id == pending[0]);
             }
-            match number {
-                0 => return Kept::Ungraded,
-                1 | 2 => self.held.retain(|held| held.relevant || !pending.contains(&held.id)),
-                _ => {}
+            graded = number > 0;
+            for id in pending.iter().filter(|_| graded) {
+                let helps = match number {
+                    1 => Some(false),
+                    2 => Some(*id == pending[0]),
+                    3 => (*id == pending[0]).then_some(true),
+                    _ => Some(true),
+                };
+                if let Some(helps) = helps {
+                    self.grades.insert(id.clone(), helps);
+                }
             }
         }
+        // What could not be graded is kept.
+        self.held
+            .retain(|held| self.grades.get(&held.id).copied().unwrap_or(true));
         match self.held.len() {
+            _ if !graded => Kept::Ungraded,
+            0 if before > 0 && pending.is_empty() => Kept::NothingNew,
             0 => Kept::None,
-            kept if kept == before && self.held.iter().all(|held| held.relevant) => Kept::All,
+            kept if kept == before && self.held.iter().all(|held| self.grades.get(&held.id) == Some(&true)) => Kept::All,
             _ => Kept::Some,
         }
     }
@@ -400,6 +420,8 @@ impl World {
             _ => None,
         };
         let useful = World::use_(self.usefulness.at(depth, 3));
+        // The beam has one answer: its leader.
+        self.answers.clear();
         self.answers.push(Answer {
             text: depth.to_string(),
             from: vec![self.held[0].id.clone()],

@@ -1,0 +1,122 @@
+//! The steps of a walk, with each passage once: what a step before carried is not carried again.
+
+use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+};
+
+use emend_core::limits::MAX_RESULT_BYTES;
+use emend_proto::v1::{GradedPassage, Passage, PassageContent, Step};
+use prost::Message as _;
+
+use super::size;
+
+/// Bytes of steps from which they are shortened during the walk: a result never holds more of them than its limit, so
+/// that a long walk need not hold more either.
+const MAX_RECORDED_BYTES: usize = 2 * MAX_RESULT_BYTES;
+
+/// The steps taken, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Steps {
+    steps: Vec<Step>,
+    /// The latest content of each passage that a step carried, by id.
+    latest: HashMap<String, u64>,
+    /// Every place that carries a passage whole, and the content it has there.
+    carried: Vec<Carried>,
+    /// Size of the steps at most, as encoded.
+    bytes: usize,
+}
+
+/// A passage that a step carries.
+#[derive(Debug)]
+struct Carried {
+    step: usize,
+    place: usize,
+    content: u64,
+}
+
+impl Steps {
+    /// Steps taken.
+    pub(super) fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether none was taken.
+    pub(super) fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// Records a step and returns it as an event tells it: with the passages that are new or changed.
+    pub(super) fn record(&mut self, mut step: Step) -> Step {
+        for (place, graded) in step.passages.iter_mut().enumerate() {
+            let Some(passage) = &graded.passage else { continue };
+            let content = content(passage);
+            if self.latest.get(&passage.id) == Some(&content) {
+                refer(graded, PassageContent::EarlierStep);
+            } else {
+                self.latest.insert(passage.id.clone(), content);
+                self.carried.push(Carried {
+                    step: self.steps.len(),
+                    place,
+                    content,
+                });
+            }
+        }
+        self.bytes = self.bytes.saturating_add(step.encoded_len());
+        self.steps.push(step.clone());
+        if self.bytes > MAX_RECORDED_BYTES {
+            size::fit_texts(&mut self.steps, MAX_RESULT_BYTES);
+            self.bytes = self.steps.iter().map(Step::encoded_len).sum();
+        }
+        step
+    }
+
+    /// The steps as they stand beside the documents of a result: without what these carry, and with strips by their place
+    /// alone.
+    pub(super) fn beside(mut self, documents: &[GradedPassage]) -> Vec<Step> {
+        let documents: HashMap<&str, u64> = documents
+            .iter()
+            .filter_map(|graded| graded.passage.as_ref())
+            .map(|passage| (passage.id.as_str(), content(passage)))
+            .collect();
+        for carried in &self.carried {
+            let graded = self
+                .steps
+                .get_mut(carried.step)
+                .and_then(|step| step.passages.get_mut(carried.place));
+            let Some(graded) = graded else { continue };
+            let id = graded.passage.as_ref().map(|passage| passage.id.as_str());
+            if id.and_then(|id| documents.get(id)) == Some(&carried.content) {
+                refer(graded, PassageContent::Documents);
+            }
+        }
+        for strip in self.steps.iter_mut().flat_map(|step| &mut step.strips) {
+            if strip.span.is_some() {
+                strip.text.clear();
+            }
+        }
+        self.steps
+    }
+}
+
+/// Leaves of a passage what finds it elsewhere.
+fn refer(graded: &mut GradedPassage, content: PassageContent) {
+    graded.set_content(content);
+    graded.passage = graded.passage.take().map(size::reference);
+}
+
+/// A number for everything that a reader of a passage sees. The retriever's score is left out: it is another for every
+/// query.
+fn content(passage: &Passage) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (&passage.document_id, &passage.title, &passage.text).hash(&mut hasher);
+    (&passage.source, passage.origin).hash(&mut hasher);
+    passage.span.map(|span| (span.start, span.end)).hash(&mut hasher);
+    let mut metadata: Vec<_> = passage.metadata.iter().collect();
+    metadata.sort_unstable();
+    metadata.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests;
