@@ -12,6 +12,7 @@ pub mod graph;
 pub mod mermaid;
 pub mod messages;
 mod service;
+mod validate;
 pub mod walk;
 mod walk_request;
 
