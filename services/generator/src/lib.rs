@@ -23,6 +23,7 @@ mod validate;
 use std::sync::Arc;
 
 use emend_chassis::{ServeError, Server, ServiceOptions};
+use emend_core::limits::MAX_EVIDENCE_REQUEST_BYTES;
 use emend_proto::FILE_DESCRIPTOR_SET;
 use emend_proto::v1::generator_service_server::GeneratorServiceServer;
 use tokio::net::TcpListener;
@@ -37,9 +38,6 @@ pub use error::{GenerateError, LoadError};
 
 /// Name of the service in health checks.
 pub const SERVICE_NAME: &str = "emend.v1.GeneratorService";
-
-/// The longest request: 100 passages of 64 KiB, an answer to continue, a conversation, and what surrounds them.
-const MAX_REQUEST_BYTES: usize = 8 * 1024 * 1024;
 
 /// Serves the generator on `listener` until `shutdown` is cancelled and the calls in flight are done.
 ///
@@ -67,7 +65,7 @@ pub async fn serve_backend(
             move |alive| GeneratorActor::new(Arc::clone(&backend), alive),
             |actor| {
                 GeneratorServiceServer::new(Service::new(actor, default_timeout))
-                    .max_decoding_message_size(MAX_REQUEST_BYTES)
+                    .max_decoding_message_size(MAX_EVIDENCE_REQUEST_BYTES)
             },
             listener,
             shutdown,
