@@ -11,7 +11,7 @@ use tracing::Span;
 
 use super::*;
 use crate::HealthFlag;
-use crate::fixture::{CountUp, Failed, Gate, Say, caller, front, hang_guard, until};
+use crate::tests::fixture::{CountUp, Failed, Gate, Say, caller, front, hang_guard, until};
 use emend_core::Deadline;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -174,7 +174,7 @@ async fn a_factory_that_panics_is_tried_again() {
     };
     let front = ActorHandle::start(&system, options, HealthFlag::detached("say"), move |alive| {
         assert!(lives.fetch_add(1, Ordering::SeqCst) > 0, "the first life fails");
-        crate::fixture::SayActor::new(&gate, alive)
+        crate::tests::fixture::SayActor::new(&gate, alive)
     })
     .unwrap();
     assert_eq!(front.call(Say("hello"), caller()).await.unwrap(), "hello");
