@@ -1,17 +1,14 @@
 //! One walk is one trace: from the client through the orchestrator into every service.
 
 use emend_chassis::{Telemetry, TelemetryOptions};
-use emend_tests::{
-    Fixture,
-    otlp::{self, Collector},
-    question,
-};
+use emend_testkit::otlp::{self, Collector};
+use emend_tests::{Fixture, question};
 use tracing::Instrument as _;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_span_tree_of_a_walk_is_the_path_it_took() {
-    let (collector, address) = Collector::start().await;
-    let options = TelemetryOptions::new("emend-tests").with_endpoint(format!("http://{address}"));
+    let (collector, endpoint) = Collector::start().await;
+    let options = TelemetryOptions::new("emend-tests").with_endpoint(endpoint);
     let telemetry = Telemetry::start(options).unwrap();
     let fixture = Fixture::start().await;
     let text = "The Torvik lighthouse was built in 1873 by the engineer Ansgar Lund.";

@@ -5,10 +5,8 @@ use std::time::Duration;
 use emend_cli::cluster::{Component, Plan};
 use emend_core::Deadline;
 use emend_proto::v1::{AskRequest, AskStreamRequest, WalkStatus, walk_event::Event};
-use emend_tests::{
-    Fixture, PATIENCE, question,
-    scripted::{BadGrader, Behaviour},
-};
+use emend_testkit::bad_grader::{BadGrader, Behaviour};
+use emend_tests::{Fixture, PATIENCE, question};
 
 const LIGHTHOUSE: &str = "The Torvik lighthouse was built in 1873 by the engineer Ansgar Lund.";
 const ASKED: &str = "Who built the Torvik lighthouse in 1873?";

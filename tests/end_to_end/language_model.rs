@@ -2,20 +2,21 @@
 
 use emend_cli::cluster::{Cluster, Plan};
 use emend_proto::v1::WalkStatus;
-use emend_tests::{Fixture, model::Model, question};
+use emend_testkit::language_model::LanguageModel;
+use emend_tests::{Fixture, question};
 
 const LIGHTHOUSE: &str = "The Torvik lighthouse was built in 1873 by the engineer Ansgar Lund. It stands on a granite \
     skerry north of the harbour.";
 const BAKERY: &str = "The village bakery sells rye bread on Tuesdays.";
 
-async fn fixture(model: &Model) -> Fixture {
+async fn fixture(model: &LanguageModel) -> Fixture {
     let flags = ["--llm-url", &model.url(), "--llm-model", "stand-in"];
     Fixture::with_flags(Plan::default(), &flags).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_graph_walks_with_a_language_model() {
-    let model = Model::start().await;
+    let model = LanguageModel::start().await;
     for (graph, wanted) in [
         ("corrective-rag", ["GradeDocuments", "RefineKnowledge"]),
         ("corrective-rag-binary", ["GradeDocuments", "GradeUsefulness"]),
@@ -54,7 +55,7 @@ async fn every_graph_walks_with_a_language_model() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_budget_of_tokens_ends_a_walk_with_a_language_model() {
-    let model = Model::start().await;
+    let model = LanguageModel::start().await;
     let fixture = fixture(&model).await;
     fixture.ingest("village", &[("lighthouse", LIGHTHOUSE)]).await;
     let asked = emend_proto::v1::Question {

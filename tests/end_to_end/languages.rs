@@ -100,6 +100,7 @@ const BOOKS: [Book; 6] = [
 ];
 
 /// Every walk of a graph over every book that does not end as it should.
+#[expect(clippy::expect_used, reason = "what a test cannot have fails it")]
 async fn wrong(graph: &str) -> Vec<String> {
     let flags = ["--embedder", "e5-small"];
     let fixture = Fixture::with_flags(Plan::default(), &flags).await;

@@ -18,6 +18,7 @@ const BAKERY: &str = "The village bakery sells rye bread on Tuesdays.";
 const QUESTION: &str = "Who built the Torvik lighthouse in 1873?";
 
 /// A village whose services ask the model in this file.
+#[expect(clippy::expect_used, reason = "what a test cannot have fails it")]
 async fn village(model: &Path, grader: &str) -> Fixture {
     let model = model.to_str().expect("a UTF-8 path");
     let local = format!("local:{model}");
@@ -44,6 +45,7 @@ async fn village(model: &Path, grader: &str) -> Fixture {
 }
 
 /// The most steps that a walk through this graph takes.
+#[expect(clippy::expect_used, reason = "what a test cannot have fails it")]
 async fn most_steps(fixture: &Fixture, graph: &str) -> usize {
     let listed = fixture
         .orchestrator()
@@ -65,6 +67,7 @@ fn called(result: &WalkResult) -> Vec<(&str, u32)> {
     steps.filter(|(_, calls)| *calls > 0).collect()
 }
 
+#[expect(clippy::expect_used, reason = "what a test cannot have fails it")]
 async fn every_walk_ends(tiny: &Tiny, grader: &str, graphs: &[&str]) -> Vec<WalkResult> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let model = folder.path().join("tiny.gguf");

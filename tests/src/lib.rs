@@ -1,8 +1,4 @@
-//! What the end-to-end tests share: the six services in this process, a collector of traces, scripted services.
-
-pub mod model;
-pub mod otlp;
-pub mod scripted;
+//! What the end-to-end tests share: the six services in this process, and what is asked of them.
 
 use std::path::Path;
 
@@ -30,6 +26,7 @@ pub struct Fixture {
     _data: tempfile::TempDir,
 }
 
+#[expect(clippy::expect_used, clippy::panic, reason = "what a test cannot have fails it")]
 impl Fixture {
     /// All six services.
     pub async fn start() -> Self {
@@ -120,6 +117,7 @@ impl Fixture {
 }
 
 /// Options with these flags, the embedder `hashed` where they name none, and everything else at its default.
+#[expect(clippy::expect_used, reason = "what a test cannot have fails it")]
 pub fn local_options(data: &Path, flags: &[&str]) -> LocalOptions {
     let data = data.to_str().expect("a UTF-8 path");
     let arguments = ["emend", "up", "--data-dir", data];
@@ -157,6 +155,7 @@ pub fn document(collection: &str, id: &str, text: &str) -> IngestRequest {
 }
 
 /// The fields that an INVALID_ARGUMENT names.
+#[expect(clippy::expect_used, reason = "what a test cannot have fails it")]
 pub fn violated(status: &Status) -> Vec<String> {
     use tonic_types::StatusExt as _;
     assert_eq!(status.code(), tonic::Code::InvalidArgument, "{status:?}");

@@ -22,6 +22,7 @@ mod work;
 use std::sync::Arc;
 
 use emend_chassis::{ServeError, Server, ServiceOptions};
+use emend_core::limits::MAX_EVIDENCE_REQUEST_BYTES;
 use emend_proto::FILE_DESCRIPTOR_SET;
 use emend_proto::v1::generator_service_server::GeneratorServiceServer;
 use tokio::net::TcpListener;
@@ -36,9 +37,6 @@ pub use error::{GenerateError, LoadError};
 
 /// Name of the service in health checks.
 pub const SERVICE_NAME: &str = "emend.v1.GeneratorService";
-
-/// The longest request: 100 passages of 64 KiB, an answer to continue, a conversation, and what surrounds them.
-const MAX_REQUEST_BYTES: usize = 8 * 1024 * 1024;
 
 /// Serves the generator on `listener` until `shutdown` is cancelled and the calls in flight are done.
 ///
@@ -64,7 +62,7 @@ pub async fn serve_backend(
         .descriptors(FILE_DESCRIPTOR_SET)
         .serve_actor(
             move || Arc::clone(&state),
-            |actors| GeneratorServiceServer::new(Service(actors)).max_decoding_message_size(MAX_REQUEST_BYTES),
+            |actors| GeneratorServiceServer::new(Service(actors)).max_decoding_message_size(MAX_EVIDENCE_REQUEST_BYTES),
             listener,
             shutdown,
         )

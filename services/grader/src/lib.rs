@@ -24,6 +24,7 @@ mod work;
 use std::sync::Arc;
 
 use emend_chassis::{ServeError, Server, ServiceOptions};
+use emend_core::limits::MAX_EVIDENCE_REQUEST_BYTES;
 use emend_proto::FILE_DESCRIPTOR_SET;
 use emend_proto::v1::grader_service_server::GraderServiceServer;
 use tokio::net::TcpListener;
@@ -38,9 +39,6 @@ pub use error::{GradeError, LoadError};
 
 /// Name of the service in health checks.
 pub const SERVICE_NAME: &str = "emend.v1.GraderService";
-
-/// The longest request: 100 passages of 64 KiB, an answer, and what surrounds them.
-const MAX_REQUEST_BYTES: usize = 8 * 1024 * 1024;
 
 /// Serves the grader on `listener` until `shutdown` is cancelled and the calls in flight are done.
 ///
@@ -66,7 +64,7 @@ pub async fn serve_backend(
         .descriptors(FILE_DESCRIPTOR_SET)
         .serve_actor(
             move || Arc::clone(&state),
-            |actors| GraderServiceServer::new(Service(actors)).max_decoding_message_size(MAX_REQUEST_BYTES),
+            |actors| GraderServiceServer::new(Service(actors)).max_decoding_message_size(MAX_EVIDENCE_REQUEST_BYTES),
             listener,
             shutdown,
         )

@@ -36,16 +36,14 @@ pub use self::{
     option::{InvalidOption, OptionId, OptionSpec, Options, Value},
 };
 
+pub use emend_core::limits::{MAX_STRIPS, MAX_WEB_RESULTS};
+
 /// Largest value an option or a number in a graph may have.
 pub const MAX_COUNT: u32 = 10_000;
 /// Most passages a walk holds at once; what a grader and a generator take in one request.
-pub const MAX_PASSAGES: u32 = 100;
-/// Most strips that one refinement keeps.
-pub const MAX_STRIPS: u32 = 100;
+pub const MAX_PASSAGES: u32 = emend_core::limits::MAX_PASSAGES as u32;
 /// Most hypotheses that a beam holds.
 pub const MAX_BEAM: u32 = 10;
-/// Most results of one web search.
-pub const MAX_WEB_RESULTS: u32 = 50;
 /// Steps a walk may take unless its graph says otherwise.
 pub const DEFAULT_RECURSION_LIMIT: u32 = 50;
 

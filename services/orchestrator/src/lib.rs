@@ -10,6 +10,7 @@ mod error;
 pub mod graph;
 pub mod mermaid;
 mod service;
+mod validate;
 pub mod walk;
 mod walk_request;
 pub mod work;

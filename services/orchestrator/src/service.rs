@@ -1,6 +1,5 @@
 //! `OrchestratorService`: validates, hands to an actor, maps the error.
 
-use emend_core::limits::MAX_GRAPH_BYTES;
 use std::{pin::Pin, sync::Arc};
 
 use emend_chassis::{ActorHandle, Violations, status};
@@ -16,6 +15,7 @@ use crate::{
     catalog::LiveCatalog,
     graph::{Finding, Graph, Options, WorstCase},
     mermaid,
+    validate,
     walk::WalkRequest,
     walk_request,
     work::{Ask, AskStream, Walker},
@@ -102,9 +102,7 @@ impl OrchestratorService for Orchestrator {
     ) -> Result<Response<ValidateGraphResponse>, Status> {
         let ValidateGraphRequest { yaml, options } = request.into_inner();
         let mut violations = Violations::new();
-        violations.require(yaml.len() <= MAX_GRAPH_BYTES, "yaml", || {
-            format!("must be at most {MAX_GRAPH_BYTES} bytes, is {}", yaml.len())
-        });
+        validate::graph_yaml("yaml", &yaml, &mut violations);
         violations.finish()?;
         let graph = match walk_request::parsed(yaml).await? {
             Ok(graph) => graph,
@@ -116,14 +114,8 @@ impl OrchestratorService for Orchestrator {
             }
         };
         let mut violations = Violations::new();
-        let options = match Options::resolve(graph.options(), &options) {
-            Ok(options) => options,
-            Err(invalid) => {
-                for option in invalid {
-                    violations.push(format!("options[{}]", option.name), option.problem);
-                }
-                return Err(walk_request::refused(violations));
-            }
+        let Some(options) = validate::options(&graph, "options", &options, &mut violations) else {
+            return Err(validate::refused(violations));
         };
         let worst_case = tokio::task::spawn_blocking(move || worst_case(&graph, &options))
             .await

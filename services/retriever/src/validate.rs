@@ -1,6 +1,6 @@
 //! What a request may ask for.
 
-use emend_core::limits::{MAX_FILTERS, MAX_QUESTION_BYTES};
+use emend_core::limits::{MAX_FILTERS, MAX_PASSAGES, MAX_QUESTION_BYTES};
 use std::collections::HashMap;
 
 use emend_chassis::{InvalidRequest, Violations};
@@ -16,7 +16,7 @@ const DEFAULT_COLLECTION: &str = "default";
 const DEFAULT_TOP_K: u32 = 4;
 const DEFAULT_PAGE_SIZE: u32 = 1000;
 
-const MAX_TOP_K: u32 = 100;
+const MAX_TOP_K: u32 = MAX_PASSAGES as u32;
 const MAX_EF: u32 = 4096;
 const MAX_PAGE_SIZE: u32 = 10_000;
 const MAX_ID_BYTES: usize = 512;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use emend_core::limits::MAX_ANSWER_BYTES;
 use emend_proto::v1::{DecideRetrievalRequest, DecideRetrievalResponse, RetrievalDecision};
 use emend_testkit::scripted_chat::Scripted;
 use tonic::{Code, Request};
@@ -153,7 +154,7 @@ async fn bad_input_names_every_field() {
     let mut grader = embedded().await;
     let request = DecideRetrievalRequest {
         question: " ".to_owned(),
-        answer_so_far: "a".repeat(64 * 1024 + 1),
+        answer_so_far: "a".repeat(MAX_ANSWER_BYTES + 1),
         passages: vec![passage("p", "text"); 101],
         threshold: Some(-0.1),
     };

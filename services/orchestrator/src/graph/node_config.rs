@@ -1,5 +1,7 @@
 //! What a node runs: an action with its settings.
 
+use emend_core::limits::MAX_TOKENS;
+
 use super::{Action, Value};
 
 /// An action with its settings.
@@ -213,7 +215,7 @@ impl NodeConfig {
                 refining.settings(&mut add);
                 add("max_results", Some(max_results), 1.0, super::MAX_WEB_RESULTS.into());
             }
-            NodeConfig::Rewrite { max_tokens, .. } => add("max_tokens", max_tokens, 1.0, 8192.0),
+            NodeConfig::Rewrite { max_tokens, .. } => add("max_tokens", max_tokens, 1.0, MAX_TOKENS.into()),
             NodeConfig::WebSearch { results } => match results {
                 WebResults::Exactly(most) => {
                     add("max_results", Some(most), 1.0, super::MAX_WEB_RESULTS.into());
@@ -265,7 +267,7 @@ impl Refining {
 
 impl Writing {
     fn settings(self, add: &mut impl FnMut(&'static str, Option<Value>, f64, f64)) {
-        add("max_tokens", self.max_tokens, 1.0, 8192.0);
+        add("max_tokens", self.max_tokens, 1.0, MAX_TOKENS.into());
         add("max_sentences", self.max_sentences, 1.0, 100.0);
         add("temperature", self.temperature, 0.0, 2.0);
     }

@@ -17,6 +17,7 @@ use std::{
 
 use clap::Parser as _;
 use emend_chassis::ServeError;
+use emend_core::limits::MAX_QUESTION_BYTES;
 use emend_proto::v1::{self, WalkStatus, orchestrator_service_client::OrchestratorServiceClient, walk_event::Event};
 use futures::StreamExt as _;
 use tokio::task::JoinHandle;
@@ -174,7 +175,7 @@ async fn r15_everything_that_is_wrong_is_named_at_once() {
             "101 is outside 1 to 100".to_owned()
         )
     );
-    for (text, fits) in [(8 * 1024, true), (8 * 1024 + 1, false)] {
+    for (text, fits) in [(MAX_QUESTION_BYTES, true), (MAX_QUESTION_BYTES + 1, false)] {
         assert_eq!(running.ask(question(&"a".repeat(text))).await.is_ok(), fits, "{text}");
     }
     running.stop().await;

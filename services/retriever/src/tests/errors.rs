@@ -40,7 +40,7 @@ async fn wrong_fields_are_all_named_and_limits_are_kept() {
             .await;
         assert_eq!(answer.is_ok(), ok, "{top_k}");
     }
-    let longest = "q".repeat(8192);
+    let longest = "q".repeat(emend_core::limits::MAX_QUESTION_BYTES);
     assert!(retriever.client.retrieve(query(&longest)).await.is_ok());
     assert!(retriever.client.retrieve(query(&format!("{longest}q"))).await.is_err());
     assert!(

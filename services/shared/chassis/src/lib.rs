@@ -44,8 +44,6 @@ mod caller;
 mod client;
 pub mod config;
 mod error;
-#[cfg(test)]
-mod fixture;
 pub mod metrics;
 mod observed;
 mod run;
@@ -67,3 +65,6 @@ pub use server::{Health, HealthFlag, Server};
 pub use status::{ERROR_DOMAIN, code_of_grpc, grpc_code, grpc_code_name, status};
 pub use telemetry::{Telemetry, TelemetryError, TelemetryOptions};
 pub use validate::{InvalidRequest, Violations};
+
+#[cfg(test)]
+mod tests;

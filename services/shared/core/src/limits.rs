@@ -16,6 +16,9 @@ pub const MAX_PASSAGES: usize = 100;
 pub const MAX_REWRITE_PASSAGES: usize = 20;
 /// Longest passage, in bytes.
 pub const MAX_PASSAGE_BYTES: usize = 64 * 1024;
+/// Largest request that carries evidence: the most passages at their longest, an answer, a conversation, and what
+/// surrounds them; in bytes.
+pub const MAX_EVIDENCE_REQUEST_BYTES: usize = 8 * 1024 * 1024;
 /// Most strips that a refinement keeps.
 pub const MAX_STRIPS: u32 = 100;
 /// Most passages that a web search returns.

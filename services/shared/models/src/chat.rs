@@ -13,9 +13,6 @@ pub mod local;
 mod openai;
 mod options;
 mod receipt;
-#[cfg(test)]
-#[cfg(any(feature = "openai", feature = "local-chat"))]
-mod recorded;
 
 use std::ops::AddAssign;
 

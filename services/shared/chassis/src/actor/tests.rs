@@ -11,7 +11,7 @@ use tonic_types::StatusExt;
 use tracing::Span;
 
 use super::*;
-use crate::fixture::{CountUp, Failed, Gate, Say, actor, actors, caller, hang_guard, until};
+use crate::tests::fixture::{CountUp, Failed, Gate, Say, actor, actors, caller, hang_guard, until};
 use crate::{Caller, HealthFlag, ServiceOptions};
 use emend_core::Deadline;
 

@@ -14,7 +14,7 @@ use tonic::Code;
 
 use super::*;
 use crate::config::ServiceOptions;
-use crate::fixture::{Running, hang_guard, search};
+use crate::tests::fixture::{Running, hang_guard, search};
 use emend_core::Deadline;
 
 /// A name whose addresses a test changes.

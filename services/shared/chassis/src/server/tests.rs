@@ -20,7 +20,7 @@ use tonic_types::StatusExt;
 
 use crate::config::ServiceOptions;
 use crate::error::ServeError;
-use crate::fixture::{Running, hang_guard, search};
+use crate::tests::fixture::{Running, hang_guard, search};
 
 fn options() -> ServiceOptions {
     ServiceOptions {

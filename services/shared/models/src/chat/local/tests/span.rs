@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 use super::{ChatRequest, Model, asking};
 use crate::chat::Chat;
-use crate::chat::recorded::Spans;
+use emend_testkit::spans::Spans;
 use emend_testkit::tiny_gguf::Tiny;
 
 #[tokio::test]

@@ -2,12 +2,12 @@
 
 use super::*;
 
-fn rejected(words: &str) -> Vec<Vec<u8>> {
+fn rejected(words: &str) -> HttpAnswer {
     let body = json!({ "error": { "message": words } }).to_string();
     response("400 Bad Request", "", &body)
 }
 
-fn vague() -> Vec<Vec<u8>> {
+fn vague() -> HttpAnswer {
     response("400 Bad Request", "", "bad request")
 }
 
@@ -30,12 +30,12 @@ async fn a_schema_becomes_json_and_then_words_from_then_on() {
         reply_with("{}"),
         reply_with("{}"),
     ];
-    let server = Server::start(answers).await;
+    let server = HttpServer::replying(answers).await;
     let client = server.client(&[]);
     for _ in 0..4 {
         client.complete(with_schema()).await.unwrap();
     }
-    let sent: Vec<Value> = (0..server.count()).map(|index| server.sent(index)).collect();
+    let sent: Vec<Value> = (0..server.seen().requests).map(|index| server.sent(index)).collect();
     let forms: Vec<&str> = sent.iter().map(form).collect();
     assert_eq!(
         forms,
@@ -53,45 +53,45 @@ async fn a_schema_becomes_json_and_then_words_from_then_on() {
 
 #[tokio::test]
 async fn a_vague_rejection_is_the_schemas_fault_only_when_it_works_without() {
-    let server = Server::start(vec![vague(), reply_with("{}"), reply_with("{}")]).await;
+    let server = HttpServer::replying(vec![vague(), reply_with("{}"), reply_with("{}")]).await;
     let client = server.client(&[]);
     client.complete(with_schema()).await.unwrap();
     client.complete(with_schema()).await.unwrap();
-    assert_eq!((server.count(), form(&server.sent(2))), (3, "json_object"));
+    assert_eq!((server.seen().requests, form(&server.sent(2))), (3, "json_object"));
 
-    let server = Server::start(vec![vague(), vague(), reply_with("{}"), reply_with("{}")]).await;
+    let server = HttpServer::replying(vec![vague(), vague(), reply_with("{}"), reply_with("{}")]).await;
     let client = server.client(&[]);
     client.complete(with_schema()).await.unwrap();
     client.complete(with_schema()).await.unwrap();
-    assert_eq!((server.count(), form(&server.sent(3))), (4, "text"));
+    assert_eq!((server.seen().requests, form(&server.sent(3))), (4, "text"));
 
-    let server = Server::start(vec![vague(), vague(), vague(), reply_with("{}")]).await;
+    let server = HttpServer::replying(vec![vague(), vague(), vague(), reply_with("{}")]).await;
     let client = server.client(&[]);
     assert!(client.complete(with_schema()).await.is_err());
     client.complete(with_schema()).await.unwrap();
-    assert_eq!((server.count(), form(&server.sent(3))), (4, "json_schema"));
+    assert_eq!((server.seen().requests, form(&server.sent(3))), (4, "json_schema"));
 }
 
 #[tokio::test]
 async fn what_a_server_has_taken_is_not_suspected() {
-    let server = Server::start(vec![reply_with("{}"), vague(), reply_with("{}")]).await;
+    let server = HttpServer::replying(vec![reply_with("{}"), vague(), reply_with("{}")]).await;
     let client = server.client(&[]);
     client.complete(with_schema()).await.unwrap();
     let error = client.complete(with_schema()).await.unwrap_err();
     assert!(matches!(error, ChatError::Rejected { .. }));
     client.complete(with_schema()).await.unwrap();
-    assert_eq!((server.count(), form(&server.sent(2))), (3, "json_schema"));
+    assert_eq!((server.seen().requests, form(&server.sent(2))), (3, "json_schema"));
 }
 
 #[tokio::test]
 async fn a_server_that_rejects_everything_is_not_searched_for_ever() {
-    let server = Server::start(std::iter::repeat_with(vague).take(60).collect()).await;
+    let server = HttpServer::replying(std::iter::repeat_with(vague).take(60).collect()).await;
     let client = server.client(&[]);
     for _ in 0..20 {
         assert!(client.complete(with_schema()).await.is_err());
     }
     // Eight searches of three requests, and one request each for the other twelve.
-    assert_eq!(server.count(), 8 * 3 + 12);
+    assert_eq!(server.seen().requests, 8 * 3 + 12);
 }
 
 #[tokio::test]
@@ -101,7 +101,7 @@ async fn a_server_that_breaks_on_a_schema_is_asked_without() {
         "",
         "{\"error\":{\"message\":\"failed to parse grammar\"}}",
     );
-    let server = Server::start(vec![broken, reply_with("{}")]).await;
+    let server = HttpServer::replying(vec![broken, reply_with("{}")]).await;
     server.client(&[]).complete(with_schema()).await.unwrap();
     assert_eq!(form(&server.sent(1)), "json_object");
 }
@@ -116,11 +116,11 @@ async fn newer_names_and_missing_parameters_are_learnt() {
         reply_with("ok"),
         reply_with("ok"),
     ];
-    let server = Server::start(answers).await;
+    let server = HttpServer::replying(answers).await;
     let client = server.client(&["--llm-frequency-penalty", "0.5", "--llm-seed", "7"]);
     client.complete(ask()).await.unwrap();
     client.complete(ask()).await.unwrap();
-    assert_eq!(server.count(), 6);
+    assert_eq!(server.seen().requests, 6);
     let first = server.sent(0);
     assert_eq!((&first["frequency_penalty"], &first["seed"]), (&json!(0.5), &json!(7)));
     for index in [4, 5] {
@@ -134,7 +134,7 @@ async fn newer_names_and_missing_parameters_are_learnt() {
 
 #[tokio::test]
 async fn what_is_not_configured_is_not_sent() {
-    let server = Server::start(vec![reply_with("ok"), reply_with("ok")]).await;
+    let server = HttpServer::replying(vec![reply_with("ok"), reply_with("ok")]).await;
     server.client(&[]).complete(ask()).await.unwrap();
     let sent = server.sent(0);
     assert_eq!((sent.get("frequency_penalty"), sent.get("seed")), (None, None));

@@ -1,27 +1,26 @@
 //! Models in a row.
 
-use super::standin::{Answer, Standin, busy};
 use super::*;
 use crate::chat::{Accepts, Receipt, TokenLogprobs};
 
 /// The model of the first server, and those of the others behind it.
-fn chain(servers: &[&Standin], flags: &[&str]) -> Arc<dyn Chat> {
+fn chain(servers: &[&HttpServer], flags: &[&str]) -> Arc<dyn Chat> {
     let (first, others) = servers.split_first().unwrap();
     let mut flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
-    flags.extend(["--llm-url".to_owned(), first.url.clone()]);
+    flags.extend(["--llm-url".to_owned(), first.url().to_owned()]);
     for (number, other) in others.iter().enumerate() {
-        flags.extend(["--llm-fallback".to_owned(), format!("{}#other-{number}", other.url)]);
+        flags.extend(["--llm-fallback".to_owned(), format!("{}#other-{number}", other.url())]);
     }
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     options(&flags).connect().unwrap().unwrap()
 }
 
-async fn answering(text: &'static str) -> Standin {
-    Standin::start(move |_| Answer::Bytes(reply_with(text))).await
+async fn answering(text: &'static str) -> HttpServer {
+    HttpServer::start(move |_, _| reply_with(text)).await
 }
 
-async fn failing(status: &'static str, headers: &'static str) -> Standin {
-    Standin::start(move |_| Answer::Bytes(response(status, headers, "no"))).await
+async fn failing(status: &'static str, headers: &'static str) -> HttpServer {
+    HttpServer::start(move |_, _| response(status, headers, "no")).await
 }
 
 #[tokio::test]
@@ -30,7 +29,7 @@ async fn a_model_that_cannot_be_had_is_stood_in_for() {
     let firsts = [
         failing("503 Service Unavailable", "retry-after-ms: 0\r\n").await,
         failing("429 Too Many Requests", "retry-after: 3600\r\n").await,
-        Standin::start(|_| Answer::Stuck(Vec::new())).await,
+        HttpServer::start(|_, _| HttpAnswer::Stuck(Vec::new())).await,
     ];
     for (number, first) in firsts.iter().enumerate() {
         let timeout = if number == 2 { "100ms" } else { "600s" };
@@ -58,7 +57,7 @@ async fn a_model_that_cannot_be_had_is_stood_in_for() {
 async fn the_chain_goes_on_to_its_end_and_no_further() {
     let (first, second) = (
         failing("500 Internal Server Error", "retry-after-ms: 0\r\n").await,
-        Standin::start(|_| Answer::Bytes(busy("retry-after: 3600\r\n"))).await,
+        HttpServer::start(|_, _| busy("retry-after: 3600\r\n")).await,
     );
     let third = answering("third").await;
     let chat = chain(&[&first, &second, &third], &[]);
@@ -72,11 +71,12 @@ async fn the_chain_goes_on_to_its_end_and_no_further() {
 }
 
 /// Answers that are no replies, and what they are called.
-fn no_replies() -> [(Vec<Vec<u8>>, &'static str); 6] {
+fn no_replies() -> [(HttpAnswer, &'static str); 6] {
     let said =
         |message: Value, why: &str| json!({ "choices": [{ "message": message, "finish_reason": why }] }).to_string();
     let cut = |body: &str| {
-        vec![format!("HTTP/1.1 200 OK\r\ncontent-length: 900\r\nconnection: close\r\n\r\n{body}").into_bytes()]
+        let whole = format!("HTTP/1.1 200 OK\r\ncontent-length: 900\r\nconnection: close\r\n\r\n{body}");
+        HttpAnswer::Bytes(vec![whole.into_bytes()])
     };
     let ok = |body: &str| response("200 OK", "", body);
     [
@@ -94,9 +94,9 @@ async fn a_model_that_sends_no_reply_is_stood_in_for_once() {
     let second = answering("from the second").await;
     for (answer, code) in no_replies() {
         let only = answer.clone();
-        let alone = Standin::start(move |_| Answer::Bytes(only.clone())).await;
+        let alone = HttpServer::start(move |_, _| only.clone()).await;
         assert_eq!(alone.client(&[]).complete(ask()).await.unwrap_err().error_type(), code);
-        let first = Standin::start(move |_| Answer::Bytes(answer.clone())).await;
+        let first = HttpServer::start(move |_, _| answer.clone()).await;
         let receipt = Receipt::default();
         let request = ChatRequest {
             receipt: receipt.clone(),
@@ -157,8 +157,8 @@ async fn what_a_bad_reply_cost_is_told() {
     let whole = json!({ "choices": [{ "message": { "refusal": "no" } }], "usage": usage }).to_string();
     let piece = json!({ "choices": [{ "delta": {}, "finish_reason": "stop" }], "usage": usage });
     let event = format!("data: {piece}\n\n").into_bytes();
-    let refusing = Standin::start(move |_| Answer::Bytes(response("200 OK", "", &whole))).await;
-    let empty = Standin::start(move |_| Answer::Bytes(events(&[&event]))).await;
+    let refusing = HttpServer::start(move |_, _| response("200 OK", "", &whole)).await;
+    let empty = HttpServer::start(move |_, _| events(&[&event])).await;
     let (one, other) = (ask(), ask());
     let receipts = [one.receipt.clone(), other.receipt.clone()];
     assert_eq!(
@@ -190,7 +190,7 @@ async fn a_request_that_is_rejected_is_asked_of_nobody_else() {
 #[tokio::test]
 async fn a_model_that_was_reached_says_more_than_one_that_was_not() {
     let refusal = json!({ "choices": [{ "message": { "refusal": "I will not" } }] }).to_string();
-    let refusing = Standin::start(move |_| Answer::Bytes(response("200 OK", "", &refusal))).await;
+    let refusing = HttpServer::start(move |_, _| response("200 OK", "", &refusal)).await;
     let down = failing("503 Service Unavailable", "retry-after-ms: 0\r\n").await;
     for (servers, model) in [([&refusing, &down], "small"), ([&down, &refusing], "other-0")] {
         let error = chain(&servers, &[]).complete(ask()).await.unwrap_err();
@@ -204,7 +204,7 @@ async fn a_model_that_was_reached_says_more_than_one_that_was_not() {
 #[tokio::test]
 async fn no_time_left_is_no_time_for_another() {
     let (first, second) = (
-        Standin::start(|_| Answer::Stuck(Vec::new())).await,
+        HttpServer::start(|_, _| HttpAnswer::Stuck(Vec::new())).await,
         answering("too late").await,
     );
     let receipt = Receipt::default();
@@ -221,9 +221,9 @@ async fn no_time_left_is_no_time_for_another() {
 #[tokio::test]
 async fn a_stream_is_stood_in_for_before_its_first_text() {
     let whole: &[u8] = b"data: {\"choices\":[{\"delta\":{\"content\":\"whole\"},\"finish_reason\":\"stop\"}]}\n\n";
-    let second = Standin::start(move |_| Answer::Bytes(events(&[whole]))).await;
+    let second = HttpServer::start(move |_, _| events(&[whole])).await;
     let down = failing("503 Service Unavailable", "retry-after-ms: 0\r\n").await;
-    let silent = Standin::start(|_| Answer::Stuck(events(&[]))).await;
+    let silent = HttpServer::start(|_, _| HttpAnswer::Stuck(pieces(&[]))).await;
     // Blank text and tokens are no text yet.
     let blank: &[u8] = b"data: {\"choices\":[{\"delta\":{\"content\":\" \"},\"logprobs\":{\"content\":[{\"token\":\" \",\"logprob\":-0.1}]}}]}\n\n";
     let stops: &[u8] = b"data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
@@ -231,15 +231,9 @@ async fn a_stream_is_stood_in_for_before_its_first_text() {
     let firsts = [
         (down, "600s"),
         (silent, "100ms"),
-        (Standin::start(move |_| Answer::Bytes(events(&[blank]))).await, "600s"),
-        (
-            Standin::start(move |_| Answer::Bytes(events(&[blank, stops]))).await,
-            "600s",
-        ),
-        (
-            Standin::start(move |_| Answer::Bytes(events(&[blank, broken]))).await,
-            "600s",
-        ),
+        (HttpServer::start(move |_, _| events(&[blank])).await, "600s"),
+        (HttpServer::start(move |_, _| events(&[blank, stops])).await, "600s"),
+        (HttpServer::start(move |_, _| events(&[blank, broken])).await, "600s"),
     ];
     for (number, (first, timeout)) in firsts.iter().enumerate() {
         let chat = Chain::new(
@@ -313,10 +307,10 @@ async fn a_stream_says_what_the_last_model_says_and_what_is_held_back_is_not_los
 
 #[tokio::test]
 async fn a_key_goes_to_nobody_but_the_server_that_it_is_for() {
-    let first = Server::start(vec![]).await;
-    let elsewhere = Server::start(vec![reply_with("ok"), reply_with("ok")]).await;
-    let header = |server: &Server, index: usize| {
-        let head = server.requests.lock().unwrap()[index].0.to_lowercase();
+    let first = HttpServer::replying(vec![]).await;
+    let elsewhere = HttpServer::replying(vec![reply_with("ok"), reply_with("ok")]).await;
+    let header = |server: &HttpServer, index: usize| {
+        let head = server.requests()[index].head.to_lowercase();
         head.lines()
             .find_map(|line| line.strip_prefix("authorization: ").map(str::to_owned))
     };
@@ -327,17 +321,17 @@ async fn a_key_goes_to_nobody_but_the_server_that_it_is_for() {
             model: "other".to_owned(),
         };
         let key = key.map(|key| ApiKey::from(key.to_owned()));
-        OpenAi::new(&options, &first.url)
+        OpenAi::new(&options, first.url())
             .unwrap()
             .beside(&options, &fallback, key.as_ref())
             .unwrap()
     };
-    beside(&elsewhere.url, None).complete(ask()).await.unwrap();
+    beside(elsewhere.url(), None).complete(ask()).await.unwrap();
     assert_eq!(header(&elsewhere, 0), None);
-    beside(&elsewhere.url, Some("own")).complete(ask()).await.unwrap();
+    beside(elsewhere.url(), Some("own")).complete(ask()).await.unwrap();
     assert_eq!(header(&elsewhere, 1).as_deref(), Some("bearer own"));
     let same = |key| {
-        beside(&first.url, key)
+        beside(first.url(), key)
             .inner
             .key
             .as_ref()

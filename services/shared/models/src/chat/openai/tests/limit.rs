@@ -4,12 +4,11 @@ use emend_core::ServiceError as _;
 use futures::future::join_all;
 
 use super::super::limit::Held;
-use super::standin::{Answer, Standin, busy};
 use super::*;
 
 #[tokio::test]
 async fn no_more_calls_at_once_than_configured_and_each_gets_its_turn() {
-    let server = Standin::start(|_| Answer::Bytes(reply_with("ok"))).await.shut();
+    let server = HttpServer::start(|_, _| reply_with("ok")).await.shut();
     let client = server.client(&["--llm-concurrency", "3"]);
     let calls: Vec<_> = (0..8)
         .map(|_| {
@@ -28,9 +27,9 @@ async fn no_more_calls_at_once_than_configured_and_each_gets_its_turn() {
 #[tokio::test]
 async fn a_stream_keeps_its_turn_until_it_is_dropped() {
     let open: &[u8] = b"data: {\"choices\":[{\"delta\":{\"content\":\"half\"}}]}\n\n";
-    let server = Standin::start(move |number| match number {
-        0 => Answer::Stuck(events(&[open])),
-        _ => Answer::Bytes(reply_with("ok")),
+    let server = HttpServer::start(move |number, _| match number {
+        0 => HttpAnswer::Stuck(pieces(&[open])),
+        _ => reply_with("ok"),
     })
     .await;
     let client = server.client(&["--llm-concurrency", "1"]);
@@ -44,7 +43,7 @@ async fn a_stream_keeps_its_turn_until_it_is_dropped() {
 
 #[tokio::test]
 async fn a_storm_of_429_costs_ten_retries_and_no_more() {
-    let server = Standin::start(|_| Answer::Bytes(busy("retry-after: 0\r\n"))).await;
+    let server = HttpServer::start(|_, _| busy("retry-after: 0\r\n")).await;
     let client = server.client(&["--llm-concurrency", "8"]);
     let replies = join_all((0..40).map(|_| client.complete(ask()))).await;
     assert!(
@@ -61,9 +60,9 @@ async fn a_storm_of_429_costs_ten_retries_and_no_more() {
 
 #[tokio::test]
 async fn a_429_shrinks_the_limit_and_successes_bring_it_back() {
-    let server = Standin::start(|number| match number {
-        0 => Answer::Bytes(busy("retry-after: 0\r\n")),
-        _ => Answer::Bytes(reply_with("ok")),
+    let server = HttpServer::start(|number, _| match number {
+        0 => busy("retry-after: 0\r\n"),
+        _ => reply_with("ok"),
     })
     .await;
     let client = server.client(&["--llm-concurrency", "4"]);
@@ -76,9 +75,9 @@ async fn a_429_shrinks_the_limit_and_successes_bring_it_back() {
 
 #[tokio::test]
 async fn a_429_without_a_time_is_tried_again_after_a_while() {
-    let server = Standin::start(|number| match number {
-        0 => Answer::Bytes(busy("")),
-        _ => Answer::Bytes(reply_with("ok")),
+    let server = HttpServer::start(|number, _| match number {
+        0 => busy(""),
+        _ => reply_with("ok"),
     })
     .await;
     let receipt = crate::chat::Receipt::default();
@@ -98,7 +97,7 @@ async fn a_429_without_a_time_is_tried_again_after_a_while() {
 async fn a_pause_that_the_server_asks_for_holds_for_every_call() {
     let date = httpdate::fmt_http_date(std::time::SystemTime::now() + Duration::from_secs(7200));
     for header in ["retry-after: 3600\r\n".to_owned(), format!("retry-after: {date}\r\n")] {
-        let server = Standin::start(move |_| Answer::Bytes(busy(&header))).await;
+        let server = HttpServer::start(move |_, _| busy(&header)).await;
         let client = server.client(&[]);
         let first = client.complete(ask()).await.unwrap_err();
         assert!(first.retry_after() > Some(Duration::from_secs(3500)), "{first:?}");
@@ -121,7 +120,7 @@ async fn a_pause_that_the_server_asks_for_holds_for_every_call() {
 #[tokio::test]
 async fn servers_that_are_down_are_not_stormed_either() {
     let down = || response("503 Service Unavailable", "retry-after-ms: 0\r\n", "");
-    let server = Standin::start(move |_| Answer::Bytes(down())).await;
+    let server = HttpServer::start(move |_, _| down()).await;
     let client = server.client(&[]);
     let replies = join_all((0..30).map(|_| client.complete(ask()))).await;
     assert!(replies.iter().all(Result::is_err));
@@ -130,8 +129,8 @@ async fn servers_that_are_down_are_not_stormed_either() {
 
 #[tokio::test]
 async fn nothing_outlives_the_deadline() {
-    let half = reply_with("never")[0][..40].to_vec();
-    let server = Standin::start(move |_| Answer::Stuck(vec![half.clone()])).await;
+    let half = b"HTTP/1.1 200 OK\r\ncontent-length: 900\r\n".to_vec();
+    let server = HttpServer::start(move |_, _| HttpAnswer::Stuck(vec![half.clone()])).await;
     let client = server.client(&["--llm-concurrency", "2"]);
     let soon = || ChatRequest {
         deadline: Some(Instant::now() + Duration::from_millis(200)),
@@ -158,7 +157,7 @@ async fn nothing_outlives_the_deadline() {
 
 #[tokio::test]
 async fn a_call_that_is_dropped_gives_its_turn_back() {
-    let server = Standin::start(|_| Answer::Bytes(reply_with("ok"))).await.shut();
+    let server = HttpServer::start(|_, _| reply_with("ok")).await.shut();
     let client = server.client(&["--llm-concurrency", "1"]);
     let call = tokio::spawn({
         let client = client.clone();

@@ -9,7 +9,7 @@ async fn log_probabilities_are_read() {
         "message": { "content": "yes" }, "finish_reason": "stop",
         "logprobs": { "content": [{ "token": "yes", "logprob": -0.2, "top_logprobs": [{ "token": "yes", "logprob": -0.2 }, { "token": "no", "logprob": -1.7 }] }] },
     }]});
-    let server = Server::start(vec![response("200 OK", "", &body.to_string())]).await;
+    let server = HttpServer::replying(vec![response("200 OK", "", &body.to_string())]).await;
     let reply = server
         .client(&[])
         .complete(ChatRequest {
@@ -38,7 +38,7 @@ async fn a_stream_tells_the_tokens_of_each_piece_before_it() {
     let known = "{\"content\":[{\"token\":\"a\",\"logprob\":-0.5},{\"token\":\" b\",\"logprob\":null}]}";
     // Pieces without, and pieces in a form of the server's own, are pieces all the same.
     let text = [known, "null", "{\"tokens\":[\"a\"]}", "[-0.5]"].map(piece).concat() + end;
-    let server = Server::start(vec![events(&[text.as_bytes()]), events(&[text.as_bytes()])]).await;
+    let server = HttpServer::replying(vec![events(&[text.as_bytes()]), events(&[text.as_bytes()])]).await;
     let client = server.client(&[]);
     let found: Vec<_> = client.stream(with_logprobs()).map(Result::unwrap).collect().await;
     let tokens = vec![TokenLogprobs {
@@ -66,7 +66,7 @@ async fn a_server_that_keeps_its_log_probabilities_is_not_asked_for_them_again()
         response("400 Bad Request", "", "bad request"),
     ] {
         let said: &[u8] = b"data: {\"choices\":[{\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\n";
-        let server = Server::start(vec![refusal, events(&[said]), events(&[said])]).await;
+        let server = HttpServer::replying(vec![refusal, events(&[said]), events(&[said])]).await;
         let client = server.client(&[]);
         for _ in 0..2 {
             assert!(
@@ -76,7 +76,7 @@ async fn a_server_that_keeps_its_log_probabilities_is_not_asked_for_them_again()
                     .await
             );
         }
-        assert_eq!(server.count(), 3);
+        assert_eq!(server.seen().requests, 3);
         assert!((1..3).all(|index| server.sent(index).get("logprobs").is_none()));
     }
 }
@@ -95,7 +95,7 @@ async fn the_tokens_of_the_reasoning_are_none_of_the_text() {
         "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n".to_owned(),
     ]
     .concat();
-    let server = Server::start(vec![events(&[text.as_bytes()])]).await;
+    let server = HttpServer::replying(vec![events(&[text.as_bytes()])]).await;
     let found: Vec<_> = server
         .client(&[])
         .stream(with_logprobs())

@@ -1,8 +1,7 @@
 //! What a call says about itself in its span.
 
-use super::standin::{Answer, Standin};
 use super::*;
-use crate::chat::recorded::Spans;
+use emend_testkit::spans::Spans;
 
 #[tokio::test]
 async fn a_span_says_how_the_form_of_the_reply_was_asked_for_and_with_which_prompt() {
@@ -16,7 +15,7 @@ async fn a_span_says_how_the_form_of_the_reply_was_asked_for_and_with_which_prom
         reply_with("{}"),
         response("401 Unauthorized", "", ""),
     ];
-    let server = Server::start(answers).await;
+    let server = HttpServer::replying(answers).await;
     let client = server.client(&["--llm-seed", "7", "--llm-frequency-penalty", "0.5"]);
     for _ in 0..4 {
         let request = ChatRequest {
@@ -44,9 +43,9 @@ async fn each_model_of_a_chain_has_a_span_of_its_own() {
     let (spans, _guard) = Spans::keep();
     let refusal = json!({ "choices": [{ "message": { "refusal": "I will not" } }] }).to_string();
     let down = response("503 Service Unavailable", "retry-after-ms: 0\r\n", "");
-    let first = Standin::start(move |_| Answer::Bytes(down.clone())).await;
-    let second = Standin::start(move |_| Answer::Bytes(response("200 OK", "", &refusal))).await;
-    let third = Standin::start(|_| Answer::Bytes(reply_with("ok"))).await;
+    let first = HttpServer::start(move |_, _| down.clone()).await;
+    let second = HttpServer::start(move |_, _| response("200 OK", "", &refusal)).await;
+    let third = HttpServer::start(|_, _| reply_with("ok")).await;
     let chat = Chain::new(
         Arc::new(first.client(&[])),
         vec![

@@ -1,4 +1,10 @@
-//! What the tests of the real binary share.
+//! The real binary as a process: killed in the middle of an ingest, and on a disk that is full.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod crash;
+#[cfg(unix)]
+mod disk;
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -6,7 +12,7 @@ use std::{
 };
 
 /// Waits until a retriever that was started with its standard error piped serves, and returns its URL.
-pub(crate) fn serving(child: &mut Child) -> String {
+fn serving(child: &mut Child) -> String {
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     let serving = lines.by_ref().find(|line| line.contains("serving")).expect("it serves");
     let address = serving.split("address=").nth(1).unwrap();

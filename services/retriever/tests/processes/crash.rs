@@ -1,9 +1,5 @@
 //! `kill -9` in the middle of an ingest: every acknowledged document is there afterwards, and each one whole.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
-
-mod common;
-
 use std::{
     collections::BTreeMap,
     path::Path,
@@ -38,7 +34,7 @@ fn start(folder: &Path) -> (Child, String) {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let url = common::serving(&mut child);
+    let url = crate::serving(&mut child);
     (child, url)
 }
 

@@ -1,10 +1,5 @@
 //! A disk that takes no more: what was acknowledged stays, what is not stored is said to be failed, the service goes on.
 
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
-
-mod common;
-
 use std::{
     path::Path,
     process::{Child, Command, Stdio},
@@ -45,7 +40,7 @@ fn start(folder: &Path, limited: bool) -> (Child, RetrieverServiceClient<TracedC
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let upstream = Upstream::new(&common::serving(&mut child)).unwrap();
+    let upstream = Upstream::new(&crate::serving(&mut child)).unwrap();
     let client = RetrieverServiceClient::new(upstream.channel());
     (child, client.max_encoding_message_size(64 << 20))
 }

@@ -1,4 +1,4 @@
-//! The spans of calls, kept for tests to read.
+//! The spans named `chat`, kept for tests to read.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ type Fields = HashMap<&'static str, String>;
 
 /// The fields of every span named `chat`.
 #[derive(Clone, Default)]
-pub(super) struct Spans(Arc<Mutex<Vec<(Id, Fields)>>>);
+pub struct Spans(Arc<Mutex<Vec<(Id, Fields)>>>);
 
 thread_local! {
     static KEPT: RefCell<Option<Spans>> = const { RefCell::new(None) };
@@ -24,7 +24,7 @@ thread_local! {
 struct ByThread;
 
 /// Ends the keeping of spans.
-pub(super) struct Keeping;
+pub struct Keeping;
 
 impl Drop for Keeping {
     fn drop(&mut self) {
@@ -70,7 +70,7 @@ impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for ByThread {
 
 impl Spans {
     /// Keeps the spans of this thread for as long as the guard lives.
-    pub(super) fn keep() -> (Self, Keeping) {
+    pub fn keep() -> (Self, Keeping) {
         static SUBSCRIBED: Once = Once::new();
         SUBSCRIBED.call_once(|| {
             tracing::subscriber::set_global_default(tracing_subscriber::registry().with(ByThread)).unwrap();
@@ -81,7 +81,7 @@ impl Spans {
     }
 
     /// A field of every span, oldest first; empty where it was not recorded.
-    pub(super) fn of(&self, name: &str) -> Vec<String> {
+    pub fn of(&self, name: &str) -> Vec<String> {
         let spans = self.0.lock().unwrap();
         let field = |(_, fields): &(Id, Fields)| fields.get(name).cloned().unwrap_or_default();
         spans.iter().map(field).collect()

@@ -1,58 +1,47 @@
 //! A stand-in for a language model: an OpenAI-compatible server that grades by the words a text shares with the question
 //! and answers with the sentence that shares most.
 
-use std::{
-    net::SocketAddr,
-    sync::{Arc, Mutex},
-};
-
 use serde_json::{Value, json};
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::{TcpListener, TcpStream},
-};
+
+use crate::http_server::{HttpAnswer, HttpRequest, HttpServer};
 
 /// A running stand-in. It stops with the runtime of the test.
-pub struct Model {
-    address: SocketAddr,
-    asked: Arc<Mutex<Vec<String>>>,
+#[derive(Debug)]
+pub struct LanguageModel {
+    server: HttpServer,
 }
 
-impl Model {
+impl LanguageModel {
+    /// Listens on a free port of 127.0.0.1.
     pub async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("an address");
-        let asked: Arc<Mutex<Vec<String>>> = Arc::default();
-        let kept = Arc::clone(&asked);
-        tokio::spawn(async move {
-            while let Ok((socket, _)) = listener.accept().await {
-                tokio::spawn(answer(socket, Arc::clone(&kept)));
-            }
-        });
-        Self { address, asked }
+        Self {
+            server: HttpServer::start(|_, request| answer(request)).await,
+        }
     }
 
     /// The base URL of its API.
     pub fn url(&self) -> String {
-        format!("http://{}/v1", self.address)
+        format!("{}/v1", self.server.url())
     }
 
     /// What it was asked for, in order: names of schemas, and `answer` for prose.
     pub fn asked(&self) -> Vec<String> {
-        self.asked.lock().expect("no test panicked with it").clone()
+        let requests = self.server.requests().into_iter();
+        requests
+            .map(|request| schema(&request.json()).unwrap_or_else(|| "answer".to_owned()))
+            .collect()
     }
 }
 
-/// One request a connection.
-async fn answer(mut socket: TcpStream, asked: Arc<Mutex<Vec<String>>>) {
-    let Some(request) = read(&mut socket).await else {
-        return;
-    };
-    let schema = request["response_format"]["json_schema"]["name"]
+/// The name of the schema that a reply is to follow.
+fn schema(request: &Value) -> Option<String> {
+    request["response_format"]["json_schema"]["name"]
         .as_str()
-        .map(str::to_owned);
-    let name = schema.clone().unwrap_or_else(|| "answer".to_owned());
-    asked.lock().expect("no test panicked with it").push(name);
+        .map(str::to_owned)
+}
+
+fn answer(request: &HttpRequest) -> HttpAnswer {
+    let request = request.json();
     let prompt: String = request["messages"]
         .as_array()
         .into_iter()
@@ -60,7 +49,7 @@ async fn answer(mut socket: TcpStream, asked: Arc<Mutex<Vec<String>>>) {
         .filter_map(|message| message["content"].as_str())
         .collect::<Vec<_>>()
         .join("\n");
-    let said = match schema {
+    let said = match schema(&request) {
         Some(schema) => verdict(&schema, &prompt).to_string(),
         None => prose(&prompt),
     };
@@ -75,32 +64,7 @@ async fn answer(mut socket: TcpStream, asked: Arc<Mutex<Vec<String>>>) {
         });
         ("application/json", whole.to_string())
     };
-    let head = format!(
-        "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
-        body.len()
-    );
-    // A caller that is gone does not read it.
-    let _ = socket.write_all((head + &body).as_bytes()).await;
-    let _ = socket.shutdown().await;
-}
-
-/// The JSON of a request; `None` when the connection breaks first.
-async fn read(socket: &mut TcpStream) -> Option<Value> {
-    let mut bytes = Vec::new();
-    loop {
-        let mut chunk = [0; 8192];
-        let count = socket.read(&mut chunk).await.ok()?;
-        bytes.extend_from_slice(&chunk[..count]);
-        let text = String::from_utf8_lossy(&bytes);
-        if let Some((_, body)) = text.split_once("\r\n\r\n")
-            && let Ok(request) = serde_json::from_str(body)
-        {
-            return Some(request);
-        }
-        if count == 0 {
-            return None;
-        }
-    }
+    HttpAnswer::response("200 OK", &format!("content-type: {kind}\r\n"), &body)
 }
 
 /// The pieces of the prompt that are data: what stands between its fences.

@@ -1,0 +1,111 @@
+//! The limits of the contract, checked before anything is admitted (R15, R17).
+
+use std::{collections::HashMap, time::Duration};
+
+use emend_chassis::Violations;
+use emend_core::limits::{MAX_FILTERS, MAX_GRAPH_BYTES, MAX_HISTORY, MAX_QUESTION_BYTES};
+use emend_proto::v1::{self, chat_message};
+use tonic::Status;
+
+use crate::{
+    graph::{Graph, Options},
+    walk::Budget,
+};
+
+/// Finds what is wrong with the text, the filter and the conversation of a question.
+pub(crate) fn question(question: &v1::Question, violations: &mut Violations) {
+    let text = &question.question;
+    violations.require(!text.trim().is_empty(), "question.question", || {
+        format!(
+            "must be 1 to {MAX_QUESTION_BYTES} bytes and not blank, is {} bytes",
+            text.len()
+        )
+    });
+    violations.require(text.len() <= MAX_QUESTION_BYTES, "question.question", || {
+        format!("must be 1 to {MAX_QUESTION_BYTES} bytes, is {}", text.len())
+    });
+    violations.require(question.filter.len() <= MAX_FILTERS, "question.filter", || {
+        format!(
+            "must name at most {MAX_FILTERS} fields, names {}",
+            question.filter.len()
+        )
+    });
+    let messages = question.history.len();
+    violations.require(messages <= MAX_HISTORY, "question.history", || {
+        format!("must have at most {MAX_HISTORY} messages, has {messages}; leave the oldest out")
+    });
+    for (place, message) in question.history.iter().enumerate().take(MAX_HISTORY) {
+        let field = |name: &str| format!("question.history[{place}].{name}");
+        let length = message.content.len();
+        violations.require(
+            length <= MAX_QUESTION_BYTES && !message.content.trim().is_empty(),
+            &field("content"),
+            || format!("must be 1 to {MAX_QUESTION_BYTES} bytes and not blank, is {length} bytes"),
+        );
+        let known =
+            chat_message::Role::try_from(message.role).is_ok_and(|role| role != chat_message::Role::Unspecified);
+        violations.require(known, &field("role"), || {
+            format!("must be ROLE_USER (1) or ROLE_ASSISTANT (2), is {}", message.role)
+        });
+    }
+}
+
+/// The budget of a question; what is wrong with it is a violation.
+pub(crate) fn budget(budget: Option<&v1::Budget>, violations: &mut Violations) -> Budget {
+    let Some(budget) = budget else {
+        return Budget::default();
+    };
+    violations.require(budget.steps != Some(0), "question.budget.steps", || {
+        "must be at least 1, is 0; a walk needs a step".to_owned()
+    });
+    let time = budget.time.map(Duration::try_from);
+    let fits = time
+        .as_ref()
+        .is_none_or(|time| time.as_ref().is_ok_and(|time| !time.is_zero()));
+    violations.require(fits, "question.budget.time", || "must be above 0".to_owned());
+    Budget {
+        steps: budget.steps,
+        model_calls: budget.model_calls,
+        tokens: budget.tokens,
+        web_searches: budget.web_searches,
+        time: time.and_then(Result::ok),
+    }
+}
+
+/// Whether a graph file is small enough to be read; a violation of `field` where it is not.
+pub(crate) fn graph_yaml(field: &str, yaml: &str, violations: &mut Violations) -> bool {
+    let fits = yaml.len() <= MAX_GRAPH_BYTES;
+    violations.require(fits, field, || {
+        format!("must be at most {MAX_GRAPH_BYTES} bytes, is {}", yaml.len())
+    });
+    fits
+}
+
+/// The options of a graph with those that are `given`; `None` where one of them is a violation of `field`.
+pub(crate) fn options(
+    graph: &Graph,
+    field: &str,
+    given: &HashMap<String, f64>,
+    violations: &mut Violations,
+) -> Option<Options> {
+    match Options::resolve(graph.options(), given) {
+        Ok(options) => Some(options),
+        Err(invalid) => {
+            for option in invalid {
+                violations.push(format!("{field}[{}]", option.name), option.problem);
+            }
+            None
+        }
+    }
+}
+
+/// The status of a request that is known to be wrong.
+pub(crate) fn refused(violations: Violations) -> Status {
+    match violations.finish() {
+        Err(invalid) => invalid.into(),
+        Ok(()) => Status::internal("a request was refused without a reason"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+use emend_proto::v1::ChatMessage;
+
+use super::*;
+
+fn wrong(check: impl FnOnce(&mut Violations)) -> String {
+    let mut violations = Violations::new();
+    check(&mut violations);
+    violations
+        .finish()
+        .err()
+        .map_or(String::new(), |error| error.to_string())
+}
+
+fn asked(text: &str) -> v1::Question {
+    v1::Question {
+        question: text.to_owned(),
+        ..v1::Question::default()
+    }
+}
+
+#[test]
+fn a_question_at_its_limits_is_fine_and_one_beyond_is_not() {
+    let longest = "q".repeat(MAX_QUESTION_BYTES);
+    let message = ChatMessage {
+        role: chat_message::Role::User.into(),
+        content: longest.clone(),
+    };
+    let mut at_limit = asked(&longest);
+    at_limit.history = vec![message.clone(); MAX_HISTORY];
+    at_limit.filter = (0..MAX_FILTERS).map(|at| (at.to_string(), String::new())).collect();
+    assert_eq!(wrong(|violations| question(&at_limit, violations)), "");
+
+    let mut beyond = at_limit;
+    beyond.question.push('q');
+    beyond.history.push(message);
+    beyond.history[0].content.push('q');
+    beyond.history[1].role = 0;
+    beyond.filter.insert("more".to_owned(), String::new());
+    let problems = wrong(|violations| question(&beyond, violations));
+    for field in ["question", "filter", "history", "history[0].content", "history[1].role"] {
+        assert!(problems.contains(&format!("question.{field}: ")), "{field}: {problems}");
+    }
+}
+
+#[test]
+fn a_budget_needs_a_step_and_some_time() {
+    let none = v1::Budget {
+        steps: Some(0),
+        time: Some(Duration::ZERO.try_into().unwrap()),
+        ..v1::Budget::default()
+    };
+    let problems = wrong(|violations| {
+        budget(Some(&none), violations);
+    });
+    assert!(
+        problems.contains("question.budget.steps: ") && problems.contains("question.budget.time: "),
+        "{problems}"
+    );
+    assert_eq!(
+        wrong(|violations| {
+            budget(None, violations);
+        }),
+        ""
+    );
+}
+
+#[test]
+fn a_graph_file_is_as_long_as_the_limit_at_most() {
+    for (length, fits) in [(MAX_GRAPH_BYTES, true), (MAX_GRAPH_BYTES + 1, false)] {
+        let mut violations = Violations::new();
+        assert_eq!(graph_yaml("yaml", &"#".repeat(length), &mut violations), fits);
+        assert_eq!(violations.is_empty(), fits);
+    }
+}
