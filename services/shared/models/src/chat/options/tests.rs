@@ -73,7 +73,7 @@ fn what_would_have_no_effect_is_refused_with_its_value_and_what_to_do() {
     for word in ["--llm-local:", "smollm2", "http://127.0.0.1:1", "give one of them"] {
         assert!(error.contains(word), "{error}");
     }
-    // An option of the environment that is empty is none.
+    // An empty environment variable counts as unset.
     for flags in [
         &[][..],
         &local,
