@@ -34,7 +34,7 @@ fn the_likeliest_pieces_win() {
 }
 
 #[test]
-fn spaces_are_marks_and_runs_of_them_are_one() {
+fn runs_of_spaces_are_collapsed() {
     assert_eq!(unigram().ids("  sea \n\u{1} sea ").unwrap(), [2, 2]);
     assert_eq!(unigram().ids(" \n ").unwrap(), [0_u32; 0]);
 }
