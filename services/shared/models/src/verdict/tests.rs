@@ -200,7 +200,7 @@ fn reads_whether_evidence_is_needed() {
     ] {
         assert_eq!(retrieval(text), expected, "{text}");
     }
-    // It is no word of the binary grades.
+    // "continue" is not a binary verdict.
     assert_eq!((parse("continue"), parse("계속")), (None, None));
 }
 
