@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use super::*;
 use crate::chat::{FinishReason, Message, ResponseSchema, Usage};
 
-/// A server on 127.0.0.1 that answers with what it is told, one connection a request, and keeps what it was sent.
+/// A server on 127.0.0.1 with scripted responses, one connection per request. It records the requests.
 struct Server {
     url: String,
     requests: Arc<Mutex<Vec<(String, Value)>>>,
@@ -37,7 +37,7 @@ impl Server {
                 let request = read(&mut socket).await;
                 kept.lock().unwrap().push(request);
                 let Some(answer) = answers.pop_front() else {
-                    // Hold the connection: the caller's deadline has to end the call.
+                    // Hold the connection open, so that the caller's deadline ends the call.
                     tokio::time::sleep(Duration::from_secs(600)).await;
                     continue;
                 };

@@ -1,25 +1,25 @@
-//! A server on 127.0.0.1 that answers many at a time, as it is told to.
+//! A fake server on 127.0.0.1 with concurrent, scripted responses.
 
 use tokio::sync::watch;
 
 use super::*;
 
-/// What to do with a request.
+/// How to respond to a request.
 pub(super) enum Answer {
-    /// These bytes, and the end.
+    /// Send these bytes and close.
     Bytes(Vec<Vec<u8>>),
-    /// These bytes, and then nothing more for as long as the caller stays.
+    /// Send these bytes, then hang until the client disconnects.
     Stuck(Vec<Vec<u8>>),
 }
 
-/// What is known about it.
+/// Request counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Seen {
-    /// Requests so far.
+    /// Total requests.
     pub(super) requests: usize,
-    /// Requests that are being answered.
+    /// Requests in flight.
     pub(super) inside: usize,
-    /// The most that were at one time.
+    /// Maximum number of requests in flight at once.
     pub(super) most: usize,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Standin {
 }
 
 impl Standin {
-    /// Answers the request with each number, from 0, with what `answer` says, as soon as the gate is open.
+    /// Responds to the n-th request, from 0, with `answer(n)`, once the gate is open.
     pub(super) async fn start(answer: impl Fn(usize) -> Answer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -49,7 +49,7 @@ impl Standin {
                         seen.most = seen.most.max(seen.inside);
                     });
                     let left = async {
-                        // The caller sends nothing more: the end of its side is all there is to read.
+                        // The client sends nothing more, so the read ends when it disconnects.
                         while socket.readable().await.is_ok() && !matches!(socket.try_read(&mut [0; 64]), Ok(0)) {
                             tokio::task::yield_now().await;
                         }
@@ -59,7 +59,7 @@ impl Standin {
                         _ = gate.wait_for(|open| *open) => {}
                         () = left => return counts.send_modify(|seen| seen.inside -= 1),
                     }
-                    // Counted out before the answer is sent, for the next request may come as soon as it is.
+                    // Decremented before the response is sent, because the next request may follow immediately.
                     let (parts, stuck) = match answer(number) {
                         Answer::Bytes(parts) => (parts, false),
                         Answer::Stuck(parts) => (parts, true),
@@ -82,7 +82,7 @@ impl Standin {
         Self { url, seen, open }
     }
 
-    /// Holds every answer until [`Standin::open`].
+    /// Holds all responses until [`Standin::open`].
     pub(super) fn shut(self) -> Self {
         self.open.send_replace(false);
         self
@@ -96,11 +96,11 @@ impl Standin {
         *self.seen.borrow()
     }
 
-    /// Waits until this many requests are being answered.
+    /// Waits until this many requests are in flight.
     pub(super) async fn wait_for(&self, inside: usize) {
         let mut seen = self.seen.subscribe();
         let reached = seen.wait_for(|seen| seen.inside == inside);
-        // A guard against hanging, never a measure.
+        // Guards against hanging; not a measurement.
         tokio::time::timeout(Duration::from_secs(60), reached)
             .await
             .unwrap()
@@ -112,7 +112,7 @@ impl Standin {
     }
 }
 
-/// 429 with a header line of its own, or none.
+/// A 429 response with an optional header line.
 pub(super) fn busy(header: &str) -> Vec<Vec<u8>> {
     response(
         "429 Too Many Requests",
