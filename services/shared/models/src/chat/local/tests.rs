@@ -83,7 +83,7 @@ fn asking(text: &str, max_tokens: u32) -> ChatRequest {
 const ENDLESS: u32 = 1 << 19;
 
 #[tokio::test]
-async fn every_family_is_read_and_speaks() {
+async fn every_family_generates() {
     for family in ["llama", "qwen2", "qwen3", "gemma3"] {
         let model = Model::new(&Tiny::of(family));
         let reply = model.chat.complete(asking("the thing", 12)).await.unwrap();
@@ -122,7 +122,7 @@ async fn a_streamed_reply_is_the_whole_reply_in_pieces() {
 }
 
 #[tokio::test]
-async fn a_seed_repeats_and_another_does_not() {
+async fn sampling_is_deterministic_per_seed() {
     let model = Model::new(&Tiny::default());
     let reply_text = async |seed, temperature| {
         let request = ChatRequest {
@@ -138,7 +138,7 @@ async fn a_seed_repeats_and_another_does_not() {
 }
 
 #[tokio::test]
-async fn a_client_has_a_seed_and_a_penalty_where_a_request_has_none() {
+async fn seed_and_penalty_default_to_the_options_of_the_client() {
     let model = Model::new(&Tiny::default());
     let reply_text =
         async |flags: &[&str], request: ChatRequest| model.client(flags).complete(request).await.unwrap().text;
@@ -170,7 +170,7 @@ async fn a_client_has_a_seed_and_a_penalty_where_a_request_has_none() {
 }
 
 #[tokio::test]
-async fn log_probabilities_are_those_of_the_alternatives() {
+async fn logprobs_cover_the_alternatives() {
     let model = Model::new(&Tiny::default());
     let request = ChatRequest {
         top_logprobs: 5,
@@ -369,7 +369,7 @@ fn an_unsupported_architecture_is_an_error_that_lists_the_known_ones() {
 }
 
 #[test]
-fn a_file_that_is_cut_anywhere_is_an_error_that_names_it() {
+fn a_truncated_file_is_an_error_that_names_it() {
     let (dir, path) = written(&Tiny::default());
     let bytes = std::fs::read(&path).unwrap();
     let cut = dir.path().join("cut.gguf");
@@ -395,7 +395,7 @@ async fn the_same_model_is_loaded_once() {
 }
 
 #[tokio::test]
-async fn a_path_without_a_file_is_an_error_of_the_option() {
+async fn a_missing_file_is_an_error_of_the_option() {
     let options = ChatOptions {
         llm_local: Some(LocalModel::File("no/such.gguf".into())),
         ..options()
@@ -408,7 +408,7 @@ async fn a_path_without_a_file_is_an_error_of_the_option() {
 }
 
 #[test]
-fn pieces_with_scores_are_merged_by_them_and_the_rest_falls_back_to_bytes() {
+fn pieces_are_merged_by_score_with_byte_fallback() {
     let model = Model::new(&Tiny {
         template: Some("{% for m in messages %}{{ m.content }}{% endfor %}"),
         ..Tiny::of("gemma3")

@@ -96,7 +96,7 @@ async fn queries_and_passages_have_different_keys() {
 }
 
 #[tokio::test]
-async fn memory_is_bounded_by_bytes() {
+async fn the_cache_is_bounded_in_bytes() {
     let inner = Counting::new(usize::MAX >> 4);
     let cached = Cached::new(inner.clone(), 1);
     let many: Vec<String> = (0..20_000).map(|n| format!("text {n}")).collect();
@@ -114,7 +114,7 @@ async fn memory_is_bounded_by_bytes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_at_the_same_time_share_the_work() {
+async fn concurrent_calls_are_coalesced() {
     let inner = Counting::new(0);
     let cached = Arc::new(Cached::new(inner.clone(), 1));
     let one = tokio::spawn({
@@ -135,7 +135,7 @@ async fn calls_at_the_same_time_share_the_work() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tokens_are_embedded_once_too() {
+async fn token_vectors_are_cached() {
     let inner = Counting::new(0);
     let cached = Arc::new(Cached::new(inner.clone(), 1));
     let calls: Vec<_> = [["ab", "c"], ["a", "bc"], ["ab", "c"]]
@@ -160,7 +160,7 @@ async fn tokens_are_embedded_once_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_text_whose_caller_left_is_taken_over() {
+async fn a_waiting_call_takes_over_the_text_of_a_dropped_one() {
     let inner = Counting::new(0);
     let cached = Arc::new(Cached::new(inner.clone(), 1));
     let leaves = tokio::spawn({

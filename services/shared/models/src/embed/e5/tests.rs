@@ -149,7 +149,7 @@ fn roberta_counts_positions_from_two() {
 }
 
 #[test]
-fn a_file_that_ends_early_is_refused_wherever_it_ends() {
+fn a_truncated_file_is_rejected() {
     let (bytes, places) = file(16);
     for length in (0..bytes.len()).filter(|length| *length < places.data + 40 || length % 97 == 0) {
         refused(&bytes[..length]);
@@ -159,7 +159,7 @@ fn a_file_that_ends_early_is_refused_wherever_it_ends() {
 }
 
 #[test]
-fn wrong_sizes_are_refused_before_anything_is_allocated() {
+fn wrong_sizes_are_rejected_before_allocation() {
     let (bytes, places) = file(16);
     let with = |at: usize, value: i32| {
         let mut bytes = bytes.clone();
@@ -184,7 +184,7 @@ fn wrong_sizes_are_refused_before_anything_is_allocated() {
 }
 
 #[test]
-fn no_flipped_byte_makes_it_panic() {
+fn flipped_bytes_do_not_panic() {
     let (bytes, places) = file(16);
     for at in 0..places.data {
         for flip in [0xff, 0x80, 0x01] {
@@ -201,7 +201,7 @@ fn no_flipped_byte_makes_it_panic() {
 }
 
 #[test]
-fn a_set_stop_ends_the_work() {
+fn the_stop_flag_cancels_encoding() {
     let (bert, ..) = parse(&file(16).0).unwrap_or_else(|error| panic!("{error}"));
     assert!(bert.encode(&[vec![0, 4, 2]], &AtomicBool::new(true)).unwrap().is_none());
 }

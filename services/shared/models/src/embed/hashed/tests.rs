@@ -7,7 +7,7 @@ async fn embed(texts: &[&str]) -> Vec<Embedding> {
 }
 
 #[tokio::test]
-async fn texts_that_share_words_are_nearer_than_texts_that_do_not() {
+async fn texts_that_share_words_are_more_similar() {
     for (question, near, far) in [
         (
             "How tall is the old lighthouse?",

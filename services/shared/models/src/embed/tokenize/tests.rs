@@ -29,7 +29,7 @@ fn unigram() -> TextTokenizer {
 }
 
 #[test]
-fn the_likeliest_pieces_win() {
+fn the_most_likely_pieces_win() {
     assert_eq!(unigram().ids("seagulls").unwrap(), [2, 3, 4]);
 }
 
@@ -46,6 +46,6 @@ fn characters_go_through_the_normaliser() {
 }
 
 #[test]
-fn characters_without_a_piece_are_one_unknown() {
+fn runs_of_unknown_characters_are_one_token() {
     assert_eq!(unigram().ids("sea龜鶴").unwrap(), [2, 0]);
 }
