@@ -115,8 +115,8 @@ async fn a_backend_without_a_model_does_not_start() {
     let fallback = ["--llm-fallback", "http://a#b"];
     for (backend, flags, words) in [
         ("llm", &[][..], "give --llm-url"),
-        ("llm", &fallback, "`http://a#b` would never be asked"),
-        ("keywords", &fallback, "`http://a#b` would never be asked"),
+        ("llm", &fallback, "`http://a#b` would never be called"),
+        ("keywords", &fallback, "`http://a#b` would never be called"),
     ] {
         let options = Options::parse_from([&["emend-rewriter", "--backend", backend], flags].concat());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -120,7 +120,7 @@ async fn a_fallback_of_no_model_is_refused_at_start() {
         let options = options(&["--backend", backend, "--llm-fallback", "http://a#b"]);
         let error = emend_core::error_chain(&backend::load(&options).await.err().unwrap());
         assert!(
-            error.contains("`http://a#b` would never be asked"),
+            error.contains("`http://a#b` would never be called"),
             "{backend}: {error}"
         );
     }

@@ -1,8 +1,8 @@
-//! How fast a local chat model is on this machine, and how far that is from what its memory could deliver:
+//! Benchmarks a local chat model and compares its speed with the memory bandwidth:
 //! `cargo run --release -p emend-models --features local-chat --example chat_speed -- --llm-local smollm2`.
 //!
-//! `RAYON_NUM_THREADS=1` in front of it measures one core. Every speed is told by the clock and by the time of the
-//! processors: on a machine that does other work the second is what the first would be without that.
+//! Set `RAYON_NUM_THREADS=1` to measure one core. Speeds are reported per second of wall-clock time and per second of
+//! CPU time. On a machine with other load, the second shows what the first would be without it.
 #![expect(clippy::print_stdout, reason = "a program that prints its result")]
 
 use std::hint::black_box;
@@ -18,7 +18,7 @@ use futures::StreamExt;
 struct Line {
     #[command(flatten)]
     chat: ChatOptions,
-    /// Repetitions of each measurement; the median counts.
+    /// Repetitions of each measurement. The median is reported.
     #[arg(long, default_value_t = 5)]
     runs: usize,
     /// Tokens to generate.
@@ -35,31 +35,31 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let threads = std::env::var("RAYON_NUM_THREADS").unwrap_or_else(|_| "all".to_owned());
     let bandwidth = bandwidth(line.runs);
     println!(
-        "memory read by one thread: {:.1} GB/s, {:.1} GB a second of processor",
-        bandwidth.by_clock / 1e9,
-        bandwidth.by_processor / 1e9
+        "memory bandwidth of one thread: {:.1} GB/s, {:.1} GB per CPU second",
+        bandwidth.per_wall / 1e9,
+        bandwidth.per_cpu / 1e9
     );
 
     let model = line.chat.llm_local.clone().unwrap_or(LocalModel::SmolLm2);
-    let started = Moment::now();
+    let started = Timestamp::now();
     let chat = local::load(&line.chat, &model, Progress::none()).await?;
     let per_token = chat.bytes_per_token();
     println!(
-        "{}: loaded in {:.2} s, {:.2} s of processor; {:.1} MB of weights a token, threads: {threads}",
+        "{}: loaded in {:.2} s, {:.2} s of CPU time; {:.1} MB of weights per token, threads: {threads}",
         chat.model(),
-        started.clock.elapsed().as_secs_f64(),
-        Moment::now().processor - started.processor,
+        started.wall.elapsed().as_secs_f64(),
+        Timestamp::now().cpu - started.cpu,
         per_token as f64 / 1e6
     );
     for sentences in [4, 16, 40] {
         let mut speeds = Vec::new();
         let mut tokens = 0;
         for run in 0..line.runs {
-            let taken = ask(&chat, format!("Report {run}. {}", SENTENCE.repeat(sentences)), 1).await?;
-            tokens = taken.prompt_tokens;
-            speeds.push(taken.prompt);
+            let timing = ask(&chat, format!("Report {run}. {}", SENTENCE.repeat(sentences)), 1).await?;
+            tokens = timing.prompt_tokens;
+            speeds.push(timing.prompt);
         }
-        println!("a prompt of {tokens} tokens: {}", median(speeds));
+        println!("prefill of {tokens} tokens: {}", median(speeds));
     }
     for sentences in [1, 16] {
         let mut speeds = Vec::new();
@@ -69,22 +69,25 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         let speed = median(speeds);
         println!(
-            "a reply to {sentences} sentences: {speed}, {:.0} % of bandwidth / bytes per token",
-            100.0 * speed.by_processor * per_token as f64 / bandwidth.by_processor
+            "decoding after {sentences} sentences: {speed}, {:.0} % of bandwidth / bytes per token",
+            100.0 * speed.per_cpu * per_token as f64 / bandwidth.per_cpu
         );
     }
     println!("memory {}", memory());
     Ok(())
 }
 
-struct Taken {
+/// The speeds of one call.
+struct Timing {
+    /// Prefill speed.
     prompt: Speed,
     prompt_tokens: u64,
+    /// Decoding speed.
     reply: Speed,
 }
 
-/// Times one call: the first token comes when the prompt has been read.
-async fn ask(chat: &LocalChat, question: String, tokens: u32) -> Result<Taken, Box<dyn std::error::Error>> {
+/// Times one call. The prefill ends with the first token.
+async fn ask(chat: &LocalChat, question: String, tokens: u32) -> Result<Timing, Box<dyn std::error::Error>> {
     let request = ChatRequest {
         max_tokens: Some(tokens),
         temperature: Some(0.0),
@@ -92,38 +95,38 @@ async fn ask(chat: &LocalChat, question: String, tokens: u32) -> Result<Taken, B
         may_be_empty: true,
         ..ChatRequest::new(vec![Message::user(question)])
     };
-    let started = Moment::now();
+    let started = Timestamp::now();
     let mut first = None;
     let mut deltas = chat.stream(request);
     while let Some(delta) = deltas.next().await {
         match delta? {
             ChatDelta::Finished { usage, .. } => {
-                let over = Moment::now();
-                let first = first.unwrap_or(over);
-                return Ok(Taken {
-                    prompt: Speed::of(usage.input_tokens as f64, started, first),
+                let end = Timestamp::now();
+                let first = first.unwrap_or(end);
+                return Ok(Timing {
+                    prompt: Speed::new(usage.input_tokens as f64, started, first),
                     prompt_tokens: usage.input_tokens,
-                    reply: Speed::of(usage.output_tokens.saturating_sub(1) as f64, first, over),
+                    reply: Speed::new(usage.output_tokens.saturating_sub(1) as f64, first, end),
                 });
             }
             ChatDelta::Text(_) | ChatDelta::Logprobs(_) => {
-                first.get_or_insert_with(Moment::now);
+                first.get_or_insert_with(Timestamp::now);
             }
         }
     }
-    Err("the reply has no end".into())
+    Err("the stream ended before the reply".into())
 }
 
-/// A time by the clock, and what processors have spent on this process until then, in seconds.
+/// A point in time: wall-clock time, and the CPU time of this process in seconds.
 #[derive(Clone, Copy)]
-struct Moment {
-    clock: Instant,
-    processor: f64,
+struct Timestamp {
+    wall: Instant,
+    cpu: f64,
 }
 
-impl Moment {
+impl Timestamp {
     fn now() -> Self {
-        // Its 14th and 15th field count hundredths of a second; the second one is a name in parentheses.
+        // Fields 14 and 15 are user and system time in hundredths of a second. Field 2 is a name in parentheses.
         let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
         let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
         let ticks: f64 = fields
@@ -132,24 +135,24 @@ impl Moment {
             .filter_map(|field| field.parse::<f64>().ok())
             .sum();
         Self {
-            clock: Instant::now(),
-            processor: ticks / 100.0,
+            wall: Instant::now(),
+            cpu: ticks / 100.0,
         }
     }
 }
 
-/// How many a second.
+/// A rate per second of wall-clock time and per second of CPU time.
 #[derive(Clone, Copy)]
 struct Speed {
-    by_clock: f64,
-    by_processor: f64,
+    per_wall: f64,
+    per_cpu: f64,
 }
 
 impl Speed {
-    fn of(count: f64, from: Moment, to: Moment) -> Self {
+    fn new(count: f64, from: Timestamp, to: Timestamp) -> Self {
         Self {
-            by_clock: count / to.clock.duration_since(from.clock).as_secs_f64().max(1e-9),
-            by_processor: count / (to.processor - from.processor).max(0.01),
+            per_wall: count / to.wall.duration_since(from.wall).as_secs_f64().max(1e-9),
+            per_cpu: count / (to.cpu - from.cpu).max(0.01),
         }
     }
 }
@@ -158,20 +161,20 @@ impl std::fmt::Display for Speed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "{:.1} tokens/s, {:.1} a second of processor",
-            self.by_clock, self.by_processor
+            "{:.1} tokens/s, {:.1} tokens per CPU second",
+            self.per_wall, self.per_cpu
         )
     }
 }
 
-/// Bytes that one thread reads of a buffer much larger than the caches, the best of `runs`.
+/// Memory bandwidth of one thread in bytes, read from a buffer much larger than the caches; the best of `runs`.
 fn bandwidth(runs: usize) -> Speed {
     const BYTES: usize = 1 << 29;
     const PASSES: usize = 8;
     let buffer = vec![1_u64; BYTES / 8];
     let mut speeds = Vec::new();
     for _ in 0..runs.max(1) {
-        let started = Moment::now();
+        let started = Timestamp::now();
         for _ in 0..PASSES {
             let (lanes, _) = black_box(&buffer).as_chunks::<16>();
             let mut sums = [0_u64; 16];
@@ -182,25 +185,25 @@ fn bandwidth(runs: usize) -> Speed {
             }
             black_box(sums);
         }
-        speeds.push(Speed::of((PASSES * BYTES) as f64, started, Moment::now()));
+        speeds.push(Speed::new((PASSES * BYTES) as f64, started, Timestamp::now()));
     }
-    let best = |of: fn(&Speed) -> f64| speeds.iter().map(of).fold(0.0, f64::max);
+    let best = |rate: fn(&Speed) -> f64| speeds.iter().map(rate).fold(0.0, f64::max);
     Speed {
-        by_clock: best(|speed| speed.by_clock),
-        by_processor: best(|speed| speed.by_processor),
+        per_wall: best(|speed| speed.per_wall),
+        per_cpu: best(|speed| speed.per_cpu),
     }
 }
 
 fn median(mut speeds: Vec<Speed>) -> Speed {
-    speeds.sort_by(|a, b| a.by_processor.total_cmp(&b.by_processor));
-    let nothing = Speed {
-        by_clock: 0.0,
-        by_processor: 0.0,
+    speeds.sort_by(|a, b| a.per_cpu.total_cmp(&b.per_cpu));
+    let zero = Speed {
+        per_wall: 0.0,
+        per_cpu: 0.0,
     };
-    speeds.get(speeds.len() / 2).copied().unwrap_or(nothing)
+    speeds.get(speeds.len() / 2).copied().unwrap_or(zero)
 }
 
-/// Resident and peak memory, where the system tells.
+/// Resident and peak memory, from `/proc/self/status`. Empty if it does not exist.
 fn memory() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let fields = status

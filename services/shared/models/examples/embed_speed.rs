@@ -1,4 +1,4 @@
-//! How fast an embedder is on this machine: `cargo run -p emend-models --example embed_speed -- --embedder minilm`.
+//! Benchmarks an embedder: `cargo run -p emend-models --example embed_speed -- --embedder minilm`.
 #![expect(clippy::print_stdout, reason = "a program that prints its result")]
 
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use emend_models::{
 struct Line {
     #[command(flatten)]
     embedder: EmbedderOptions,
-    /// Repetitions of each measurement; the median counts.
+    /// Repetitions of each measurement. The median is reported.
     #[arg(long, default_value_t = 9)]
     runs: usize,
 }
@@ -21,7 +21,7 @@ struct Line {
 const SENTENCE: &str =
     "The ferry to the outer islands leaves at half past six, unless the wind is stronger than the captain likes. ";
 
-/// A text of about `tokens` tokens that no cache has seen.
+/// A text of about `tokens` tokens, unique per run so that it is not cached.
 fn text(tokens: usize, run: usize) -> String {
     let mut text = format!("Report {run}. ");
     while text.len() < tokens * 4 {
@@ -70,7 +70,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Resident and peak memory, where the system tells.
+/// Resident and peak memory, from `/proc/self/status`. Empty if it does not exist.
 fn memory() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let fields = status

@@ -1,4 +1,4 @@
-//! Chat models: one trait, an OpenAI-compatible implementation, one in this process, and a scripted one for tests.
+//! Chat models: the [`Chat`] trait, an OpenAI-compatible HTTP client and an in-process implementation.
 
 mod accepts;
 #[cfg(any(feature = "openai", feature = "local-chat"))]
@@ -28,61 +28,62 @@ pub use error::ChatError;
 pub use options::{ApiKey, ChatOptions, Fallback};
 pub use receipt::Receipt;
 
-/// A model that continues a conversation.
+/// A chat completion model.
 pub trait Chat: Send + Sync {
-    /// The model's name as its server knows it, for spans and usage.
+    /// The model's name on its server, for spans and usage.
     fn model(&self) -> &str;
 
-    /// The whole reply at once. Dropping the future stops the call.
+    /// Returns the whole reply. Dropping the future cancels the call.
     fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatReply, ChatError>>;
 
-    /// The reply piece by piece: any number of [`ChatDelta::Text`] and [`ChatDelta::Logprobs`], then exactly one
-    /// [`ChatDelta::Finished`]. An error is the last item. Dropping the stream stops the call.
+    /// Streams the reply: any number of [`ChatDelta::Text`] and [`ChatDelta::Logprobs`], then exactly one
+    /// [`ChatDelta::Finished`]. An error is the last item. Dropping the stream cancels the call.
     fn stream(&self, request: ChatRequest) -> BoxStream<'static, Result<ChatDelta, ChatError>>;
 }
 
-/// What to ask a model.
+/// A chat completion request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChatRequest {
     /// The conversation so far, oldest first.
     pub messages: Vec<Message>,
-    /// Sampling temperature, 0–2; the server's default when absent.
+    /// Sampling temperature, 0–2. Defaults to the client's setting.
     pub temperature: Option<f32>,
-    /// The reply's limit in tokens; the client's default when absent.
+    /// Maximum reply length in tokens. Defaults to the client's setting.
     pub max_tokens: Option<u32>,
-    /// A seed for servers that can repeat a sample; the client's default when absent.
+    /// Sampling seed, for servers that support one. Defaults to the client's setting.
     pub seed: Option<u64>,
-    /// What a token loses with each time it has been said already, −2 to 2; the client's default when absent.
+    /// Frequency penalty, −2 to 2: subtracted from a token's logit once per earlier occurrence in the reply. Defaults
+    /// to the client's setting.
     pub frequency_penalty: Option<f32>,
-    /// The JSON schema that the reply must follow.
+    /// JSON schema of the reply (structured output).
     pub response_schema: Option<ResponseSchema>,
-    /// How many alternatives to report for each token with its log-probability, 0–20; 0 asks for none.
+    /// Number of most likely alternatives to report per token, with log-probabilities, 0–20. 0 disables logprobs.
     pub top_logprobs: u8,
-    /// Which whole replies the caller can read: another is a reason to ask the next model, where there is one.
+    /// Checks whether the caller can parse a whole reply. If not, the next fallback model is called, if there is one.
     pub accepts: Accepts,
-    /// Whether the model may end without a word. Elsewhere that is [`ChatError::BadReply`].
+    /// Allows an empty reply. Otherwise an empty reply is [`ChatError::BadReply`].
     pub may_be_empty: bool,
-    /// When the reply is of no use any more. The client's own timeout holds besides.
+    /// Deadline of the caller. The client's own timeout also applies.
     pub deadline: Option<Instant>,
-    /// The prompt that the messages come from, with its language and version, for the call's span.
+    /// Id of the prompt that rendered the messages, with language and version. Recorded in the span.
     pub prompt: Option<String>,
-    /// The model that was asked before, where the one that gets this stands in for it.
+    /// The model that failed before, when this request goes to a fallback model.
     pub instead_of: Option<InsteadOf>,
-    /// Where the calls that this request costs are counted.
+    /// Counts the model calls that this request makes.
     pub receipt: Receipt,
 }
 
-/// A model that was asked in vain.
+/// A model whose failure made the client fall back to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InsteadOf {
-    /// Its name.
+    /// The model's name.
     pub model: String,
-    /// Why it gave no reply: [`ChatError::code`].
+    /// Why it failed: [`ChatError::error_type`].
     pub reason: &'static str,
 }
 
 impl ChatRequest {
-    /// A request with these messages and the client's defaults.
+    /// Creates a request with `messages` and the client's defaults.
     pub fn new(messages: Vec<Message>) -> Self {
         Self {
             messages,
@@ -91,17 +92,17 @@ impl ChatRequest {
     }
 }
 
-/// One turn of a conversation.
+/// One message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Message {
-    /// Who speaks.
+    /// The author's role.
     pub role: Role,
-    /// What is said.
+    /// The text.
     pub content: String,
 }
 
 impl Message {
-    /// An instruction to the model.
+    /// Creates a system message.
     pub fn system(content: impl Into<String>) -> Self {
         Self {
             role: Role::System,
@@ -109,7 +110,7 @@ impl Message {
         }
     }
 
-    /// What the user says.
+    /// Creates a user message.
     pub fn user(content: impl Into<String>) -> Self {
         Self {
             role: Role::User,
@@ -117,7 +118,7 @@ impl Message {
         }
     }
 
-    /// What the model said.
+    /// Creates an assistant message.
     pub fn assistant(content: impl Into<String>) -> Self {
         Self {
             role: Role::Assistant,
@@ -126,7 +127,7 @@ impl Message {
     }
 }
 
-/// Who speaks in a conversation.
+/// The role of a message's author.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -138,18 +139,18 @@ pub enum Role {
     Assistant,
 }
 
-/// A JSON schema with the name under which a server caches it.
+/// A named JSON schema for structured output. Servers cache it by name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResponseSchema {
     /// Letters, digits, `_` and `-`, at most 64.
     pub name: &'static str,
-    /// A JSON schema in OpenAI's strict subset: every property required, no additional ones.
+    /// A JSON schema in OpenAI's strict subset: all properties required, no additional properties.
     pub schema: Value,
 }
 
 #[cfg(any(feature = "openai", feature = "local-chat"))]
 impl ResponseSchema {
-    /// Asks in words for what is not enforced.
+    /// Adds the schema to the system message, for models that do not support structured output.
     fn say(&self, messages: &mut Vec<Message>) {
         let words = format!(
             "Reply with one JSON object and nothing else. It must be valid against this JSON schema: {}",
@@ -162,27 +163,27 @@ impl ResponseSchema {
     }
 }
 
-/// A whole reply.
+/// A complete reply.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChatReply {
-    /// The text, never empty unless [`ChatRequest::may_be_empty`].
+    /// The text. Not empty unless [`ChatRequest::may_be_empty`] is set.
     pub text: String,
-    /// The model that answered, which may be more exact than the one asked for.
+    /// The model that replied, as its server reports it. It may be more specific than the requested name.
     pub model: String,
-    /// Tokens spent.
+    /// Token usage.
     pub usage: Usage,
     /// Why the model stopped.
     pub finish_reason: FinishReason,
-    /// The reply's tokens with their alternatives; empty unless asked for and supported.
+    /// Log-probabilities per token. Empty unless requested and supported by the server.
     pub logprobs: Vec<TokenLogprobs>,
 }
 
-/// Tokens of one call; 0 where the server did not tell.
+/// Token usage of one call. A count is 0 if the server did not report it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Tokens of the messages.
+    /// Prompt tokens.
     pub input_tokens: u64,
-    /// Tokens of the reply.
+    /// Completion tokens.
     pub output_tokens: u64,
 }
 
@@ -196,18 +197,18 @@ impl AddAssign for Usage {
 /// Why a model stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FinishReason {
-    /// It was done.
+    /// The model ended its reply.
     Stop,
-    /// `max_tokens` or the context's end.
+    /// `max_tokens` or the end of the context window was reached.
     Length,
-    /// The server's content filter.
+    /// The server's content filter stopped it.
     ContentFilter,
-    /// Something else.
+    /// Any other reason.
     Other,
 }
 
 impl FinishReason {
-    /// The name in `gen_ai.response.finish_reasons`.
+    /// The value recorded in `gen_ai.response.finish_reasons`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Stop => "stop",
@@ -218,29 +219,29 @@ impl FinishReason {
     }
 }
 
-/// A piece of a streamed reply.
+/// One event of a streamed reply.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ChatDelta {
-    /// More text, never empty.
+    /// More text. Never empty.
     Text(String),
-    /// The tokens of the text that follows, never none; only where they were asked for and the server tells them.
+    /// Log-probabilities of the tokens of the text that follows. Never empty, and sent only if requested and supported.
     Logprobs(Vec<TokenLogprobs>),
-    /// The end.
+    /// The end of the reply.
     Finished {
         /// Why the model stopped.
         finish_reason: FinishReason,
-        /// Tokens spent.
+        /// Token usage.
         usage: Usage,
     },
 }
 
-/// One token of a reply and what could have stood in its place.
+/// The log-probabilities of one token position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TokenLogprobs {
-    /// The token that was sampled.
+    /// The sampled token.
     pub token: String,
     /// Its natural log-probability, ≤ 0.
     pub logprob: f64,
-    /// The most probable tokens at this place, the sampled one usually among them.
+    /// The most likely tokens at this position. Usually includes the sampled token.
     pub top: Vec<(String, f64)>,
 }

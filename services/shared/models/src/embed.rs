@@ -1,8 +1,8 @@
-//! Embedders: text in, unit vectors out.
+//! Text embedders.
 //!
-//! An [`Embedder`] is shared by everything in the process that embeds. [`load`] makes one from [`EmbedderOptions`]; the
-//! same options give the same embedder for as long as somebody holds it, so a process that serves several roles reads the
-//! weights once. Every embedder that [`load`] returns remembers what it embedded (see [`EmbedderOptions::embedder_cache_mib`]).
+//! [`load`] creates an [`Embedder`] from [`EmbedderOptions`]. Callers with the same options share one embedder for as
+//! long as one of them holds it, so a process that runs several services loads the weights once. Every embedder that
+//! [`load`] returns has a cache (see [`EmbedderOptions::embedder_cache_mib`]).
 
 mod cache;
 mod choice;
@@ -47,53 +47,55 @@ pub use openai::OpenAiEmbedder;
 pub use options::EmbedderOptions;
 pub use tokens::{Token, TokenVectors};
 
-/// A vector of [`Embedder::dimensions`] values with an L2 norm of 1, so that a dot product is a cosine.
+/// A vector of [`Embedder::dimensions`] values with an L2 norm of 1, so that the dot product is the cosine similarity.
 ///
-/// The embedding of a text without a single token is all zeros.
+/// The embedding of a text without tokens is all zeros.
 pub type Embedding = Arc<[f32]>;
 
-/// What a text is: models trained for retrieval embed a question and a passage differently.
+/// The kind of a text. Retrieval models embed queries and passages differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Input {
-    /// Something that is searched for.
+    /// A search query.
     Query,
-    /// Something that is found.
+    /// A passage to be retrieved.
     Passage,
 }
 
-/// Turns texts into vectors whose cosine says how near they are.
+/// Embeds texts as vectors whose cosine similarity measures how related the texts are.
 pub trait Embedder: Send + Sync {
-    /// The model's name, for example `multilingual-e5-small`.
+    /// The model's id, for example `multilingual-e5-small`.
     ///
-    /// Vectors of different names cannot be compared: a collection keeps the name with its vectors.
+    /// Vectors of different models cannot be compared: a collection stores the id with its vectors.
     fn id(&self) -> &str;
 
-    /// The length of an embedding.
+    /// The number of values of an embedding.
     fn dimensions(&self) -> usize;
 
-    /// The longest text in tokens, without the prefix and the marks that the model adds. What is beyond is not embedded.
+    /// The maximum text length in tokens, without the prefix and special tokens that the model adds. Longer texts are
+    /// truncated.
     fn max_tokens(&self) -> usize;
 
-    /// How many of the model's own tokens `text` has, without the prefix and the marks that the model adds.
+    /// Counts the tokens of `text`, without the prefix and special tokens that the model adds.
     ///
-    /// Not cut at [`max_tokens`](Self::max_tokens). An embedder behind an API estimates it.
+    /// Not truncated at [`max_tokens`](Self::max_tokens). An embedder behind an API estimates it.
     fn count_tokens(&self, text: &str) -> usize;
 
-    /// Embeds `texts`: as many embeddings, in the same order.
+    /// Embeds `texts`. Returns one embedding per text, in the same order.
     ///
-    /// Dropping the future stops the work that is left within a fraction of a second.
+    /// Dropping the future cancels the remaining work within a fraction of a second.
     ///
     /// # Errors
-    /// [`EmbedError`] when any of the texts could not be embedded.
+    /// [`EmbedError`] if any text could not be embedded.
     fn embed<'a>(&'a self, kind: Input, texts: Vec<String>) -> BoxFuture<'a, Result<Vec<Embedding>, EmbedError>>;
 
-    /// Embeds the tokens of `texts`, each given in pieces that follow one another, such as the sentences of a passage: as
-    /// many results, in the same order. `None` from an embedder that does not show its tokens.
+    /// Computes the token vectors of `texts`, for late interaction. Each text is given as consecutive pieces, such as
+    /// the sentences of a passage. Returns one result per text, in the same order, or `None` if the embedder does not
+    /// expose token vectors.
     ///
-    /// Dropping the future stops the work that is left within a fraction of a second.
+    /// Dropping the future cancels the remaining work within a fraction of a second.
     ///
     /// # Errors
-    /// [`EmbedError`] when any of the texts could not be embedded.
+    /// [`EmbedError`] if any text could not be embedded.
     fn embed_tokens<'a>(
         &'a self,
         kind: Input,
@@ -104,7 +106,7 @@ pub trait Embedder: Send + Sync {
     }
 }
 
-/// The cosine of two embeddings of one model, −1 to 1; 0 where their lengths differ.
+/// The cosine similarity of two embeddings of the same model, −1 to 1. 0 if their lengths differ.
 #[must_use]
 pub fn cosine(left: &[f32], right: &[f32]) -> f32 {
     if left.len() != right.len() {
@@ -113,7 +115,7 @@ pub fn cosine(left: &[f32], right: &[f32]) -> f32 {
     left.iter().zip(right).map(|(l, r)| l * r).sum::<f32>().clamp(-1.0, 1.0)
 }
 
-/// Scales `vector` to an L2 norm of 1 and leaves a vector of zeros as it is.
+/// Scales `vector` to an L2 norm of 1. A zero vector is unchanged.
 fn normalize(vector: &mut [f32]) {
     let norm = vector.iter().map(|v| v * v).sum::<f32>().sqrt();
     if norm > 0.0 {

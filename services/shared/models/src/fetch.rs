@@ -1,7 +1,7 @@
-//! The weights of the local models: which files, where they come from, and that they are what they should be.
+//! Fetches, caches and verifies the weights of local models.
 //!
-//! [`ensure`] gives the files of a model. It looks into the folder that the user named, then into the user's cache, and
-//! then downloads, from one source after another. Nothing that has a known SHA-256 is used without having had it.
+//! [`ensure`] returns the files of a model. It looks in the user's model folder, then in the cache, and then downloads
+//! from each source in order. Files with a known SHA-256 are verified before use.
 
 mod error;
 mod hub;
@@ -19,24 +19,25 @@ pub use manifest::{E5_SMALL, File, Form, MINILM, MODELS, Model, SMOLLM2, Source}
 
 use crate::progress::Progress;
 
-/// Where to look for weights and how to get them.
+/// Where to find weights and how to download them.
 #[derive(Clone, Debug)]
 pub struct FetchOptions {
-    /// A folder that the user filled: looked at first, never written to.
+    /// The user's model folder. Checked first, never written to.
     pub model_dir: Option<PathBuf>,
-    /// The folder for downloads.
+    /// The cache folder for downloads.
     pub cache_dir: PathBuf,
-    /// The base address of the model hub.
+    /// The base URL of the Hugging Face Hub.
     pub hub: String,
-    /// Programs to try as `PROGRAM -m pip`.
+    /// Python executables to try, as `PYTHON -m pip`.
     pub pythons: Vec<PathBuf>,
 }
 
 impl FetchOptions {
-    /// The cache of this user (`EMEND_CACHE_DIR`, or `emend` in the platform's cache folder) and the hub of `HF_ENDPOINT`.
+    /// Creates options with the user's cache (`EMEND_CACHE_DIR`, or `emend` in the platform's cache folder) and the hub
+    /// of `HF_ENDPOINT`.
     ///
     /// # Errors
-    /// [`FetchError::NoCacheDir`] when the user has no home folder and `EMEND_CACHE_DIR` is not set.
+    /// [`FetchError::NoCacheDir`] if `EMEND_CACHE_DIR` is not set and the user has no home folder.
     pub fn new(model_dir: Option<PathBuf>) -> Result<Self, FetchError> {
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let cache = match set("EMEND_CACHE_DIR") {
@@ -56,7 +57,7 @@ impl FetchOptions {
     }
 }
 
-/// The files of one form of a model, verified.
+/// The verified files of one form of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelFiles {
     dir: PathBuf,
@@ -71,7 +72,7 @@ impl ModelFiles {
         }
     }
 
-    /// The path of the file with this name, where this form of the model has it.
+    /// The path of a file by name, if this form of the model has it.
     #[must_use]
     pub fn path(&self, name: &str) -> Option<PathBuf> {
         self.names.contains(&name).then(|| self.dir.join(name))
@@ -83,13 +84,13 @@ impl ModelFiles {
     }
 }
 
-/// The files of `model`, downloaded where this machine does not have them.
+/// Returns the files of `model`, and downloads them if they are missing.
 ///
-/// Several processes may call it for the same model at once: one downloads, the others wait.
+/// If several processes call it concurrently for the same model, one downloads and the others wait.
 ///
 /// # Errors
-/// [`FetchError::Mismatch`] when the user's own folder has a file that is not what it should be;
-/// [`FetchError::Exhausted`] when no source gave the files, with every source that was tried and why it failed.
+/// [`FetchError::Mismatch`] if a file in the user's model folder has the wrong checksum. [`FetchError::Exhausted`] if
+/// all sources failed, with the error of each.
 pub async fn ensure(
     model: &'static Model,
     options: &FetchOptions,
@@ -113,7 +114,7 @@ pub async fn ensure(
         .await
         .map_err(|error| FetchError::io(&dir, error))?;
     let _lock = lock::acquire(&dir, &progress).await;
-    // Another process may have downloaded it in the meantime.
+    // Another process may have downloaded the model while this one waited for the lock.
     if let Some(files) = cached(model, options, &progress).await {
         return Ok(files);
     }
@@ -131,7 +132,7 @@ pub async fn ensure(
                 Ok(()) => return Ok(ModelFiles::of(form, dir)),
                 Err(error) => {
                     let source = source.describe(options);
-                    tracing::debug!(model = model.name, source, error = %error, "source of a model failed");
+                    tracing::debug!(model = model.name, source, error = %error, "failed to fetch a model from a source");
                     attempts.push(Attempt { source, error });
                 }
             }
@@ -145,9 +146,9 @@ pub async fn ensure(
     })
 }
 
-/// The files of `model` that an earlier call downloaded, if they are all there and right.
+/// Returns the files of `model` from the cache, if they are complete and valid.
 ///
-/// A file that is wrong is removed.
+/// Invalid files are removed.
 pub async fn cached(model: &'static Model, options: &FetchOptions, progress: &Progress) -> Option<ModelFiles> {
     let dir = options.cache_dir.join(model.name);
     for form in model.forms {
@@ -158,7 +159,7 @@ pub async fn cached(model: &'static Model, options: &FetchOptions, progress: &Pr
                 Ok(true) => {}
                 Ok(false) => complete = false,
                 Err(error) => {
-                    tracing::warn!(path = %path.display(), error = %error, "removing a cached file of a model that is not what it should be");
+                    tracing::warn!(path = %path.display(), error = %error, "removing an invalid cached model file");
                     verify::remove(&path).await;
                     complete = false;
                 }
@@ -171,7 +172,7 @@ pub async fn cached(model: &'static Model, options: &FetchOptions, progress: &Pr
     None
 }
 
-/// The files in the user's folder, or in its subfolder with the model's name.
+/// Returns the files from the user's model folder or its subfolder with the model's name, if they are complete.
 async fn in_user_dir(model: &'static Model, dir: &Path, progress: &Progress) -> Result<Option<ModelFiles>, FetchError> {
     for dir in [dir.join(model.name), dir.to_owned()] {
         for form in model.forms {

@@ -1,44 +1,44 @@
-//! How far something slow has come, for whoever shows it.
+//! Progress reports of slow operations, such as downloads.
 
 use std::{fmt, sync::Arc};
 
-/// A moment of something slow.
+/// A progress report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step<'a> {
-    /// What is being done, for a person: `downloading model.safetensors from the hub`.
+    /// What is being done, for display: `downloading model.safetensors from the hub`.
     pub message: &'a str,
     /// Bytes done so far.
     pub done: u64,
-    /// Bytes in all; `None` where nobody knows, and for what is not counted in bytes.
+    /// Total bytes. `None` if unknown or not measured in bytes.
     pub total: Option<u64>,
 }
 
-/// Is told of every [`Step`]. Cloned freely; called often and from any thread, so it has to be quick.
+/// A callback for every [`Step`]. Cheap to clone. It is called often and from any thread, so it must be fast.
 #[derive(Clone, Default)]
 pub struct Progress(Option<Arc<Report>>);
 
 type Report = dyn Fn(Step<'_>) + Send + Sync;
 
 impl Progress {
-    /// Tells nobody.
+    /// Discards all reports.
     #[must_use]
     pub fn none() -> Self {
         Self(None)
     }
 
-    /// Tells `report`.
+    /// Calls `report` for every step.
     pub fn new(report: impl Fn(Step<'_>) + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(report)))
     }
 
-    /// Reports bytes.
+    /// Reports `done` of `total` bytes.
     pub fn bytes(&self, message: &str, done: u64, total: Option<u64>) {
         if let Some(report) = &self.0 {
             report(Step { message, done, total });
         }
     }
 
-    /// Reports that something of unknown length began.
+    /// Reports the start of an operation of unknown length.
     pub fn message(&self, message: &str) {
         self.bytes(message, 0, None);
     }

@@ -1,10 +1,10 @@
-//! Prompts: files with a version, rendered from typed inputs.
+//! Prompts: versioned templates, rendered from typed inputs.
 //!
-//! What documents, answers and conversations say is data. It stands between lines with a mark that occurs in none of
-//! them, so that no text can close its own fence (R6).
+//! Text of documents, answers and conversations is untrusted data. It is put between fence lines with a mark that
+//! occurs in none of the inputs, so that no text can close its own fence (prompt injection, R6).
 //!
-//! A question is asked about in its own language where there are prompts in it (English, Korean, Japanese, Chinese), and
-//! else in English. What a model has to reply, keys and verdicts, is the same in all of them.
+//! Prompts exist in English, Korean, Japanese and Chinese. The prompt is in the language of the question if available,
+//! and otherwise in English. The JSON keys and verdicts that the model has to reply are the same in all languages.
 
 mod builtin;
 mod folder;
@@ -32,16 +32,17 @@ pub use inputs::{
 use language::PromptLanguage;
 pub use reply::query;
 
-/// Where prompts come from.
+/// Prompt options.
 #[derive(Args, Clone, Debug, Default)]
 pub struct PromptOptions {
-    /// A folder with prompts that replace the built-in ones, by file name: `grade_documents.jinja`, `generate.jinja`, …
-    /// One in the folder itself is for every language, one in `en`, `ko`, `ja` or `zh` below it for that.
+    /// Folder with prompts that override the built-in ones, by file name: `grade_documents.jinja`, `generate.jinja`, …
+    /// A file in the folder itself applies to all languages, a file in its subfolder `en`, `ko`, `ja` or `zh` to that
+    /// language.
     #[arg(long, env = "EMEND_PROMPTS_DIR", value_name = "DIR")]
     pub prompts_dir: Option<PathBuf>,
 }
 
-/// All prompts, checked. Cheap to clone.
+/// All prompts, validated. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Prompts {
     inner: Arc<Inner>,
@@ -53,21 +54,21 @@ struct Inner {
     versions: HashMap<(PromptLanguage, &'static str), String>,
 }
 
-/// A prompt with its inputs in place.
+/// A rendered prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rendered {
     /// The prompt's name, `grade_documents`.
     pub name: &'static str,
-    /// One instruction and one turn of the user.
+    /// A system message and a user message.
     pub messages: Vec<Message>,
-    /// What the reply has to look like, where it is not prose.
+    /// JSON schema of the reply. `None` for a plain-text reply.
     pub schema: Option<ResponseSchema>,
-    /// The prompt's name, language and version, `grade_documents.ko@1`; without the language where it is for every one.
+    /// The prompt's name, language and version, `grade_documents.ko@1`. Without a language if it applies to all.
     pub version: String,
 }
 
 impl Rendered {
-    /// The request that asks it.
+    /// Converts the prompt to a chat request.
     pub fn request(self) -> ChatRequest {
         ChatRequest {
             response_schema: self.schema,
@@ -77,7 +78,7 @@ impl Rendered {
     }
 }
 
-/// A prompt that cannot be used.
+/// A prompt could not be loaded or rendered.
 #[derive(Debug, thiserror::Error)]
 pub enum PromptError {
     /// A file or folder cannot be read.
@@ -85,35 +86,35 @@ pub enum PromptError {
     Read {
         /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The I/O error.
         source: std::io::Error,
     },
-    /// A file is named like none of the prompts, or the folder of one like none of the languages.
+    /// A file does not have the name of a prompt, or its folder not the name of a language.
     #[error("unknown prompt {name}; known: {known}")]
     Unknown {
         /// The file's name.
         name: String,
-        /// The names that would do.
+        /// The valid names.
         known: String,
     },
     /// A template does not parse or does not render.
     #[error("prompt {name}: {reason}")]
     Template {
-        /// The prompt.
+        /// The prompt's name.
         name: String,
-        /// Why, with the line.
+        /// The template error, with the line.
         reason: String,
     },
-    /// A template does not say its version.
-    #[error("prompt {name} has no version; start it with a comment that holds a line `version: 1`")]
+    /// A template has no version.
+    #[error("prompt {name} has no version; start it with a comment that contains a line `version: 1`")]
     Version {
-        /// The prompt.
+        /// The prompt's name.
         name: String,
     },
-    /// A template leaves out one of its inputs (R16).
-    #[error("prompt {name} does not contain its input {input}; the model would never see it")]
+    /// A template does not use one of its inputs (R16).
+    #[error("prompt {name} does not use its input {input}; add it to the template")]
     Input {
-        /// The prompt.
+        /// The prompt's name.
         name: String,
         /// The input's path.
         input: String,
@@ -134,13 +135,13 @@ impl PromptError {
 }
 
 impl Prompts {
-    /// The built-in prompts, with those of the options' folder in place of theirs.
+    /// Loads the built-in prompts and the overrides of the options' folder, and validates them.
     ///
     /// # Errors
-    /// [`PromptError`] for a folder or file that cannot be read, is none of the prompts, does not render, has no version
-    /// or leaves out an input.
+    /// [`PromptError`] if a folder or file cannot be read, has an unknown name, does not render, has no version or does
+    /// not use an input.
     pub fn load(options: &PromptOptions) -> Result<Self, PromptError> {
-        let replaced = match &options.prompts_dir {
+        let overrides = match &options.prompts_dir {
             Some(folder) => folder::read(folder)?,
             None => HashMap::new(),
         };
@@ -149,16 +150,16 @@ impl Prompts {
         let mut versions = HashMap::new();
         for (name, sources) in BUILTIN {
             for (language, source) in PromptLanguage::ALL.into_iter().zip(sources) {
-                let own = replaced.get(&(Some(language), name));
-                let (label, source) = match own.or_else(|| replaced.get(&(None, name))) {
+                let own = overrides.get(&(Some(language), name));
+                let (label, source) = match own.or_else(|| overrides.get(&(None, name))) {
                     Some(source) if own.is_none() => (name.to_owned(), source.clone()),
-                    Some(source) => (labelled(language, name), source.clone()),
-                    None => (labelled(language, name), source.to_owned()),
+                    Some(source) => (template_name(language, name), source.clone()),
+                    None => (template_name(language, name), source.to_owned()),
                 };
                 let version = version(&source).ok_or_else(|| PromptError::Version { name: label.clone() })?;
                 versions.insert((language, name), format!("{label}@{version}"));
                 environment
-                    .add_template_owned(labelled(language, name), source)
+                    .add_template_owned(template_name(language, name), source)
                     .map_err(|error| template_error(&label, &error))?;
             }
         }
@@ -169,14 +170,14 @@ impl Prompts {
         Ok(prompts)
     }
 
-    /// The prompt for `input`, for a question in this language.
+    /// Renders the prompt for `input`. `language` is the language of the question.
     ///
     /// # Errors
-    /// [`PromptError::Template`] when a template of the folder fails on these inputs although it passed the check.
+    /// [`PromptError::Template`] if an overriding template fails on these inputs although it passed validation.
     pub fn render<P: Prompt>(&self, input: &P, language: Language) -> Result<Rendered, PromptError> {
         let prompt_language = PromptLanguage::of(language);
         let mut context = serde_json::to_value(input).map_err(|error| PromptError::Template {
-            name: labelled(prompt_language, P::NAME),
+            name: template_name(prompt_language, P::NAME),
             reason: error.to_string(),
         })?;
         if let Some(name) = context.get_mut("language") {
@@ -190,7 +191,7 @@ impl Prompts {
         })
     }
 
-    /// The name, language and version of a prompt for a question in this language, as in [`Rendered::version`].
+    /// The name, language and version of prompt `P` for a question in `language`, as in [`Rendered::version`].
     pub fn version<P: Prompt>(&self, language: Language) -> &str {
         let version = self.inner.versions.get(&(PromptLanguage::of(language), P::NAME));
         version.map_or(P::NAME, String::as_str)
@@ -206,7 +207,7 @@ impl Prompts {
         if let Value::Object(map) = &mut context {
             map.insert("fence".to_owned(), Value::String(fence));
         }
-        let label = labelled(language, name);
+        let label = template_name(language, name);
         let failed = |error: minijinja::Error| template_error(&label, &error);
         let template = self.inner.environment.get_template(&label).map_err(failed)?;
         let mut captured = template.render_captured(Serde(&context)).map_err(failed)?;
@@ -219,17 +220,17 @@ impl Prompts {
         Ok(vec![Message::system(system.trim()), Message::user(user.trim())])
     }
 
-    /// Renders every prompt with a word for each input and looks for each word.
+    /// Renders every prompt with sample inputs and checks that each input occurs in the result.
     fn check(&self) -> Result<(), PromptError> {
         for (name, sample) in inputs::samples() {
             let mut leaves = Vec::new();
-            collect(&sample, "", &mut leaves);
+            collect_leaves(&sample, "", &mut leaves);
             for language in PromptLanguage::ALL {
                 let messages = self.messages(language, name, sample.clone())?;
-                let said = |leaf: &str| messages.iter().any(|message| message.content.contains(leaf));
-                if let Some((input, _)) = leaves.iter().find(|(_, leaf)| !said(leaf)) {
+                let contains = |leaf: &str| messages.iter().any(|message| message.content.contains(leaf));
+                if let Some((input, _)) = leaves.iter().find(|(_, leaf)| !contains(leaf)) {
                     return Err(PromptError::Input {
-                        name: labelled(language, name),
+                        name: template_name(language, name),
                         input: input.clone(),
                     });
                 }
@@ -239,8 +240,8 @@ impl Prompts {
     }
 }
 
-/// The name of the prompt in that language.
-fn labelled(language: PromptLanguage, name: &str) -> String {
+/// The template name of a prompt in a language, such as `grade_documents.ko`.
+fn template_name(language: PromptLanguage, name: &str) -> String {
     format!("{name}.{}", language.code())
 }
 
@@ -251,9 +252,9 @@ fn template_error(name: &str, error: &minijinja::Error) -> PromptError {
     }
 }
 
-/// Every string and number of `value` with its path.
-fn collect(value: &Value, path: &str, leaves: &mut Vec<(String, String)>) {
-    let below = |key: &str| {
+/// Collects every string and number of `value`, with its path.
+fn collect_leaves(value: &Value, path: &str, leaves: &mut Vec<(String, String)>) {
+    let child_path = |key: &str| {
         if path.is_empty() {
             key.to_owned()
         } else {
@@ -261,15 +262,17 @@ fn collect(value: &Value, path: &str, leaves: &mut Vec<(String, String)>) {
         }
     };
     match value {
-        Value::Object(map) => map.iter().for_each(|(key, value)| collect(value, &below(key), leaves)),
-        Value::Array(items) => items.iter().for_each(|value| collect(value, path, leaves)),
+        Value::Object(map) => map
+            .iter()
+            .for_each(|(key, value)| collect_leaves(value, &child_path(key), leaves)),
+        Value::Array(items) => items.iter().for_each(|value| collect_leaves(value, path, leaves)),
         Value::String(text) => leaves.push((path.to_owned(), text.clone())),
         Value::Number(number) => leaves.push((path.to_owned(), number.to_string())),
         Value::Bool(_) | Value::Null => {}
     }
 }
 
-/// The `version:` line of the comment that a template starts with.
+/// The value of the `version:` line in the comment at the start of a template.
 fn version(source: &str) -> Option<&str> {
     let header = source.trim_start().strip_prefix("{#")?.split("#}").next()?;
     let version = header
@@ -279,7 +282,7 @@ fn version(source: &str) -> Option<&str> {
     (!version.is_empty()).then_some(version)
 }
 
-/// A mark that is in none of the inputs. It comes from them, so the same inputs give the same prompt.
+/// A fence mark that occurs in none of the inputs. It is derived from their hash, so that the prompt is deterministic.
 fn fence(context: &Value) -> String {
     let text = context.to_string();
     let mut digest = Sha256::digest(text.as_bytes());

@@ -1,7 +1,7 @@
-//! The one reader of verdicts (R5): what a model said, in whatever dress, as a value.
+//! The one parser of verdicts (R5): reads them from replies in any format: bare words, sentences, labels, Markdown or JSON.
 //!
-//! Every function returns `None` when the text does not say. A caller reports such a grade as UNGRADED and never as
-//! a negative one (R4): reading "no." as not "no" is how a web search never fires.
+//! Every function returns `None` if the reply has no clear verdict. Callers report such a grade as UNGRADED (R4), never as a
+//! negative one: a parser that misreads "no." as anything but "no" is how a web search never runs.
 
 mod likelihood;
 mod list;
@@ -15,36 +15,36 @@ pub use likelihood::{
 };
 pub use list::list;
 pub use retrieval::{Retrieval, retrieval};
-use value::{Judged, Value, normalise, spoken};
+use value::{Value, VerdictField, normalise, strip_reasoning};
 
-/// Yes or no.
+/// A binary verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// The model agrees.
+    /// Yes.
     Yes,
-    /// The model does not.
+    /// No.
     No,
 }
 
 impl Verdict {
-    /// Whether it is yes.
+    /// Whether the verdict is yes.
     pub fn is_yes(self) -> bool {
         self == Self::Yes
     }
 }
 
-/// How far the evidence supports a sentence (Self-RAG's ISSUP).
+/// The degree to which the evidence supports a sentence (Self-RAG's ISSUP).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Support {
-    /// All of it.
+    /// Fully supported.
     Full,
-    /// Some of it.
+    /// Partially supported.
     Partial,
-    /// None of it, or the evidence says the opposite.
+    /// Not supported or contradicted.
     No,
 }
 
-/// Words that may open a longer reply.
+/// Words for yes that also count at the start of a longer reply.
 const YES: &[&str] = &[
     "yes",
     "yep",
@@ -72,6 +72,7 @@ const YES: &[&str] = &[
     "对的",
     "對的",
 ];
+/// Words for no that also count at the start of a longer reply.
 const NO: &[&str] = &[
     "no",
     "nope",
@@ -98,7 +99,7 @@ const NO: &[&str] = &[
     "不正确",
     "不正確",
 ];
-/// Words that say it only when nothing else is said.
+/// Words for yes that count only as the whole reply.
 const YES_ALONE: &[&str] = &[
     "y",
     "relevant",
@@ -117,6 +118,7 @@ const YES_ALONE: &[&str] = &[
     "正确",
     "正確",
 ];
+/// Words for no that count only as the whole reply.
 const NO_ALONE: &[&str] = &[
     "n",
     "irrelevant",
@@ -142,38 +144,38 @@ const NO_ALONE: &[&str] = &[
     "无",
     "無",
 ];
-/// What may follow an opening "no" without a comma. "No doubt it is" means yes.
+/// Words that may follow a leading "no" without a comma. "No doubt it is" means yes.
 const AFTER_NO: &[&str] = &[
     "it", "the", "this", "that", "these", "they", "there", "i", "because", "document", "passage", "answer",
 ];
 
-/// Yes or no, from a bare word, a sentence that opens or ends with one, `label: yes`, or a JSON object.
+/// Parses yes or no from a bare word, a sentence that starts or ends with one, `label: yes`, or a JSON object.
 pub fn parse(text: &str) -> Option<Verdict> {
-    Reader::BINARY.read(text)
+    Parser::BINARY.parse(text)
 }
 
-/// Reads one of a closed set of values, each named by words of its own.
-struct Reader<T: 'static> {
-    /// What a word says that may open a longer reply.
-    lead: fn(&str) -> Option<T>,
-    /// What a word says only when nothing else is said.
-    only: fn(&str) -> Option<T>,
-    /// Whether a value's English words begin phrases that mean something else, such as "no doubt".
+/// Parses one of a closed set of values, each named by a set of words.
+struct Parser<T: 'static> {
+    /// The value of a word that also counts at the start of a longer reply.
+    leading_word: fn(&str) -> Option<T>,
+    /// The value of a word or phrase that counts only as the whole reply.
+    whole_reply: fn(&str) -> Option<T>,
+    /// Whether the value's English words start phrases with another meaning, such as "no doubt".
     begins_phrases: fn(&T) -> bool,
-    /// The value as a truth value of JSON, or as 1 or 0.
-    truth: fn(bool) -> T,
+    /// The value of a JSON boolean, 1 or 0.
+    from_bool: fn(bool) -> T,
 }
 
-impl Reader<Verdict> {
+impl Parser<Verdict> {
     const BINARY: Self = Self {
-        lead: |word| {
+        leading_word: |word| {
             if YES.contains(&word) {
                 Some(Verdict::Yes)
             } else {
                 NO.contains(&word).then_some(Verdict::No)
             }
         },
-        only: |word| {
+        whole_reply: |word| {
             if YES_ALONE.contains(&word) {
                 Some(Verdict::Yes)
             } else {
@@ -181,27 +183,27 @@ impl Reader<Verdict> {
             }
         },
         begins_phrases: |verdict| !verdict.is_yes(),
-        truth: |truth| if truth { Verdict::Yes } else { Verdict::No },
+        from_bool: |value| if value { Verdict::Yes } else { Verdict::No },
     };
 }
 
-impl<T: PartialEq> Reader<T> {
-    fn read(&self, text: &str) -> Option<T> {
-        let said = spoken(text);
-        if let Some(value) = value::json(&said) {
-            return self.value_of(&value);
+impl<T: PartialEq> Parser<T> {
+    fn parse(&self, text: &str) -> Option<T> {
+        let reply = strip_reasoning(text);
+        if let Some(value) = value::json(&reply) {
+            return self.json_value(&value);
         }
-        let plain = normalise(&said);
-        if let Some(found) = self.alone(&plain) {
+        let plain = normalise(&reply);
+        if let Some(found) = self.exact(&plain) {
             return Some(found);
         }
         if let Some(labelled) = value::labelled(&plain) {
-            return self.alone(&labelled).or_else(|| self.opening(&labelled));
+            return self.exact(&labelled).or_else(|| self.leading(&labelled));
         }
-        if let Some(found) = self.opening(&plain) {
+        if let Some(found) = self.leading(&plain) {
             return Some(found);
         }
-        if value::first_word(&plain).is_some_and(|word| (self.lead)(word).is_some()) {
+        if value::first_word(&plain).is_some_and(|word| (self.leading_word)(word).is_some()) {
             return None;
         }
         let last = plain
@@ -209,52 +211,57 @@ impl<T: PartialEq> Reader<T> {
             .rev()
             .map(str::trim)
             .find(|line| !line.is_empty())
-            .and_then(|line| self.alone(line));
+            .and_then(|line| self.exact(line));
         last.or_else(|| {
-            agreed(
-                value::quoted(&said)
+            unanimous(
+                value::quoted(&reply)
                     .iter()
-                    .filter_map(|word| self.alone(&normalise(word))),
+                    .filter_map(|word| self.exact(&normalise(word))),
             )
         })
     }
 
-    fn value_of(&self, value: &Value) -> Option<T> {
-        match value.judged()? {
-            Value::Bool(truth) => Some((self.truth)(*truth)),
-            Value::Number(number) if number.as_f64() == Some(1.0) => Some((self.truth)(true)),
-            Value::Number(number) if number.as_f64() == Some(0.0) => Some((self.truth)(false)),
+    /// The value of the verdict in a JSON value.
+    fn json_value(&self, value: &Value) -> Option<T> {
+        match value.verdict()? {
+            Value::Bool(value) => Some((self.from_bool)(*value)),
+            Value::Number(number) if number.as_f64() == Some(1.0) => Some((self.from_bool)(true)),
+            Value::Number(number) if number.as_f64() == Some(0.0) => Some((self.from_bool)(false)),
             Value::String(word) => {
                 let plain = normalise(word);
-                self.alone(&plain).or_else(|| self.opening(&plain))
+                self.exact(&plain).or_else(|| self.leading(&plain))
             }
             _ => None,
         }
     }
 
-    fn alone(&self, plain: &str) -> Option<T> {
+    /// The value if `plain` is exactly one of the words, up to punctuation and polite endings.
+    fn exact(&self, plain: &str) -> Option<T> {
         let word = plain.trim_matches(|c: char| !c.is_alphanumeric());
         let word = ["です", "でした", "입니다", "이다", "요"]
             .iter()
-            .find_map(|ending| word.strip_suffix(ending).filter(|stem| (self.lead)(stem).is_some()))
+            .find_map(|ending| {
+                word.strip_suffix(ending)
+                    .filter(|stem| (self.leading_word)(stem).is_some())
+            })
             .unwrap_or(word);
-        (self.only)(word).or_else(|| (self.lead)(word))
+        (self.whole_reply)(word).or_else(|| (self.leading_word)(word))
     }
 
-    /// The value that opens `plain`, unless what follows takes it back.
-    fn opening(&self, plain: &str) -> Option<T> {
+    /// The value at the start of `plain`, unless the words after it retract it.
+    fn leading(&self, plain: &str) -> Option<T> {
         let start = plain.trim_start_matches(|c: char| !c.is_alphanumeric());
         let end = start.find(|c: char| !c.is_alphanumeric()).unwrap_or(start.len());
         let (first, rest) = start.split_at(end);
         let found = self
-            .alone(first)
-            .filter(|_| (self.lead)(first).is_some() || rest.trim().is_empty())?;
+            .exact(first)
+            .filter(|_| (self.leading_word)(first).is_some() || rest.trim().is_empty())?;
         let joined = rest.starts_with([' ', '/', '|']);
         let mut words = rest
             .split(|c: char| !c.is_alphanumeric())
             .filter(|word| !word.is_empty());
         let next = words.next().unwrap_or_default();
-        let opposite = |word: &str| (self.lead)(word).is_some_and(|other| other != found);
+        let opposite = |word: &str| (self.leading_word)(word).is_some_and(|other| other != found);
         let hedged = matches!(next, "and" | "or" | "nor" | "but") && words.next().is_some_and(opposite);
         if hedged || (joined && opposite(next)) {
             return None;
@@ -269,29 +276,29 @@ impl<T: PartialEq> Reader<T> {
     }
 }
 
-/// The value that all agree on.
-fn agreed<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
+/// The common value if all values are equal.
+fn unanimous<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
     let first = values.next()?;
     values.all(|value| value == first).then_some(first)
 }
 
-/// A utility from 1 to 5: `4`, `4/5`, `Score: 4`, `[Utility:4]`, `4점`, `{"utility": 4}`.
+/// Parses a utility from 1 to 5: `4`, `4/5`, `Score: 4`, `[Utility:4]`, `4점`, `{"utility": 4}`.
 pub fn utility(text: &str) -> Option<u8> {
-    let said = spoken(text);
+    let reply = strip_reasoning(text);
     let within = |number: f64| (number.fract() == 0.0 && (1.0..=5.0).contains(&number)).then_some(number as u8);
-    if let Some(value) = value::json(&said) {
-        return match value.judged()? {
+    if let Some(value) = value::json(&reply) {
+        return match value.verdict()? {
             Value::Number(number) => within(number.as_f64()?),
             Value::String(word) => rating(&normalise(word)).and_then(within),
             _ => None,
         };
     }
-    let plain = normalise(&said);
+    let plain = normalise(&reply);
     let labelled = value::labelled(&plain);
     rating(labelled.as_deref().unwrap_or(&plain)).and_then(within)
 }
 
-/// The number that `plain` opens with, or its only one; "of 5" is the scale and no rating.
+/// The number that `plain` starts with, or its only number. The 5 of "of 5" or "/5" is the scale, not a rating.
 fn rating(plain: &str) -> Option<f64> {
     let mut numbers = Vec::new();
     let mut rest = plain;
@@ -324,17 +331,17 @@ fn rating(plain: &str) -> Option<f64> {
     }
 }
 
-/// Full, partial or no support: Self-RAG's tokens, our schema's words, or yes and no.
+/// Parses full, partial or no support: Self-RAG's tokens, the words of the JSON schema, or yes and no.
 pub fn support(text: &str) -> Option<Support> {
-    let said = spoken(text);
-    if let Some(value) = value::json(&said) {
-        return match value.judged()? {
+    let reply = strip_reasoning(text);
+    if let Some(value) = value::json(&reply) {
+        return match value.verdict()? {
             Value::String(word) => degree(&normalise(word)),
             Value::Bool(supported) => Some(if *supported { Support::Full } else { Support::No }),
             _ => None,
         };
     }
-    let plain = normalise(&said);
+    let plain = normalise(&reply);
     degree(value::labelled(&plain).as_deref().unwrap_or(&plain))
 }
 
@@ -372,7 +379,8 @@ const FULL: &[&str] = &[
     "支持",
 ];
 
-/// The degree named in the first line: doubt before denial before praise, for "not fully supported" contains all.
+/// The degree of support named in the first line. Partial is matched before unsupported before full, because "not fully
+/// supported" contains the words of all three.
 fn degree(plain: &str) -> Option<Support> {
     let line = plain.lines().find(|line| !line.trim().is_empty())?;
     let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
@@ -392,7 +400,7 @@ fn degree(plain: &str) -> Option<Support> {
     });
     match found {
         ControlFlow::Break(support) => Some(support),
-        ControlFlow::Continue(()) => match Reader::BINARY.alone(line).or_else(|| Reader::BINARY.opening(line))? {
+        ControlFlow::Continue(()) => match Parser::BINARY.exact(line).or_else(|| Parser::BINARY.leading(line))? {
             Verdict::Yes => Some(Support::Full),
             Verdict::No => Some(Support::No),
         },

@@ -1,28 +1,28 @@
-//! What a caller can make use of.
+//! The predicate with which a caller accepts or rejects replies.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::ChatReply;
 
-type Read = dyn Fn(&ChatReply) -> bool + Send + Sync;
+type Predicate = dyn Fn(&ChatReply) -> bool + Send + Sync;
 
-/// Which replies a caller can read; every one where nothing is said.
+/// Which replies a caller can parse. Accepts every reply by default.
 ///
-/// It decides nothing but whether another model is asked, where there is one: who asks gets a reply that it cannot read all
-/// the same when no model has a better one.
+/// It only decides whether a fallback model is called. If no model has an acceptable reply, the caller still gets the
+/// last one that it did not accept.
 #[derive(Clone, Default)]
-pub struct Accepts(Option<Arc<Read>>);
+pub struct Accepts(Option<Arc<Predicate>>);
 
 impl Accepts {
-    /// The replies for which `read` is true.
-    pub fn only(read: impl Fn(&ChatReply) -> bool + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(read)))
+    /// Accepts only the replies for which `predicate` returns true.
+    pub fn only(predicate: impl Fn(&ChatReply) -> bool + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(predicate)))
     }
 
-    /// Whether the caller can read this.
+    /// Whether the caller accepts `reply`.
     pub fn reads(&self, reply: &ChatReply) -> bool {
-        self.0.as_ref().is_none_or(|read| read(reply))
+        self.0.as_ref().is_none_or(|predicate| predicate(reply))
     }
 }
 
@@ -32,7 +32,7 @@ impl fmt::Debug for Accepts {
     }
 }
 
-/// No part of what is asked.
+/// Always equal: the predicate does not take part in the comparison of two requests.
 impl PartialEq for Accepts {
     fn eq(&self, _other: &Self) -> bool {
         true

@@ -1,15 +1,15 @@
-//! What every client does the same with a call: what holds where a request says nothing, and what its span says.
+//! Request defaults and tracing spans, shared by all chat clients.
 
 use tracing::{Span, field};
 
 use super::{ChatError, ChatOptions, ChatRequest, FinishReason, Usage};
 use emend_core::semconv;
 
-/// One client's share in each of its calls.
+/// The request defaults and span attributes of one client.
 #[derive(Clone, Debug)]
 pub(super) struct Caller {
     provider: &'static str,
-    /// Host and port of the model's server; none where the model runs in this process.
+    /// Host and port of the model's server. `None` if the model runs in this process.
     server: Option<(String, u16)>,
     temperature: f32,
     max_tokens: u32,
@@ -19,7 +19,7 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    /// A client with the defaults of `options`. `provider` is a name of `gen_ai.provider.name`.
+    /// Creates a client with the defaults of `options`. `provider` is the value of `gen_ai.provider.name`.
     pub(super) fn new(options: &ChatOptions, provider: &'static str, server: Option<(String, u16)>) -> Self {
         Self {
             provider,
@@ -32,7 +32,7 @@ impl Caller {
         }
     }
 
-    /// The request with the client's defaults where it says nothing.
+    /// Fills the unset fields of `request` with the client's defaults.
     pub(super) fn completed(&self, request: ChatRequest) -> ChatRequest {
         ChatRequest {
             temperature: request.temperature.or(Some(self.temperature)),
@@ -43,7 +43,8 @@ impl Caller {
         }
     }
 
-    /// The span of a call of `model` with a completed request; what is known only later is still to be recorded.
+    /// Creates the span of a call to `model`. `request` has its defaults filled in. The response attributes are empty
+    /// and recorded later.
     pub(super) fn span(&self, model: &str, request: &ChatRequest) -> Span {
         let server = self.server.as_ref();
         let before = request.instead_of.as_ref();
@@ -81,7 +82,7 @@ impl Caller {
         span
     }
 
-    /// Writes a whole reply of `model` into the current span.
+    /// Records a complete reply of `model` in the current span.
     pub(super) fn replied(&self, model: &str, finish_reason: FinishReason, usage: Usage, text: &str) {
         let span = Span::current();
         span.record(semconv::GEN_AI_RESPONSE_MODEL, model);
@@ -94,12 +95,12 @@ impl Caller {
     }
 }
 
-/// Writes into the current span in which form its reply was asked for.
+/// Records the requested response format in the current span.
 pub(super) fn asked_for(format: &'static str) {
     Span::current().record(semconv::EMEND_LLM_RESPONSE_FORMAT, format);
 }
 
-/// Writes into the current span why its call brought no reply.
+/// Records the error of a failed call in the current span.
 pub(super) fn failed(error: &ChatError) {
     let span = Span::current();
     span.record(semconv::ERROR_TYPE, error.error_type());

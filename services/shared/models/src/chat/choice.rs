@@ -1,11 +1,11 @@
-//! Which chat model in this process: the value of `--llm-local`.
+//! The in-process chat model to run: the value of `--llm-local`.
 
 use std::{convert::Infallible, fmt, path::PathBuf, str::FromStr};
 
 /// A chat model that runs in this process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LocalModel {
-    /// `smollm2`: SmolLM2-135M-Instruct, fetched by name. It is small and weak, and shows that the way works.
+    /// `smollm2`: SmolLM2-135M-Instruct, downloaded by name. A small, weak model for trying out the local path.
     SmolLm2,
     /// The path of a GGUF file.
     File(PathBuf),
@@ -23,7 +23,7 @@ impl fmt::Display for LocalModel {
 impl FromStr for LocalModel {
     type Err = Infallible;
 
-    /// What is no known name is a path; that nothing is there shows when it is loaded.
+    /// Parses a model name. Any unknown name is a path; whether the file exists is checked when it is loaded.
     fn from_str(value: &str) -> Result<Self, Infallible> {
         Ok(match value.trim() {
             "smollm2" => Self::SmolLm2,

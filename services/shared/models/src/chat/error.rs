@@ -1,78 +1,78 @@
-//! What can go wrong with a chat model, by what a caller can do about it.
+//! Chat model errors, by what a caller can do about them.
 
 use std::time::Duration;
 
 use emend_core::{Code, ServiceError};
 
-/// A chat call that brought no reply. No variant carries a prompt, an answer or an API key.
+/// A failed chat call. No variant contains a prompt, a reply or an API key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChatError {
-    /// The server cannot be reached or answered 5xx; trying again may help.
+    /// The server cannot be reached or answered 5xx. A retry may help.
     #[error("chat model {model} is unavailable: {reason}")]
     Unavailable {
-        /// The model asked.
+        /// The model's name.
         model: String,
-        /// The server's words, or the connection's.
+        /// The server's message or the connection error.
         reason: String,
     },
     /// The server answered 429.
-    #[error("chat model {model} limits the rate: {reason}")]
+    #[error("chat model {model} is rate limited: {reason}")]
     RateLimited {
-        /// The model asked.
+        /// The model's name.
         model: String,
-        /// The server's words.
+        /// The server's message.
         reason: String,
-        /// When to try again, where the server said so.
+        /// How long to wait before a retry, from `Retry-After`.
         retry_after: Option<Duration>,
     },
-    /// The deadline passed first.
+    /// The deadline or timeout passed before the reply was complete.
     #[error("chat model {model} did not answer within the deadline")]
     Timeout {
-        /// The model asked.
+        /// The model's name.
         model: String,
     },
-    /// The reply is not what the protocol says: cut, empty, or not JSON.
+    /// The reply violates the protocol: truncated, empty, or not JSON.
     #[error("chat model {model} sent a bad reply: {reason}")]
     BadReply {
-        /// The model asked.
+        /// The model's name.
         model: String,
-        /// What was wrong with it.
+        /// What is wrong with the reply.
         reason: String,
     },
     /// The model, or its content filter, declined to answer.
     #[error("chat model {model} refused to answer: {reason}")]
     Refused {
-        /// The model asked.
+        /// The model's name.
         model: String,
-        /// The refusal.
+        /// The refusal message.
         reason: String,
     },
-    /// The server says that the request is wrong (4xx); trying again does not help.
+    /// The server rejected the request (4xx). A retry does not help.
     #[error("chat model {model} rejected the request with status {status}: {reason}")]
     Rejected {
-        /// The model asked.
+        /// The model's name.
         model: String,
         /// The HTTP status.
         status: u16,
-        /// The server's words.
+        /// The server's message.
         reason: String,
     },
-    /// The API key is missing, wrong or not allowed to use the model (401, 403).
+    /// The API key is missing, invalid or not authorized for the model (401, 403).
     #[error("chat model {model} refused the API key with status {status}: {reason}; check EMEND_LLM_API_KEY")]
     Unauthorized {
-        /// The model asked.
+        /// The model's name.
         model: String,
         /// The HTTP status.
         status: u16,
-        /// The server's words.
+        /// The server's message.
         reason: String,
     },
-    /// The options do not describe a usable model.
+    /// An option is invalid.
     #[error("invalid chat option {option}: {reason}")]
     Options {
         /// The option's name.
         option: &'static str,
-        /// What is wrong and what to do.
+        /// What is wrong and how to fix it.
         reason: String,
     },
 }
@@ -92,7 +92,7 @@ impl ChatError {
         }
     }
 
-    /// Whether the same request may succeed a little later.
+    /// Whether a retry of the same request may succeed.
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::Unavailable { .. } | Self::RateLimited { .. })
     }
@@ -101,7 +101,7 @@ impl ChatError {
 impl ServiceError for ChatError {
     fn code(&self) -> Code {
         match self {
-            // A timeout here is the model's own limit: whoever asks handles the caller's deadline first.
+            // A timeout here is the model's own: services check the caller's deadline first.
             Self::Unavailable { .. } | Self::BadReply { .. } | Self::Timeout { .. } => Code::Unavailable,
             Self::RateLimited { .. } => Code::ResourceExhausted,
             Self::Refused { .. } | Self::Rejected { .. } | Self::Unauthorized { .. } | Self::Options { .. } => {

@@ -1,4 +1,4 @@
-//! Several models in a row: the next one is asked where one has no reply.
+//! A chain of fallback models: when one fails, the next is called.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,16 +10,18 @@ use tokio::time::Instant;
 
 use super::{Chat, ChatDelta, ChatError, ChatReply, ChatRequest, InsteadOf};
 
-/// Asks its first model, and each further one once where those before it are down, limit the rate beyond the deadline, do
-/// not answer in time, refuse, send what is no reply or none that the caller can read, as long as time is left. A model
-/// that rejects a request has the last word, and so has one that has begun to speak.
+/// Calls its first model, and falls back to each further model once, in order, until the deadline.
+///
+/// A model falls through to the next when it is unavailable, rate limited beyond the deadline, too slow, refuses, or
+/// sends a bad reply or one that the caller does not accept. A rejected request (4xx) is final, and so is a stream that
+/// has begun to send text.
 pub(super) struct Chain {
     first: Arc<dyn Chat>,
     others: Arc<[Arc<dyn Chat>]>,
 }
 
 impl Chain {
-    /// `first`, then `others` in their order.
+    /// Creates a chain of `first`, then `others` in order.
     pub(super) fn new(first: Arc<dyn Chat>, others: Vec<Arc<dyn Chat>>) -> Self {
         Self {
             first,
@@ -31,8 +33,8 @@ impl Chain {
         FallbackState {
             request,
             others: self.others.iter().cloned().collect(),
-            told: None,
-            unread: None,
+            reported: None,
+            unaccepted: None,
         }
     }
 }
@@ -48,15 +50,15 @@ impl Chat for Chain {
             let mut model = Arc::clone(&self.first);
             loop {
                 let error = match model.complete(state.request.clone()).await {
-                    Ok(reply) => match state.read(model.model(), reply) {
+                    Ok(reply) => match state.check(model.model(), reply) {
                         Ok(reply) => return Ok(reply),
-                        Err(unread) => unread,
+                        Err(error) => error,
                     },
                     Err(error) => error,
                 };
                 model = match state.next(model.model(), error) {
                     Ok(next) => next,
-                    Err(error) => return state.unread.ok_or(error),
+                    Err(error) => return state.unaccepted.ok_or(error),
                 };
             }
         }
@@ -69,8 +71,8 @@ impl Chat for Chain {
         let mut deltas = model.stream(state.request.clone());
         stream::once(async move {
             loop {
-                let error = match begun(deltas).await {
-                    Ok(speaking) => return speaking,
+                let error = match buffer_until_text(deltas).await {
+                    Ok(deltas) => return deltas,
                     Err(error) => error,
                 };
                 model = match state.next(model.model(), error) {
@@ -85,31 +87,31 @@ impl Chat for Chain {
     }
 }
 
-/// A request on its way from model to model.
+/// The state of one request while it moves along the chain.
 struct FallbackState {
     request: ChatRequest,
     others: VecDeque<Arc<dyn Chat>>,
-    /// The weightiest of the failures so far.
-    told: Option<ChatError>,
-    /// The last of the replies that the caller cannot read; what it cost is in the receipt.
-    unread: Option<ChatReply>,
+    /// The most informative error so far.
+    reported: Option<ChatError>,
+    /// The last reply that the caller did not accept. Its usage is in the receipt.
+    unaccepted: Option<ChatReply>,
 }
 
 impl FallbackState {
-    /// The reply of `model`, where the caller can read it.
-    fn read(&mut self, model: &str, mut reply: ChatReply) -> Result<ChatReply, ChatError> {
+    /// Returns the reply of `model` if the caller accepts it, and [`ChatError::BadReply`] otherwise.
+    fn check(&mut self, model: &str, mut reply: ChatReply) -> Result<ChatReply, ChatError> {
         if self.request.accepts.reads(&reply) {
             return Ok(reply);
         }
         self.request.receipt.wasted(std::mem::take(&mut reply.usage));
-        self.unread = Some(reply);
+        self.unaccepted = Some(reply);
         Err(ChatError::BadReply {
             model: model.to_owned(),
-            reason: "it is not what was asked for".to_owned(),
+            reason: "the reply does not have the requested form".to_owned(),
         })
     }
 
-    /// The model to ask now that `failed` has failed so; the error to tell where there is none.
+    /// Returns the model to call after `failed` returned `error`, or the error to report if there is none.
     fn next(&mut self, failed: &str, error: ChatError) -> Result<Arc<dyn Chat>, ChatError> {
         let next = if may_fall_back(&error, self.request.deadline) {
             self.others.pop_front()
@@ -117,58 +119,58 @@ impl FallbackState {
             None
         };
         if let Some(next) = &next {
-            tracing::warn!(%error, model = next.model(), "asking the next chat model");
+            tracing::warn!(%error, model = next.model(), "falling back to the next chat model");
         }
         self.request.instead_of = Some(InsteadOf {
             model: failed.to_owned(),
             reason: error.error_type(),
         });
-        let told = match self.told.take() {
-            // A model that was reached says more about the request than one that was not.
+        let reported = match self.reported.take() {
+            // The error of a model that was reached says more about the request than that of an unavailable one.
             Some(before) if is_no_reply(&before) && !is_no_reply(&error) => before,
             _ => error,
         };
         match next {
             Some(next) => {
-                self.told = Some(told);
+                self.reported = Some(reported);
                 Ok(next)
             }
-            None => Err(told),
+            None => Err(reported),
         }
     }
 }
 
-/// The deltas, once there is text among them or they have come to their end; what comes before is held back, so that
-/// another model can still begin from the beginning.
-async fn begun(
+/// Buffers the deltas up to the first text or the end, then returns the whole stream. Nothing has reached the caller
+/// until then, so another model can still start the reply over.
+async fn buffer_until_text(
     mut deltas: BoxStream<'static, Result<ChatDelta, ChatError>>,
 ) -> Result<BoxStream<'static, Result<ChatDelta, ChatError>>, ChatError> {
-    let mut held = Vec::new();
+    let mut buffered = Vec::new();
     while let Some(delta) = deltas.next().await {
         let delta = delta?;
-        let speaks = match &delta {
+        let started = match &delta {
             ChatDelta::Text(text) => !text.trim().is_empty(),
             ChatDelta::Logprobs(_) => false,
             ChatDelta::Finished { .. } => true,
         };
-        held.push(Ok(delta));
-        if speaks {
+        buffered.push(Ok(delta));
+        if started {
             break;
         }
     }
-    Ok(stream::iter(held).chain(deltas).boxed())
+    Ok(stream::iter(buffered).chain(deltas).boxed())
 }
 
-/// Whether another model may do better in the time that is left.
+/// Whether the error allows a fallback and the deadline has not passed.
 fn may_fall_back(error: &ChatError, deadline: Option<Instant>) -> bool {
-    let cannot_be_had = matches!(
+    let unavailable = matches!(
         error,
         ChatError::Unavailable { .. } | ChatError::RateLimited { .. } | ChatError::Timeout { .. }
     );
-    (cannot_be_had || is_no_reply(error)) && deadline.is_none_or(|deadline| Instant::now() < deadline)
+    (unavailable || is_no_reply(error)) && deadline.is_none_or(|deadline| Instant::now() < deadline)
 }
 
-/// Whether a model was reached, took the request, and had no reply to it.
+/// Whether the model accepted the request but gave no usable reply.
 fn is_no_reply(error: &ChatError) -> bool {
     matches!(error, ChatError::BadReply { .. } | ChatError::Refused { .. })
 }

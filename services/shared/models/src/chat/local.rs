@@ -1,7 +1,7 @@
-//! Chat models in GGUF files, in this process and on the processor.
+//! In-process inference of GGUF chat models on the CPU.
 //!
-//! One call at a time computes on a model: each uses all the cores that there are. The others wait in order. A call
-//! stops within a layer of the model when its reply is not wanted any more or its deadline has passed.
+//! A model runs one call at a time, because each call uses all cores. Other calls wait in a FIFO queue. A call stops
+//! within one layer of the model when it is cancelled or its deadline has passed.
 
 mod attention;
 mod decoder;
@@ -34,24 +34,24 @@ use engine::{Engine, Plan};
 
 pub use load::load;
 
-/// Why a local model cannot be used.
+/// A local model could not be loaded.
 #[derive(Debug, thiserror::Error)]
 enum LoadError {
-    /// Its file cannot be had.
+    /// The file could not be fetched.
     #[error(transparent)]
     Fetch(#[from] FetchError),
-    /// The file is damaged, or not what it should be.
+    /// The file is damaged or not a valid model.
     #[error("{} cannot be used: {detail}", path.display())]
     Corrupt { path: PathBuf, detail: String },
-    /// A kind of model that is not known here.
-    #[error("{} has the architecture `{found}`, which is not supported; known: {known}", path.display())]
+    /// The model's architecture is not supported.
+    #[error("{} has the unsupported architecture `{found}`; known: {known}", path.display())]
     Architecture {
         path: PathBuf,
         found: String,
         known: String,
     },
-    /// A tokenizer that is not known here.
-    #[error("{} has the tokenizer `{found}`, which is not supported; known: {known}", path.display())]
+    /// The model's tokenizer is not supported.
+    #[error("{} has the unsupported tokenizer `{found}`; known: {known}", path.display())]
     Tokenizer {
         path: PathBuf,
         found: String,
@@ -68,7 +68,7 @@ impl LoadError {
     }
 }
 
-/// A model of this process, with the defaults of one caller. Cheap to clone; the weights are shared.
+/// A chat model that runs in this process, with one client's request defaults. Cheap to clone: the weights are shared.
 #[derive(Clone)]
 pub struct LocalChat {
     inner: Arc<Inner>,
@@ -81,12 +81,12 @@ struct Inner {
 }
 
 impl LocalChat {
-    /// The most tokens of a prompt and its reply together.
+    /// The context length in tokens, shared by the prompt and the reply.
     pub fn context(&self) -> usize {
         self.inner.engine.context()
     }
 
-    /// Bytes of weights that are read for every token of a reply: what memory has to deliver, and so the limit of speed.
+    /// Bytes of weights read per generated token. Memory bandwidth divided by this is the upper bound of tokens/s.
     pub fn bytes_per_token(&self) -> usize {
         self.inner.engine.bytes()
     }
@@ -148,7 +148,7 @@ impl Chat for LocalChat {
 
 type Deltas = mpsc::UnboundedReceiver<Result<ChatDelta, ChatError>>;
 
-/// A call: nothing happens before its first delta is asked for.
+/// One call. It starts lazily, when the first delta is polled.
 struct Call {
     inner: Arc<Inner>,
     deadline: Instant,
@@ -159,21 +159,21 @@ struct Call {
 }
 
 enum State {
-    Asking(Box<ChatRequest>),
-    /// No more deltas than the reply may have tokens: the channel needs no limit of its own, and closing it is how the
-    /// computation learns that nobody listens.
-    Reading(Deltas),
-    Over,
+    Pending(Box<ChatRequest>),
+    /// The channel is unbounded because `max_tokens` already bounds the number of deltas. Closing it cancels the
+    /// computation.
+    Streaming(Deltas),
+    Done,
 }
 
 impl Call {
     fn new(inner: Arc<Inner>, request: ChatRequest) -> Self {
-        let own = Instant::now() + inner.timeout;
+        let timeout = Instant::now() + inner.timeout;
         Self {
-            deadline: request.deadline.map_or(own, |deadline| deadline.min(own)),
+            deadline: request.deadline.map_or(timeout, |deadline| deadline.min(timeout)),
             may_be_empty: request.may_be_empty,
             receipt: request.receipt.clone(),
-            state: State::Asking(Box::new(request)),
+            state: State::Pending(Box::new(request)),
             text: String::new(),
             inner,
         }
@@ -188,60 +188,61 @@ impl Call {
             Ok(ChatDelta::Finished { finish_reason, usage }) => {
                 let model = self.inner.engine.name();
                 self.inner.caller.replied(model, *finish_reason, *usage, &self.text);
-                self.state = State::Over;
+                self.state = State::Done;
             }
             Ok(_) => {}
             Err(error) => {
                 call::failed(error);
-                self.state = State::Over;
+                self.state = State::Done;
             }
         }
         Some(delta)
     }
 
-    /// The next delta as it comes; none when it is over.
+    /// Starts the call if necessary and waits for the next delta. Returns `None` when the call is done.
     async fn step(&mut self) -> Result<Option<ChatDelta>, ChatError> {
         let engine = &self.inner.engine;
         let timeout = || ChatError::Timeout {
             model: engine.name().to_owned(),
         };
-        if let State::Asking(request) = &mut self.state {
+        if let State::Pending(request) = &mut self.state {
             let request = std::mem::take(&mut **request);
             request.receipt.called();
             request.receipt.answered(engine.name());
-            // A schema is said in words: nothing here enforces one.
+            // The schema is only part of the prompt: decoding is not constrained.
             call::asked_for("text");
             let plan = Plan {
                 deadline: self.deadline.into_std(),
                 request,
             };
             let start = tokio::time::timeout_at(self.deadline, Arc::clone(engine).start(plan));
-            self.state = State::Reading(start.await.map_err(|_| timeout())?);
+            self.state = State::Streaming(start.await.map_err(|_| timeout())?);
         }
-        let State::Reading(deltas) = &mut self.state else {
+        let State::Streaming(deltas) = &mut self.state else {
             return Ok(None);
         };
-        // Deltas that are there already would otherwise be read past the deadline.
+        // `timeout_at` polls the channel first: without this check, buffered deltas would be read past the deadline.
         if Instant::now() >= self.deadline {
             return Err(timeout());
         }
         let delta = tokio::time::timeout_at(self.deadline, deltas.recv()).await;
         let delta = delta.map_err(|_| timeout())?;
         delta
-            .unwrap_or_else(|| Err(engine.bad_reply("its thread ended without an answer")))
+            .unwrap_or_else(|| Err(engine.bad_reply("the inference thread ended without a reply")))
             .map(Some)
     }
 
+    /// Collects the reply's text and rejects an empty reply unless [`ChatRequest::may_be_empty`] is set.
     fn checked(&mut self, delta: ChatDelta) -> Result<ChatDelta, ChatError> {
         match &delta {
             ChatDelta::Text(text) => self.text.push_str(text),
             ChatDelta::Logprobs(_) => {}
             ChatDelta::Finished { finish_reason, usage } => {
-                let meant = self.may_be_empty && *finish_reason == FinishReason::Stop;
-                if self.text.trim().is_empty() && !meant {
+                let empty_allowed = self.may_be_empty && *finish_reason == FinishReason::Stop;
+                if self.text.trim().is_empty() && !empty_allowed {
                     self.receipt.wasted(*usage);
-                    let why = format!("it is empty and finished with `{}`", finish_reason.as_str());
-                    return Err(self.inner.engine.bad_reply(&why));
+                    let reason = format!("empty reply with finish reason `{}`", finish_reason.as_str());
+                    return Err(self.inner.engine.bad_reply(&reason));
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! `/v1/chat/completions` as OpenAI, vLLM, SGLang, Ollama and llama.cpp serve it.
+//! A client of `/v1/chat/completions`, as served by OpenAI, vLLM, SGLang, Ollama and llama.cpp.
 
 mod dialect;
 mod http;
@@ -22,12 +22,13 @@ use dialect::Dialect;
 use limit::Limit;
 
 impl ChatOptions {
-    /// The chat model that these options describe, with its fallbacks behind it; `None` without `--llm-url`.
+    /// Creates the client of the model of `--llm-url`, with its fallback models. `None` without `--llm-url`.
     ///
-    /// Nothing is sent: whether a server answers shows at the first call.
+    /// No request is sent: connection errors appear at the first call.
     ///
     /// # Errors
-    /// As [`ChatOptions::check`], and [`ChatError::Options`] when a URL is none or the model is not named.
+    /// The errors of [`ChatOptions::check`], and [`ChatError::Options`] if a URL is invalid or `--llm-model` is
+    /// missing.
     pub fn connect(&self) -> Result<Option<Arc<dyn Chat>>, ChatError> {
         self.check()?;
         let Some(url) = &self.llm_url else { return Ok(None) };
@@ -69,7 +70,7 @@ struct Inner {
 }
 
 impl OpenAi {
-    /// The model of `--llm-url`.
+    /// Creates the client of the model of `--llm-url`.
     pub(super) fn new(options: &ChatOptions, url: &str) -> Result<Self, ChatError> {
         let endpoint = endpoint(url).map_err(|reason| invalid("--llm-url", reason))?;
         let model = options
@@ -92,8 +93,8 @@ impl OpenAi {
         Self::at(options, endpoint, model, key).map_err(|reason| invalid("--llm-url", reason))
     }
 
-    /// A model that stands in for this one. Without a `key` it gets this one's where it has the same address, and else
-    /// none: a key is for nobody but the server that it was given for.
+    /// Creates the client of a fallback model. Without a `key`, it uses the key of this model if the origin is the
+    /// same, and otherwise none: a key is only sent to the server that it was given for.
     fn beside(&self, options: &ChatOptions, fallback: &Fallback, key: Option<&ApiKey>) -> Result<Self, ChatError> {
         let endpoint = endpoint(&fallback.url).map_err(|reason| invalid("--llm-fallback", reason))?;
         let is_same = endpoint.origin() == self.inner.endpoint.origin();
@@ -178,7 +179,7 @@ impl Inner {
         }
     }
 
-    /// The server's words without the API key, at most 500 characters.
+    /// Redacts the API key in a message of the server and truncates it to 500 characters.
     fn redact(&self, words: &str) -> String {
         let safe = match &self.key {
             Some(key) if !key.reveal().is_empty() => words.replace(key.reveal(), "***"),
@@ -190,7 +191,7 @@ impl Inner {
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ChatError> {
         let (slot, deadline) = self.enter(request).await?;
         let call = async {
-            // The turn lasts until the reply is read.
+            // Holds the concurrency slot until the body is read.
             let (response, _slot) = self.send(request, false, (slot, deadline)).await?;
             let body = self.body(response).await?;
             wire::reply(&body, &self.model, request.may_be_empty).map_err(|problem| {
@@ -210,7 +211,7 @@ impl Inner {
     }
 }
 
-/// The address to post to: `/v1` is added unless the path names a version, and `/chat/completions` unless it is there.
+/// The URL of the endpoint. Adds `/v1` unless the path contains a version, and `/chat/completions` unless present.
 fn endpoint(base: &str) -> Result<reqwest::Url, String> {
     let base = base.trim();
     let mut url = reqwest::Url::parse(base)

@@ -1,4 +1,4 @@
-//! Which chat model to use, from flags and the environment.
+//! Chat model options, from flags and environment variables.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -13,31 +13,32 @@ use clap::Args;
 use super::{Chat, ChatError, LocalModel};
 use crate::progress::Progress;
 
-/// Which chat model to use. Without `--llm-url` and `--llm-local` there is none, and services do without.
+/// Chat model options. Without `--llm-url` and `--llm-local`, no chat model is used.
 #[derive(Args, Clone, Debug)]
 pub struct ChatOptions {
     /// Base URL of an OpenAI-compatible server, with or without `/v1` (OpenAI, vLLM, SGLang, Ollama, llama.cpp).
     #[arg(long, env = "EMEND_LLM_URL")]
     pub llm_url: Option<String>,
-    /// The model's name on that server.
+    /// Model name on that server.
     #[arg(long, env = "EMEND_LLM_MODEL")]
     pub llm_model: Option<String>,
-    /// A chat model in this process, in place of a server: `smollm2` (fetched by name), or the path of a GGUF file.
+    /// Run a chat model in this process instead of on a server: `smollm2` (downloaded), or the path of a GGUF file.
     #[arg(long, env = "EMEND_LLM_LOCAL", value_name = "MODEL")]
     pub llm_local: Option<LocalModel>,
-    /// A folder with the file of `--llm-local smollm2`, looked at before anything is downloaded.
+    /// Folder with the file of `--llm-local smollm2`. Checked before the file is downloaded.
     #[arg(long, env = "EMEND_MODEL_DIR", value_name = "DIR")]
     pub llm_model_dir: Option<PathBuf>,
-    /// API key sent as a bearer token; OPENAI_API_KEY is read when this is absent.
+    /// API key, sent as a bearer token. Defaults to OPENAI_API_KEY.
     #[arg(long, env = "EMEND_LLM_API_KEY", hide_env_values = true)]
     pub llm_api_key: Option<ApiKey>,
-    /// A model behind that of --llm-url, asked where those before it are down, limit the rate beyond the deadline, do not
-    /// answer within --llm-timeout, refuse, or send an empty, cut or unreadable reply: URL#MODEL, for instance
-    /// http://127.0.0.1:11434/v1#llama3.1. Repeatable, or separated by commas; tried in this order, each once.
+    /// Fallback model for --llm-url, as URL#MODEL, for example http://127.0.0.1:11434/v1#llama3.1. Called when the
+    /// models before it are unavailable, are rate limited beyond the deadline, do not answer within --llm-timeout,
+    /// refuse, or send an empty, truncated or unparsable reply. Repeatable, or comma-separated; tried in order, each
+    /// once.
     #[arg(long, env = "EMEND_LLM_FALLBACK", value_name = "URL#MODEL", value_delimiter = ',')]
     pub llm_fallback: Vec<Fallback>,
-    /// API key of each fallback, in their order, separated by commas; empty for none. One without a key that has the
-    /// host and port of --llm-url gets the key of that; no key is sent anywhere else.
+    /// API keys of the fallback models, in the same order, comma-separated; leave an entry empty for no key. A fallback
+    /// without a key uses the key of --llm-url if host and port are the same, and otherwise sends none.
     #[arg(
         long,
         env = "EMEND_LLM_FALLBACK_API_KEY",
@@ -46,26 +47,27 @@ pub struct ChatOptions {
         hide_env_values = true
     )]
     pub llm_fallback_api_key: Vec<ApiKey>,
-    /// Calls to each model at once, over all requests. Fewer are made while the server answers 429.
+    /// Maximum concurrent calls per model, over all requests. Lowered while the server answers 429.
     #[arg(long, env = "EMEND_LLM_CONCURRENCY", default_value = "8", value_name = "N")]
     pub llm_concurrency: NonZeroUsize,
-    /// Sampling temperature where a request names none, 0–2.
+    /// Default sampling temperature, 0–2.
     #[arg(long, env = "EMEND_LLM_TEMPERATURE", default_value_t = 0.0)]
     pub llm_temperature: f32,
-    /// A reply's limit in tokens where a request names none.
+    /// Default maximum reply length in tokens.
     #[arg(long, env = "EMEND_LLM_MAX_TOKENS", default_value_t = 1024)]
     pub llm_max_tokens: u32,
-    /// Seed where a request names none, for a model that can repeat a sample; unset sends none.
+    /// Default sampling seed, for models that support one. No seed is sent if unset.
     #[arg(long, env = "EMEND_LLM_SEED", value_name = "N")]
     pub llm_seed: Option<u64>,
-    /// What a token loses with each time it has been said already, −2 to 2; unset leaves it to the model.
+    /// Default frequency penalty, −2 to 2: lowers a token's logit with each earlier occurrence. The model's own default
+    /// applies if unset.
     #[arg(long, env = "EMEND_LLM_FREQUENCY_PENALTY", value_name = "P", allow_negative_numbers = true, value_parser = penalty)]
     pub llm_frequency_penalty: Option<f32>,
-    /// Longest time for one call of a model, its retries included and the wait for its turn not; the caller's deadline
-    /// holds besides. With fallbacks, set it to a part of that.
+    /// Timeout of one model call, including retries but not the wait for a concurrency slot. The caller's deadline also
+    /// applies: with fallback models, set the timeout to a fraction of it.
     #[arg(long, env = "EMEND_LLM_TIMEOUT", default_value = "60s", value_parser = duration)]
     pub llm_timeout: Duration,
-    /// Record prompts and answers in spans. Off, because questions and passages may be confidential.
+    /// Record prompts and replies in spans. Off by default, because questions and passages may be confidential.
     #[arg(
         long,
         env = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT",
@@ -75,33 +77,34 @@ pub struct ChatOptions {
 }
 
 impl ChatOptions {
-    /// Whether they name a model.
+    /// Whether a chat model is configured.
     pub fn is_some(&self) -> bool {
         self.llm_local.is_some() || self.llm_url.is_some()
     }
 
-    /// Whether each of them has something to act upon. A service that makes no use of a model asks this too, so that
-    /// nobody believes in a model, or in one that stands in for it, that is never asked.
+    /// Checks that no option is without effect. Services that use no chat model call this too, so that a model or
+    /// fallback that would never be called is an error instead of being ignored.
     ///
     /// # Errors
-    /// [`ChatError::Options`] when a fallback or a model's name comes without `--llm-url`, there are more keys than fallbacks,
-    /// or both `--llm-url` and `--llm-local` name a model. A key alone is fine: services may share one secret.
+    /// [`ChatError::Options`] if a fallback or a model name is given without `--llm-url`, if there are more keys than
+    /// fallbacks, or if both `--llm-url` and `--llm-local` are given. A key alone is allowed: services may share one
+    /// secret.
     pub fn check(&self) -> Result<(), ChatError> {
-        // An option that the environment gives as nothing is not given.
+        // An empty environment variable counts as unset.
         let given = |value: &Option<String>| value.clone().filter(|value| !value.trim().is_empty());
         let refused = |option, reason| Err(ChatError::Options { option, reason });
         let (count, keys) = (self.llm_fallback.len(), self.llm_fallback_api_key.len());
         if keys > count {
             return refused(
                 "--llm-fallback-api-key",
-                format!("there are {keys} keys for {count} fallbacks; give one for each, in their order"),
+                format!("got {keys} keys for {count} fallbacks; give one key per fallback, in the same order"),
             );
         }
         if let Some(url) = given(&self.llm_url) {
             return match &self.llm_local {
                 Some(model) => refused(
                     "--llm-local",
-                    format!("{model} and --llm-url {url} are two models, and one is asked; give one of them"),
+                    format!("{model} conflicts with --llm-url {url}; give one of them"),
                 ),
                 None => Ok(()),
             };
@@ -110,30 +113,28 @@ impl ChatOptions {
             return refused(
                 "--llm-fallback",
                 format!(
-                    "`{url}#{model}` would never be asked: it stands in for the model of --llm-url, and there is none; \
-                     give --llm-url and --llm-model, or leave it out"
+                    "`{url}#{model}` would never be called, because --llm-url is not set; \
+                     give --llm-url and --llm-model, or remove --llm-fallback"
                 ),
             );
         }
         if let Some(model) = given(&self.llm_model) {
             return refused(
                 "--llm-model",
-                format!(
-                    "`{model}` is the name of a model of --llm-url, and there is none; give --llm-url, or leave it out"
-                ),
+                format!("`{model}` has no effect, because --llm-url is not set; give --llm-url, or remove --llm-model"),
             );
         }
         Ok(())
     }
 
-    /// The chat model that these options describe: that of `--llm-local` or of `--llm-url`, or none.
+    /// Loads the chat model of `--llm-local` or `--llm-url`. Returns `None` if neither is set.
     ///
-    /// The same local model is loaded once a process; `progress` follows the download of one that is not on this
-    /// machine. To a server nothing is sent: whether it answers shows at the first call.
+    /// A local model is loaded once per process. `progress` reports its download if it is not on this machine. No
+    /// request is sent to a server: connection errors appear at the first call.
     ///
     /// # Errors
-    /// As [`ChatOptions::check`], and [`ChatError::Options`] when the local model cannot be had or used, the URL is none,
-    /// or the server's model is not named.
+    /// The errors of [`ChatOptions::check`], and [`ChatError::Options`] if the local model cannot be fetched or loaded,
+    /// the URL is invalid, or `--llm-model` is missing.
     pub async fn load(&self, progress: Progress) -> Result<Option<Arc<dyn Chat>>, ChatError> {
         self.check()?;
         match &self.llm_local {
@@ -155,12 +156,12 @@ impl ChatOptions {
     }
 }
 
-/// A secret that neither `Debug` nor `Display` shows.
+/// An API key. `Debug` redacts it, and it has no `Display`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey(String);
 
 impl ApiKey {
-    /// The secret itself, for the authorization header only.
+    /// Returns the secret, for the authorization header only.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -186,12 +187,12 @@ impl FromStr for ApiKey {
     }
 }
 
-/// A model that stands in for another.
+/// A fallback model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fallback {
-    /// Base URL of its server, as in `--llm-url`.
+    /// Base URL of the server, as in `--llm-url`.
     pub url: String,
-    /// Its name there.
+    /// Model name on that server.
     pub model: String,
 }
 
@@ -205,7 +206,7 @@ impl FromStr for Fallback {
                 model: model.to_owned(),
             }),
             _ => Err(format!(
-                "`{text}` does not name a server and a model; write URL#MODEL, for instance http://127.0.0.1:11434/v1#llama3.1"
+                "`{text}` is not a server and a model; write URL#MODEL, for example http://127.0.0.1:11434/v1#llama3.1"
             )),
         }
     }
@@ -218,7 +219,7 @@ fn penalty(text: &str) -> Result<f32, String> {
     }
 }
 
-/// `60s`, `1500ms`, `2m`, or seconds as a bare number.
+/// Parses `60s`, `1500ms`, `2m`, or a plain number of seconds.
 fn duration(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     let digits = text

@@ -1,26 +1,28 @@
-//! What it took to answer a request.
+//! Counts the model calls of a request.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Usage;
 
-/// Counts the calls of models that a request costs, whether they answer or fail, with the tokens of those that are not in
-/// its reply, and names the one that answered. Clones share what they hold.
+/// Counts the model calls of one request, successful or failed, and the tokens of replies that were discarded.
 ///
-/// A request that is answered by a model that keeps none has a count of 0.
+/// It also holds the name of the model that answered. Clones share their state. The count stays 0 if the [`Chat`]
+/// implementation does not record calls.
+///
+/// [`Chat`]: super::Chat
 #[derive(Clone, Debug, Default)]
 pub struct Receipt {
-    paid: Arc<Mutex<Paid>>,
+    counters: Arc<Mutex<Counters>>,
 }
 
 #[derive(Debug, Default)]
-struct Paid {
+struct Counters {
     calls: u32,
     model: Option<String>,
     wasted: Usage,
 }
 
-/// No part of what is asked.
+/// Always equal: a receipt does not take part in the comparison of two requests.
 impl PartialEq for Receipt {
     fn eq(&self, _other: &Self) -> bool {
         true
@@ -28,38 +30,38 @@ impl PartialEq for Receipt {
 }
 
 impl Receipt {
-    /// A model is called.
+    /// Records a model call.
     pub fn called(&self) {
-        let mut paid = self.paid();
-        paid.calls = paid.calls.saturating_add(1);
+        let mut counters = self.lock();
+        counters.calls = counters.calls.saturating_add(1);
     }
 
-    /// The model with this name answers.
+    /// Records the name of the model that answered.
     pub fn answered(&self, model: &str) {
-        self.paid().model = Some(model.to_owned());
+        self.lock().model = Some(model.to_owned());
     }
 
-    /// A model spent tokens on what is no reply, or none that its caller can read.
+    /// Adds the token usage of a discarded reply: one that was bad or that the caller did not accept.
     pub fn wasted(&self, usage: Usage) {
-        self.paid().wasted += usage;
+        self.lock().wasted += usage;
     }
 
-    /// The tokens that are in no reply, as far as they are known.
+    /// Token usage of the discarded replies, as far as the servers reported it.
     pub fn waste(&self) -> Usage {
-        self.paid().wasted
+        self.lock().wasted
     }
 
-    /// Calls so far. Tries of one call that failed in passing are one.
+    /// Number of calls so far. Retries of one call count as one.
     pub fn calls(&self) -> u32 {
-        self.paid().calls
+        self.lock().calls
     }
 
-    /// The model that answered, by the name it was asked under.
+    /// The requested name of the model that answered.
     pub fn model(&self) -> Option<String> {
-        self.paid().model.clone()
+        self.lock().model.clone()
     }
 
-    fn paid(&self) -> MutexGuard<'_, Paid> {
-        self.paid.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Counters> {
+        self.counters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,8 +1,8 @@
-//! The BERT encoder with mean pooling, f32 on the CPU.
+//! The BERT encoder with mean pooling, in f32 on the CPU.
 //!
-//! Post-layer-norm layers with exact GELU (Devlin et al. 2018), the mean of the last layer's tokens, scaled to a norm of 1
-//! (Reimers and Gurevych 2019). The tokens of all texts of a call lie one after another in one matrix, so a layer is four
-//! large products whatever the lengths are; only the attention is made text by text. Nothing is padded.
+//! Post-layer-norm layers with exact GELU (Devlin et al. 2018), mean pooling over the last layer's tokens, and L2
+//! normalisation (Reimers and Gurevych 2019). A batch is unpadded: the tokens of all texts are concatenated into one
+//! matrix, so that a layer is four large matrix products. Only attention is computed per text.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,23 +13,23 @@ use super::{
     normalize,
 };
 
-/// Rows of word embeddings, by token id.
-pub(super) trait WordTable: Send + Sync {
-    /// Number of rows.
+/// A table of token embeddings, by token id.
+pub(super) trait EmbeddingTable: Send + Sync {
+    /// The number of rows.
     fn rows(&self) -> usize;
-    /// Writes row `id` to `row`; `id` is below [`rows`](Self::rows).
+    /// Copies row `id` to `row`. `id` is below [`rows`](Self::rows).
     fn read(&self, id: usize, row: &mut [f32]);
 }
 
-/// `x · weight + bias`.
+/// A linear layer: `x · weight + bias`.
 pub(super) struct Linear {
-    /// Inputs by outputs: the product reads it row by row.
+    /// Shape inputs × outputs, because the matrix product reads it row by row.
     pub(super) weight: Tensor,
     pub(super) bias: Vec<f32>,
 }
 
 impl Linear {
-    /// From outputs by inputs, the order in which weights are stored.
+    /// Creates a layer from a weight of shape outputs × inputs, the usual order in files.
     pub(super) fn new(weight: Vec<f32>, bias: Vec<f32>) -> Result<Self> {
         let outputs = bias.len().max(1);
         let weight = Tensor::from_vec(weight.clone(), (outputs, weight.len() / outputs), &Device::Cpu)?;
@@ -44,9 +44,9 @@ impl Linear {
     }
 }
 
-/// One layer: attention and feed-forward, each followed by a layer norm over its sum with its input.
+/// An encoder layer: attention and feed-forward, each followed by a residual connection and a layer norm.
 pub(super) struct Layer {
-    /// Query, key and value in one product.
+    /// The fused query, key and value projections.
     pub(super) qkv: Linear,
     pub(super) attention_output: Linear,
     pub(super) attention_norm: LayerNorm,
@@ -55,31 +55,31 @@ pub(super) struct Layer {
     pub(super) output_norm: LayerNorm,
 }
 
-/// An encoder from token ids to one unit vector a text.
+/// A BERT encoder.
 pub(super) struct Bert {
     pub(super) heads: usize,
-    pub(super) words: Box<dyn WordTable>,
-    /// Position by hidden; the type embedding, always of type 0, is added in.
+    pub(super) token_embeddings: Box<dyn EmbeddingTable>,
+    /// Position embeddings, shape positions × hidden. The token type embedding of type 0 is already added.
     pub(super) positions: Vec<f32>,
     pub(super) embedding_norm: LayerNorm,
     pub(super) layers: Vec<Layer>,
 }
 
 impl Bert {
-    /// The length of a vector.
+    /// The hidden size.
     pub(super) fn hidden(&self) -> usize {
         self.embedding_norm.weight.len()
     }
 
-    /// The longest text in token ids, marks included.
+    /// The maximum text length in tokens, including special tokens.
     pub(super) fn max_positions(&self) -> usize {
         self.positions.len() / self.hidden().max(1)
     }
 
-    /// One vector for each text of `texts`, its token ids with their marks; `None` when `stop` was set on the way.
+    /// Encodes `texts`, given as token ids with special tokens, as one unit vector each. `None` if `stop` was set.
     ///
     /// # Errors
-    /// When a text is too long or has an id that the model does not know.
+    /// Fails if a text is too long or has a token id outside of the vocabulary.
     pub(super) fn encode(&self, texts: &[Vec<u32>], stop: &AtomicBool) -> Result<Option<Vec<Vec<f32>>>> {
         let Some(rows) = self.rows(texts, stop)? else {
             return Ok(None);
@@ -88,8 +88,8 @@ impl Bert {
         Ok(Some(pooled.collect()))
     }
 
-    /// The last layer's rows for each text of `texts`, one a token id, one after another; `None` when `stop` was set on
-    /// the way.
+    /// Returns the last hidden state of each text, one row of [`hidden`](Self::hidden) values per token. `None` if
+    /// `stop` was set.
     ///
     /// # Errors
     /// As [`encode`](Self::encode).
@@ -105,9 +105,9 @@ impl Bert {
         let mut rest = values.as_slice();
         let mut rows = Vec::with_capacity(texts.len());
         for text in texts {
-            let (own, others) = rest.split_at((text.len() * self.hidden()).min(rest.len()));
-            rows.push(own.to_vec());
-            rest = others;
+            let (head, tail) = rest.split_at((text.len() * self.hidden()).min(rest.len()));
+            rows.push(head.to_vec());
+            rest = tail;
         }
         Ok(Some(rows))
     }
@@ -119,14 +119,19 @@ impl Bert {
         let mut rows = values.chunks_exact_mut(hidden);
         for text in texts {
             if text.len() > self.max_positions() {
-                candle_core::bail!("{} tokens where the model takes {}", text.len(), self.max_positions());
+                candle_core::bail!(
+                    "text has {} tokens, the model takes {}",
+                    text.len(),
+                    self.max_positions()
+                );
             }
             for ((id, position), row) in text.iter().zip(self.positions.chunks_exact(hidden)).zip(rows.by_ref()) {
                 let id = *id as usize;
-                if id >= self.words.rows() {
-                    candle_core::bail!("token id {id} where the model knows {}", self.words.rows());
+                if id >= self.token_embeddings.rows() {
+                    let rows = self.token_embeddings.rows();
+                    candle_core::bail!("token id {id} is out of range, the vocabulary has {rows} tokens");
                 }
-                self.words.read(id, row);
+                self.token_embeddings.read(id, row);
                 for (value, position) in row.iter_mut().zip(position) {
                     *value += position;
                 }
@@ -169,7 +174,7 @@ impl Bert {
         let mut start = 0;
         for text in texts {
             let end = start + text.len();
-            // Views with strides, heads first; the product takes them as they are.
+            // Strided views, heads first; matmul takes them without a copy.
             let [q, k, v] = [0, 1, 2].map(|part| qkv.i((start..end, part)).and_then(|part| part.transpose(0, 1)));
             let scores = q?.matmul(&k?.t()?)?;
             scores.inplace_op1(&scale)?;
@@ -183,7 +188,7 @@ impl Bert {
     }
 }
 
-/// The mean of rows of `width` values, scaled to a norm of 1.
+/// Mean pooling over rows of `width` values, scaled to an L2 norm of 1.
 pub(super) fn pool(rows: &[f32], width: usize) -> Vec<f32> {
     let mut vector = vec![0.0_f32; width];
     for row in rows.chunks_exact(width.max(1)) {
@@ -191,7 +196,7 @@ pub(super) fn pool(rows: &[f32], width: usize) -> Vec<f32> {
             *total += value;
         }
     }
-    // The mean and the sum point the same way.
+    // After normalisation, the sum is the same as the mean.
     normalize(&mut vector);
     vector
 }

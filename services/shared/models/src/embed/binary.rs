@@ -1,10 +1,10 @@
-//! Reading a binary file of weights: every length is checked against what the file has before anything is allocated.
+//! A bounds-checked reader for binary weight files. Lengths are checked against the file size before allocation.
 
 use std::{collections::HashMap, fmt, ops::RangeInclusive};
 
 use super::q4;
 
-/// What is wrong with a file.
+/// A malformed file, with the reason.
 #[derive(Debug)]
 pub(super) struct Malformed(pub(super) String);
 
@@ -14,7 +14,7 @@ impl fmt::Display for Malformed {
     }
 }
 
-/// Little-endian values, one after another.
+/// A cursor over little-endian values.
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -25,7 +25,7 @@ impl<'a> Reader<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// The next `count` bytes; `what` names them in an error.
+    /// Reads the next `count` bytes. `what` names them in the error.
     pub(super) fn take(&mut self, count: usize, what: &str) -> Result<&'a [u8], Malformed> {
         let taken = self
             .at
@@ -34,7 +34,7 @@ impl<'a> Reader<'a> {
             .ok_or_else(|| {
                 let left = self.bytes.len() - self.at;
                 Malformed(format!(
-                    "it ends within the {what}: {count} bytes wanted at {}, {left} left",
+                    "unexpected end of file in the {what}: expected {count} bytes at offset {}, {left} left",
                     self.at
                 ))
             })?;
@@ -68,7 +68,7 @@ impl<'a> Reader<'a> {
         self.array(what).map(f32::from_le_bytes)
     }
 
-    /// An i32 that has to be within `range`.
+    /// Reads an i32 and checks that it is within `range`.
     pub(super) fn size(&mut self, what: &str, range: RangeInclusive<usize>) -> Result<usize, Malformed> {
         let value = self.array(what).map(i32::from_le_bytes)?;
         usize::try_from(value)
@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
             .filter(|size| range.contains(size))
             .ok_or_else(|| {
                 Malformed(format!(
-                    "{what} is {value}, which is not within {} to {}",
+                    "{what} is {value}, expected {} to {}",
                     range.start(),
                     range.end()
                 ))
@@ -124,14 +124,15 @@ struct Entry<'a> {
 pub(super) struct Tensors<'a>(HashMap<String, Entry<'a>>);
 
 impl<'a> Tensors<'a> {
-    /// Reads the directory of tensors; the reader is over the whole file, because offsets count from its beginning.
+    /// Reads the tensor directory. `reader` covers the whole file, because offsets are relative to its start.
     pub(super) fn read(reader: &mut Reader<'a>) -> Result<Self, Malformed> {
         let count = reader.u32("number of tensors")?;
         let mut tensors = HashMap::new();
         for _ in 0..count {
             let length = reader.u16("length of a tensor's name")?;
             let name = reader.take(length.into(), "name of a tensor")?;
-            let name = std::str::from_utf8(name).map_err(|_| Malformed("a tensor's name is not text".to_owned()))?;
+            let name =
+                std::str::from_utf8(name).map_err(|_| Malformed("the name of a tensor is not UTF-8".to_owned()))?;
             let kind = match reader.u8("type of a tensor")? {
                 0 => Kind::F32,
                 1 => Kind::Q4,
@@ -149,7 +150,7 @@ impl<'a> Tensors<'a> {
             let (start, size) = (usize::try_from(offset).ok(), usize::try_from(size).ok());
             if expected.is_none() || expected != size {
                 return Err(Malformed(format!(
-                    "tensor {name:?} has {elements} values in {size:?} bytes"
+                    "tensor {name:?} has an invalid size: {elements} values in {size:?} bytes"
                 )));
             }
             let bytes = start
@@ -157,7 +158,7 @@ impl<'a> Tensors<'a> {
                 .and_then(|(start, size)| reader.bytes.get(start..start.checked_add(size)?))
                 .ok_or_else(|| {
                     Malformed(format!(
-                        "tensor {name:?} is not within the {} bytes of the file",
+                        "tensor {name:?} is out of bounds: the file has {} bytes",
                         reader.bytes.len()
                     ))
                 })?;
@@ -168,26 +169,26 @@ impl<'a> Tensors<'a> {
 
     fn get(&self, name: &str, kind: Kind, elements: usize) -> Result<&'a [u8], Malformed> {
         match self.0.get(name) {
-            None => Err(Malformed(format!("it has no tensor {name:?}"))),
+            None => Err(Malformed(format!("tensor {name:?} is missing"))),
             Some(entry) if entry.kind != kind || entry.elements != elements => Err(Malformed(format!(
-                "tensor {name:?} has {} values of {:?} instead of {elements} of {kind:?}",
+                "tensor {name:?} has {} values of {:?}, expected {elements} of {kind:?}",
                 entry.elements, entry.kind
             ))),
             Some(entry) => Ok(entry.bytes),
         }
     }
 
-    /// A tensor that is stored as f32.
+    /// Reads a tensor stored as f32.
     pub(super) fn f32s(&self, name: &str, elements: usize) -> Result<Vec<f32>, Malformed> {
         self.get(name, Kind::F32, elements).map(floats)
     }
 
-    /// The blocks of a tensor that is stored in Q4_0.
+    /// Returns the raw blocks of a tensor stored as Q4_0.
     pub(super) fn q4_blocks(&self, name: &str, elements: usize) -> Result<&'a [u8], Malformed> {
         self.get(name, Kind::Q4, elements)
     }
 
-    /// A tensor that is stored in Q4_0, expanded.
+    /// Reads a tensor stored as Q4_0 and dequantises it.
     pub(super) fn q4s(&self, name: &str, elements: usize) -> Result<Vec<f32>, Malformed> {
         let blocks = self.q4_blocks(name, elements)?;
         let mut values = vec![0.0; elements];

@@ -1,4 +1,4 @@
-//! Embeddings that were made before, and those that somebody is making right now.
+//! An embedding cache that coalesces concurrent requests for the same text.
 
 use std::{
     collections::HashMap,
@@ -18,19 +18,20 @@ use emend_core::semconv;
 
 use super::{EmbedError, Embedder, Embedding, Input, TokenVectors};
 
-/// The first 16 bytes of the SHA-256 of the kind and the text: the text itself is not kept.
+/// The first 16 bytes of the SHA-256 of the kind and the text. The text itself is not stored.
 type Key = [u8; 16];
-type Waits = HashMap<Key, watch::Receiver<Option<Remembered>>>;
-type InFlight = Mutex<Waits>;
+type Pending = HashMap<Key, watch::Receiver<Option<Entry>>>;
+type InFlight = Mutex<Pending>;
 
-/// What was embedded.
+/// A cached result.
 #[derive(Clone)]
-enum Remembered {
+enum Entry {
     Text(Embedding),
     Tokens(Arc<TokenVectors>),
 }
 
-impl Remembered {
+impl Entry {
+    /// The size of the values in bytes.
     fn size(&self) -> usize {
         match self {
             Self::Text(embedding) => std::mem::size_of_val::<[f32]>(embedding),
@@ -39,37 +40,35 @@ impl Remembered {
     }
 }
 
-/// What an entry costs beyond its values: key, counters and links of the cache.
+/// Bytes of an entry besides its values: key, counters and links of the cache.
 const ENTRY_OVERHEAD: usize = 160;
 
-/// An embedder that embeds nothing twice.
+/// An embedder with a cache.
 ///
-/// What was embedded is remembered up to a number of bytes, and what another call is embedding at the moment is waited
-/// for. When that call is dropped, one of those that waited takes the text over.
+/// Results are cached up to a number of bytes. A text that another call is embedding is not embedded again: the call
+/// waits for the result. If the other call is dropped, one of the waiting calls embeds the text.
 pub struct Cached {
     inner: Arc<dyn Embedder>,
-    remembered: Cache<Key, Remembered>,
+    cache: Cache<Key, Entry>,
     in_flight: InFlight,
 }
 
 impl Cached {
-    /// Remembers up to `mebibytes` MiB of what `inner` embeds; 0 remembers nothing.
+    /// Caches up to `mebibytes` MiB of the results of `inner`. 0 disables the cache.
     #[must_use]
     pub fn new(inner: Arc<dyn Embedder>, mebibytes: u32) -> Self {
-        let remembered = Cache::builder()
+        let cache = Cache::builder()
             .max_capacity(u64::from(mebibytes) << 20)
-            .weigher(|_: &Key, remembered: &Remembered| {
-                u32::try_from(remembered.size() + ENTRY_OVERHEAD).unwrap_or(u32::MAX)
-            })
+            .weigher(|_: &Key, entry: &Entry| u32::try_from(entry.size() + ENTRY_OVERHEAD).unwrap_or(u32::MAX))
             .build();
         Self {
             inner,
-            remembered,
+            cache,
             in_flight: InFlight::default(),
         }
     }
 
-    /// Covers what is really embedded; how many texts, and never what they say.
+    /// Creates the span of a call to the inner embedder. It records the number of texts, never their content.
     fn span(&self, texts: usize) -> tracing::Span {
         tracing::info_span!(
             "embeddings",
@@ -80,81 +79,82 @@ impl Cached {
         )
     }
 
-    /// Sorts what `found` lacks into what this call embeds and what it waits for.
+    /// Looks up the keys that `found` lacks. Cached entries are added to `found`. Returns the claims and items that
+    /// this call has to embed, and the receivers of those that other calls are embedding.
     fn claim<I: Clone>(
         &self,
         keys: &[Key],
         items: &[I],
-        found: &mut HashMap<Key, Remembered>,
-    ) -> (Claims<'_>, Vec<I>, Waits) {
+        found: &mut HashMap<Key, Entry>,
+    ) -> (Claims<'_>, Vec<I>, Pending) {
         let mut claims = Claims {
             in_flight: &self.in_flight,
             senders: Vec::new(),
         };
-        let (mut mine, mut waits) = (Vec::new(), Waits::new());
+        let (mut claimed, mut pending) = (Vec::new(), Pending::new());
         let mut in_flight = lock(&self.in_flight);
         for (key, item) in keys.iter().zip(items) {
             if found.contains_key(key)
-                || waits.contains_key(key)
+                || pending.contains_key(key)
                 || claims.senders.iter().any(|(claimed, _)| claimed == key)
             {
                 continue;
             }
-            if let Some(remembered) = self.remembered.get(key) {
-                found.insert(*key, remembered);
+            if let Some(entry) = self.cache.get(key) {
+                found.insert(*key, entry);
             } else if let Some(receiver) = in_flight.get(key) {
-                waits.insert(*key, receiver.clone());
+                pending.insert(*key, receiver.clone());
             } else {
                 let (sender, receiver) = watch::channel(None);
                 in_flight.insert(*key, receiver);
                 claims.senders.push((*key, sender));
-                mine.push(item.clone());
+                claimed.push(item.clone());
             }
         }
         drop(in_flight);
-        (claims, mine, waits)
+        (claims, claimed, pending)
     }
 
-    /// One for each key, in order, of what is remembered, what other calls are embedding and what `embed` makes of the
-    /// items that are left; `None` where `embed` makes none.
-    async fn each<'a, I: Clone>(
+    /// Returns one entry per key, in order: from the cache, from other calls in flight, or from `embed`. `None` if
+    /// `embed` returns `None`.
+    async fn get_or_embed<'a, I: Clone>(
         &'a self,
         keys: &[Key],
         items: &[I],
-        embed: impl Fn(Vec<I>) -> BoxFuture<'a, Result<Option<Vec<Remembered>>, EmbedError>>,
-    ) -> Result<Option<Vec<Remembered>>, EmbedError> {
+        embed: impl Fn(Vec<I>) -> BoxFuture<'a, Result<Option<Vec<Entry>>, EmbedError>>,
+    ) -> Result<Option<Vec<Entry>>, EmbedError> {
         let mut found = HashMap::with_capacity(keys.len());
         loop {
-            let (mut claims, mine, waits) = self.claim(keys, items, &mut found);
-            if mine.is_empty() && waits.is_empty() {
+            let (mut claims, claimed, pending) = self.claim(keys, items, &mut found);
+            if claimed.is_empty() && pending.is_empty() {
                 break;
             }
-            // Own texts first: two calls that wait for each other's texts would wait for ever otherwise.
-            if !mine.is_empty() {
-                let asked = mine.len();
-                let span = self.span(asked);
-                let Some(embedded) = embed(mine).instrument(span).await? else {
+            // Claimed texts first: two calls that wait for each other's texts would deadlock otherwise.
+            if !claimed.is_empty() {
+                let count = claimed.len();
+                let span = self.span(count);
+                let Some(entries) = embed(claimed).instrument(span).await? else {
                     return Ok(None);
                 };
-                if embedded.len() != asked {
+                if entries.len() != count {
                     return Err(EmbedError::Model {
                         model: self.inner.id().to_owned(),
-                        detail: format!("{} embeddings for {asked} texts", embedded.len()),
+                        detail: format!("got {} embeddings for {count} texts", entries.len()),
                     });
                 }
-                for ((key, sender), embedded) in claims.senders.iter_mut().zip(embedded) {
-                    self.remembered.insert(*key, embedded.clone());
-                    sender.send_replace(Some(embedded.clone()));
-                    found.insert(*key, embedded);
+                for ((key, sender), entry) in claims.senders.iter_mut().zip(entries) {
+                    self.cache.insert(*key, entry.clone());
+                    sender.send_replace(Some(entry.clone()));
+                    found.insert(*key, entry);
                 }
             }
             drop(claims);
-            for (key, mut receiver) in waits {
-                // Closed without a value: the other call failed or left, and the next round takes its text over.
+            for (key, mut receiver) in pending {
+                // Closed without a value: the other call failed or was dropped. The next iteration claims its text.
                 if let Ok(value) = receiver.wait_for(Option::is_some).await
-                    && let Some(embedded) = value.clone()
+                    && let Some(entry) = value.clone()
                 {
-                    found.insert(key, embedded);
+                    found.insert(key, entry);
                 }
             }
         }
@@ -162,10 +162,10 @@ impl Cached {
     }
 }
 
-/// The texts that one call embeds; gives them up when dropped, done or not.
+/// The keys that one call is embedding. They are released on drop, whether embedded or not.
 struct Claims<'a> {
     in_flight: &'a InFlight,
-    senders: Vec<(Key, watch::Sender<Option<Remembered>>)>,
+    senders: Vec<(Key, watch::Sender<Option<Entry>>)>,
 }
 
 impl Drop for Claims<'_> {
@@ -177,8 +177,8 @@ impl Drop for Claims<'_> {
     }
 }
 
-fn lock(in_flight: &InFlight) -> MutexGuard<'_, Waits> {
-    // Every change is a single insert or remove: a panic elsewhere leaves nothing half done.
+fn lock(in_flight: &InFlight) -> MutexGuard<'_, Pending> {
+    // Every change is a single insert or remove, so the map is consistent even if the mutex is poisoned.
     in_flight.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -187,24 +187,24 @@ fn key(kind: Input, text: &str) -> Key {
         Input::Query => b'q',
         Input::Passage => b'p',
     };
-    hashed(mark, std::iter::once(text))
+    hash(mark, std::iter::once(text))
 }
 
-/// The key of the tokens of a text in pieces.
+/// The key of the token vectors of a text in pieces.
 fn tokens_key(kind: Input, pieces: &[String]) -> Key {
     let mark = match kind {
         Input::Query => b'Q',
         Input::Passage => b'P',
     };
-    hashed(mark, pieces.iter().map(String::as_str))
+    hash(mark, pieces.iter().map(String::as_str))
 }
 
-fn hashed<'a>(mark: u8, texts: impl Iterator<Item = &'a str>) -> Key {
+fn hash<'a>(mark: u8, texts: impl Iterator<Item = &'a str>) -> Key {
     let mut hash = Sha256::new();
     hash.update([mark]);
-    for (place, text) in texts.enumerate() {
-        // No UTF-8 text has this byte, so "ab", "c" is not "a", "bc".
-        if place > 0 {
+    for (index, text) in texts.enumerate() {
+        // A separator that does not occur in UTF-8, so that "ab", "c" differs from "a", "bc".
+        if index > 0 {
             hash.update([0xff]);
         }
         hash.update(text.as_bytes());
@@ -239,15 +239,15 @@ impl Embedder for Cached {
             let embed = |texts| {
                 let embedded = self.inner.embed(kind, texts);
                 embedded
-                    .map_ok(|embedded| Some(embedded.into_iter().map(Remembered::Text).collect()))
+                    .map_ok(|embedded| Some(embedded.into_iter().map(Entry::Text).collect()))
                     .boxed()
             };
-            let embedded = self.each(&keys, &texts, embed).await?.unwrap_or_default().into_iter();
-            let texts = embedded.filter_map(|embedded| match embedded {
-                Remembered::Text(embedding) => Some(embedding),
-                Remembered::Tokens(_) => None,
+            let entries = self.get_or_embed(&keys, &texts, embed).await?.unwrap_or_default();
+            let embeddings = entries.into_iter().filter_map(|entry| match entry {
+                Entry::Text(embedding) => Some(embedding),
+                Entry::Tokens(_) => None,
             });
-            Ok(texts.collect())
+            Ok(embeddings.collect())
         }
         .boxed()
     }
@@ -262,15 +262,15 @@ impl Embedder for Cached {
             let embed = |texts| {
                 let embedded = self.inner.embed_tokens(kind, texts);
                 embedded
-                    .map_ok(|embedded| Some(embedded?.into_iter().map(Remembered::Tokens).collect()))
+                    .map_ok(|embedded| Some(embedded?.into_iter().map(Entry::Tokens).collect()))
                     .boxed()
             };
-            let Some(embedded) = self.each(&keys, &texts, embed).await? else {
+            let Some(entries) = self.get_or_embed(&keys, &texts, embed).await? else {
                 return Ok(None);
             };
-            let tokens = embedded.into_iter().filter_map(|embedded| match embedded {
-                Remembered::Tokens(tokens) => Some(tokens),
-                Remembered::Text(_) => None,
+            let tokens = entries.into_iter().filter_map(|entry| match entry {
+                Entry::Tokens(tokens) => Some(tokens),
+                Entry::Text(_) => None,
             });
             Ok(Some(tokens.collect()))
         }

@@ -1,21 +1,21 @@
-//! Which embedder: the value of `--embedder`.
+//! The embedder to load: the value of `--embedder`.
 
 use std::{fmt, str::FromStr};
 
-/// The embedders that [`load`](super::load) knows.
+/// The embedders that [`load`](super::load) supports.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum EmbedderChoice {
     /// `e5-small`: multilingual-e5-small, 384 dimensions, about a hundred languages. The default.
     E5Small,
-    /// `minilm`: all-MiniLM-L6-v2, 384 dimensions, English only, twice as fast.
+    /// `minilm`: all-MiniLM-L6-v2, 384 dimensions, English only, twice as fast as `e5-small`.
     MiniLm,
-    /// `hashed`: hashed words and character n-grams, 256 dimensions, nothing to download. For tests and first steps.
+    /// `hashed`: hashed words and character n-grams, 256 dimensions, no download. For tests and first steps.
     Hashed,
-    /// `openai:MODEL`: a model behind an OpenAI-compatible `/v1/embeddings`.
+    /// `openai:MODEL`: a model of an OpenAI-compatible `/v1/embeddings` endpoint.
     OpenAi(String),
 }
 
-/// `--embedder` names none of the known embedders.
+/// The value of `--embedder` is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown embedder {0:?}: use e5-small, minilm, hashed or openai:MODEL")]
 pub struct UnknownEmbedder(pub String);

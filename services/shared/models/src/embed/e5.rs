@@ -1,4 +1,5 @@
-//! multilingual-e5-small (Wang et al. 2024) from its two forms: one file of four-bit weights, or the hub's files.
+//! multilingual-e5-small (Wang et al. 2024), from one of two forms: a single file of 4-bit weights, or the files of the
+//! Hugging Face Hub.
 
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use super::{
     bert::{Bert, Layer, Linear},
     binary::{Malformed, Reader, Tensors},
     kernels::LayerNorm,
-    local::{Encoder, Marks, required},
+    local::{Encoder, SpecialTokens, required},
     q4::Q4Table,
     safetensors,
     tokenize::TextTokenizer,
@@ -18,7 +19,7 @@ use super::{
 use crate::fetch::ModelFiles;
 
 pub(super) const ID: &str = "multilingual-e5-small";
-/// What the model was trained with in front of a text.
+/// The prefixes that the model was trained with.
 const PREFIX: fn(Input) -> &'static str = |kind| match kind {
     Input::Query => "query: ",
     Input::Passage => "passage: ",
@@ -26,9 +27,9 @@ const PREFIX: fn(Input) -> &'static str = |kind| match kind {
 const MAGIC: &[u8; 8] = b"E5S1\x01\0\0\0";
 const MAX_TOKENS: usize = 512;
 
-/// Reads the form that `files` are.
+/// Loads the model from the form that `files` contain.
 pub(super) fn load(files: &ModelFiles) -> Result<Encoder, ModelError> {
-    let (bert, tokenizer, marks) = match files.path("e5-small-q4.bin") {
+    let (bert, tokenizer, special_tokens) = match files.path("e5-small-q4.bin") {
         Some(path) => {
             let bytes = std::fs::read(&path).map_err(|error| corrupt(&path, error))?;
             parse(&bytes).map_err(|error| corrupt(&path, error))?
@@ -39,7 +40,7 @@ pub(super) fn load(files: &ModelFiles) -> Result<Encoder, ModelError> {
         id: ID,
         bert,
         tokenizer,
-        marks,
+        special_tokens,
         prefix: PREFIX,
         max_tokens: MAX_TOKENS,
     })
@@ -52,7 +53,7 @@ fn corrupt(path: &Path, error: impl std::fmt::Display) -> ModelError {
     }
 }
 
-fn from_hub(files: &ModelFiles) -> Result<(Bert, TextTokenizer, Marks), ModelError> {
+fn from_hub(files: &ModelFiles) -> Result<(Bert, TextTokenizer, SpecialTokens), ModelError> {
     let weights = required(files, "model.safetensors")?;
     let shape = safetensors::Shape {
         heads: 12,
@@ -62,19 +63,19 @@ fn from_hub(files: &ModelFiles) -> Result<(Bert, TextTokenizer, Marks), ModelErr
     let bert = safetensors::read(&weights, &shape)?;
     let path = required(files, "tokenizer.json")?;
     let tokenizer = TextTokenizer::from_file(&path)?;
-    let mark = |piece: &str| {
+    let token_id = |piece: &str| {
         tokenizer
             .id(piece)
-            .ok_or_else(|| corrupt(&path, format!("it has no piece {piece:?}")))
+            .ok_or_else(|| corrupt(&path, format!("the vocabulary has no token {piece:?}")))
     };
-    let marks = Marks {
-        first: mark("<s>")?,
-        last: mark("</s>")?,
+    let special_tokens = SpecialTokens {
+        first: token_id("<s>")?,
+        last: token_id("</s>")?,
     };
-    Ok((bert, tokenizer, marks))
+    Ok((bert, tokenizer, special_tokens))
 }
 
-/// Sizes at the head of the file.
+/// The header of a 4-bit file.
 struct Header {
     hidden: usize,
     layers: usize,
@@ -89,7 +90,7 @@ struct Header {
 impl Header {
     fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         if reader.take(MAGIC.len(), "magic")? != MAGIC {
-            return Err(Malformed("it does not begin like a four-bit e5 model".to_owned()));
+            return Err(Malformed("wrong magic number: not a 4-bit e5 model".to_owned()));
         }
         let header = Self {
             hidden: reader.size("hidden", 32..=4096)?,
@@ -107,27 +108,27 @@ impl Header {
             || !header.inner.is_multiple_of(32)
         {
             return Err(Malformed(format!(
-                "sizes that do not fit: hidden {}, heads {}, ff {}",
+                "inconsistent sizes: hidden {}, heads {}, ff {}",
                 header.hidden, header.heads, header.inner
             )));
         }
         if !(0.0..=0.1).contains(&header.epsilon) {
-            return Err(Malformed(format!("eps is {}", header.epsilon)));
+            return Err(Malformed(format!("eps is {}, expected 0 to 0.1", header.epsilon)));
         }
         Ok(header)
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<(Bert, TextTokenizer, Marks), Malformed> {
+fn parse(bytes: &[u8]) -> Result<(Bert, TextTokenizer, SpecialTokens), Malformed> {
     let mut reader = Reader::new(bytes);
     let header = Header::read(&mut reader)?;
-    let (tokenizer, marks) = tokenizer(&mut reader, &header)?;
+    let (tokenizer, special_tokens) = tokenizer(&mut reader, &header)?;
     let tensors = Tensors::read(&mut reader)?;
     let bert = bert(&header, &tensors)?;
-    Ok((bert, tokenizer, marks))
+    Ok((bert, tokenizer, special_tokens))
 }
 
-fn tokenizer(reader: &mut Reader<'_>, header: &Header) -> Result<(TextTokenizer, Marks), Malformed> {
+fn tokenizer(reader: &mut Reader<'_>, header: &Header) -> Result<(TextTokenizer, SpecialTokens), Malformed> {
     let pieces = reader.size("pieces", 4..=header.vocabulary)?;
     let [first, last, _pad, unknown] = ["bos", "eos", "pad", "unk"].map(|name| reader.size(name, 0..=pieces - 1));
     let (first, last, unknown) = (first?, last?, unknown?);
@@ -142,15 +143,17 @@ fn tokenizer(reader: &mut Reader<'_>, header: &Header) -> Result<(TextTokenizer,
             .get(from as usize..to as usize)
             .and_then(|piece| std::str::from_utf8(piece).ok())
             .filter(|piece| !piece.is_empty())
-            .ok_or_else(|| Malformed(format!("piece {index} is not text within its bounds")))?;
+            .ok_or_else(|| Malformed(format!("piece {index} is empty, out of bounds or not UTF-8")))?;
         if !score.is_finite() {
-            return Err(Malformed(format!("piece {index} has the score {score}")));
+            return Err(Malformed(format!(
+                "piece {index} has the score {score}, which is not finite"
+            )));
         }
         vocabulary.push((piece.to_owned(), f64::from(score)));
     }
     let normalizer = normalizer(reader)?;
-    // Marks such as `<s>` have a score of 0, the best there is: as text they must not be found. A text cannot contain a
-    // NUL, because the normaliser drops it, so a piece with one never matches.
+    // Special tokens such as `<s>` have the best score, 0, but must not be matched in a text. They are renamed to
+    // pieces with a NUL, which never match because the normaliser removes NUL from texts.
     for (index, (piece, score)) in vocabulary.iter_mut().enumerate() {
         if *score == 0.0 {
             *piece = format!("\0{index}");
@@ -164,7 +167,7 @@ fn tokenizer(reader: &mut Reader<'_>, header: &Header) -> Result<(TextTokenizer,
             normalizer,
             model: Box::new(model),
         },
-        Marks {
+        SpecialTokens {
             first: id(first)?,
             last: id(last)?,
         },
@@ -176,9 +179,9 @@ fn normalizer(reader: &mut Reader<'_>) -> Result<Vec<(char, Box<str>)>, Malforme
     let bytes = reader.u32("bytes of the normaliser")?;
     let mut table = Reader::new(reader.take(bytes as usize, "normaliser")?);
     let character = |code: u32| {
-        char::from_u32(code).ok_or_else(|| Malformed(format!("the normaliser has {code:#x}, which is no character")))
+        char::from_u32(code).ok_or_else(|| Malformed(format!("the normaliser has the invalid code point {code:#x}")))
     };
-    // At least five bytes an entry: a wrong count cannot ask for more memory than the file has bytes.
+    // An entry has at least five bytes. This bounds the allocation by the file size if the count is wrong.
     let mut normalizer: Vec<(char, Box<str>)> = Vec::with_capacity((entries as usize).min(bytes as usize / 5) + 1);
     for _ in 0..entries {
         let from = character(table.u32("code point")?)?;
@@ -223,11 +226,12 @@ fn bert(header: &Header, tensors: &Tensors<'_>) -> Result<Bert, Malformed> {
             output_norm: norm(&name("oln"))?,
         });
     }
-    let words = tensors.q4_blocks("emb.word", header.vocabulary * hidden)?.to_vec();
-    let words = Q4Table::new(words, hidden).ok_or_else(|| Malformed(format!("hidden is {hidden}")))?;
+    let blocks = tensors.q4_blocks("emb.word", header.vocabulary * hidden)?.to_vec();
+    let token_embeddings = Q4Table::new(blocks, hidden)
+        .ok_or_else(|| Malformed(format!("hidden is {hidden}, which is not a multiple of the block size")))?;
     let types = tensors.f32s("emb.type", header.types * hidden)?;
     let mut positions = tensors.f32s("emb.pos", header.positions * hidden)?;
-    // RoBERTa counts positions from 2 and has two rows more than it takes tokens.
+    // RoBERTa position ids start at 2, so its table has two unused rows.
     if header.positions == 514 {
         positions.drain(..2 * hidden);
     }
@@ -238,7 +242,7 @@ fn bert(header: &Header, tensors: &Tensors<'_>) -> Result<Bert, Malformed> {
     }
     Ok(Bert {
         heads: header.heads,
-        words: Box::new(words),
+        token_embeddings: Box::new(token_embeddings),
         positions,
         embedding_norm: norm("emb.ln")?,
         layers,

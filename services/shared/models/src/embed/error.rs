@@ -1,37 +1,37 @@
-//! What can go wrong with an embedder.
+//! Embedder errors.
 
 use std::{path::PathBuf, time::Duration};
 
 /// Texts could not be embedded.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbedError {
-    /// The server could not be reached or broke off. Worth another try.
+    /// The server could not be reached or the connection was lost. A retry may help.
     #[error("embedding server {url} cannot be reached")]
     Unreachable {
-        /// The address that was asked.
+        /// The URL of the request.
         url: String,
-        /// What happened on the way.
+        /// The connection error.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The server answered with an HTTP error.
+    /// The server answered with an HTTP error status.
     #[error("embedding server {url} answered {status}: {message}")]
     Refused {
-        /// The address that was asked.
+        /// The URL of the request.
         url: String,
         /// The HTTP status.
         status: u16,
-        /// The server's own words, shortened.
+        /// The server's error message, shortened.
         message: String,
-        /// How long the server asks to wait (`Retry-After`).
+        /// How long to wait before a retry, from `Retry-After`.
         retry_after: Option<Duration>,
     },
-    /// The server's answer is not what was asked for.
-    #[error("embedding server {url} gave an answer that cannot be used: {detail}")]
+    /// The server's response is invalid.
+    #[error("embedding server {url} sent an invalid response: {detail}")]
     Response {
-        /// The address that was asked.
+        /// The URL of the request.
         url: String,
-        /// What is wrong with it.
+        /// What is wrong with the response.
         detail: String,
     },
     /// The model failed on these texts.
@@ -45,7 +45,7 @@ pub enum EmbedError {
 }
 
 impl EmbedError {
-    /// Whether the same call may succeed a moment later.
+    /// Whether a retry of the same call may succeed.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {
@@ -55,7 +55,7 @@ impl EmbedError {
         }
     }
 
-    /// How long to wait before the same call is tried again, where the server said so.
+    /// How long to wait before a retry, if the server said so.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -68,32 +68,32 @@ impl EmbedError {
 /// A model could not be loaded.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ModelError {
-    /// Its files could not be had.
+    /// The files could not be fetched.
     #[cfg(feature = "local")]
     #[error(transparent)]
     Fetch(#[from] std::sync::Arc<crate::fetch::FetchError>),
-    /// The server that embeds does not.
+    /// The embedding server failed.
     #[error(transparent)]
     Server(std::sync::Arc<EmbedError>),
-    /// A file of it is not what it should be.
-    #[error("{}: {detail}; remove the file to have it fetched again", path.display())]
+    /// A file of the model is damaged or invalid.
+    #[error("{}: {detail}; remove the file to fetch it again", path.display())]
     Corrupt {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong with the file.
         detail: String,
     },
-    /// An option has a value that cannot work.
+    /// An option has an invalid value.
     #[error("--{option} {value:?}: {detail}")]
     Option {
         /// The flag, without its dashes.
         option: &'static str,
-        /// Its value.
+        /// The value.
         value: String,
-        /// What is wrong and what would be right.
+        /// What is wrong and how to fix it.
         detail: String,
     },
-    /// This program was built without what the model needs.
+    /// The program was built without a feature that the embedder needs.
     #[error("embedder {embedder} needs a build with the feature {feature:?}")]
     NotBuilt {
         /// The value of `--embedder`.
@@ -101,7 +101,7 @@ pub enum ModelError {
         /// The missing feature of the crate.
         feature: &'static str,
     },
-    /// The machine refused something that a model needs, such as a thread.
+    /// The embedder could not be started, for example because no thread could be created.
     #[error("embedder {embedder} cannot start: {detail}")]
     Start {
         /// The value of `--embedder`.

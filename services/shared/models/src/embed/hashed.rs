@@ -1,8 +1,8 @@
-//! An embedder without a model: hashed words and character n-grams.
+//! An embedder without a model: feature hashing of words and character n-grams.
 //!
-//! Each feature of a text adds ±1 at a place that its hash chooses (the hashing trick, Weinberger et al. 2009), so texts
-//! that share words, or parts of words, are near one another. It knows nothing about meaning or other languages. It is
-//! there for tests, and to see the rest of the system work before anything is downloaded.
+//! Each feature of a text adds its weight with a random sign to the dimension that its hash selects (the hashing trick,
+//! Weinberger et al. 2009), so texts that share words or parts of words are similar. It captures no meaning and no
+//! cross-lingual similarity. It is for tests, and for trying out the system without a download.
 
 use futures::future::{BoxFuture, FutureExt};
 use unicode_normalization::UnicodeNormalization;
@@ -11,9 +11,9 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::{EmbedError, Embedder, Embedding, Input, normalize};
 
 const DIMENSIONS: usize = 256;
-/// Long enough for any passage, short enough for a text of megabytes not to block.
+/// Longer than any passage, and short enough that a text of megabytes does not block the executor.
 const MAX_WORDS: usize = 8192;
-/// A whole word says more than a piece of it.
+/// A whole word is more specific than an n-gram of it.
 const WORD_WEIGHT: f32 = 1.0;
 const GRAM_WEIGHT: f32 = 0.35;
 
@@ -27,7 +27,7 @@ impl HashedEmbedder {
         let mut vector = vec![0.0_f32; DIMENSIONS];
         for word in text.unicode_words().take(MAX_WORDS) {
             add(&mut vector, word.as_bytes(), b'w', WORD_WEIGHT);
-            // Marks around the word tell its beginning and end from its middle.
+            // Boundary markers distinguish n-grams at the start and end of the word.
             let marked: Vec<char> = std::iter::once('^')
                 .chain(word.chars())
                 .chain(std::iter::once('$'))
@@ -37,13 +37,13 @@ impl HashedEmbedder {
                 add(&mut vector, gram.as_bytes(), b'g', GRAM_WEIGHT);
             }
         }
-        // Chinese and Japanese have no spaces: the segmentation gives single characters, and it is their pairs that matter.
+        // Chinese and Japanese have no spaces, and the segmentation yields single characters: add character bigrams.
         let letters: Vec<char> = text.chars().filter(|c| c.is_alphanumeric()).take(MAX_WORDS).collect();
         for pair in letters.windows(2).filter(|pair| pair.iter().all(|c| !c.is_ascii())) {
             let pair: String = pair.iter().collect();
             add(&mut vector, pair.as_bytes(), b'p', WORD_WEIGHT);
         }
-        // What occurs nine times is not nine times as important.
+        // Sublinear term frequency.
         for value in &mut vector {
             *value = value.signum() * value.abs().sqrt();
         }
@@ -55,13 +55,13 @@ impl HashedEmbedder {
 fn add(vector: &mut [f32], feature: &[u8], space: u8, weight: f32) {
     let hash = fnv1a(space, feature);
     let sign = if hash >> 63 == 0 { 1.0 } else { -1.0 };
-    let place = (hash % DIMENSIONS as u64) as usize;
-    if let Some(value) = vector.get_mut(place) {
+    let index = (hash % DIMENSIONS as u64) as usize;
+    if let Some(value) = vector.get_mut(index) {
         *value += sign * weight;
     }
 }
 
-/// FNV-1a over one byte that tells the kinds of features apart, then the feature, with a final mix of the high bits.
+/// FNV-1a of the feature, prefixed with one byte for its kind, with a final mix of the high bits.
 fn fnv1a(space: u8, bytes: &[u8]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for byte in std::iter::once(&space).chain(bytes) {
@@ -94,7 +94,7 @@ impl Embedder for HashedEmbedder {
             let mut embeddings = Vec::with_capacity(texts.len());
             for text in texts {
                 embeddings.push(Self::vector(&text));
-                // Microseconds each, but there may be thousands: let others run and notice that the caller left.
+                // Microseconds each, but there may be thousands: yield, so that other tasks run and drops take effect.
                 tokio::task::consume_budget().await;
             }
             Ok(embeddings)

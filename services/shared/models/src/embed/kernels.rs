@@ -1,19 +1,19 @@
-//! The element-wise steps of an encoder, in place and vectorised.
+//! Element-wise kernels of the encoder, in place and vectorised.
 //!
-//! Between its matrix products an encoder spends a third of its time in erf and exp when they are called one value at a
-//! time. Here they are polynomials that the compiler turns into vector instructions, of the best set that the processor
-//! has (`pulp`), several rows at a time (`rayon`).
+//! With scalar erf and exp, an encoder spends a third of its time in them. Here they are polynomial approximations that
+//! the compiler vectorises for the widest SIMD instruction set of the CPU (`pulp`), with rows in parallel (`rayon`).
 
 use candle_core::{CpuStorage, InplaceOp1, InplaceOp2, Layout, Result};
 use rayon::prelude::*;
 
-/// Values that one task handles: some tens of microseconds, well above what handing it to a thread costs.
-const TASK: usize = 1 << 15;
+/// Values per parallel task: some tens of microseconds of work, well above the cost of scheduling a task.
+const TASK_VALUES: usize = 1 << 15;
+/// Partial sums of a reduction, for SIMD.
 const LANES: usize = 16;
 
 /// `x + bias`, row by row.
 pub(super) struct AddBias<'a>(pub(super) &'a [f32]);
-/// `gelu(x + bias)`, the exact one with erf.
+/// `gelu(x + bias)`, the exact GELU with erf.
 pub(super) struct AddBiasGelu<'a>(pub(super) &'a [f32]);
 /// `softmax(x · scale)` of each row.
 pub(super) struct ScaledSoftmax(pub(super) f32);
@@ -111,7 +111,7 @@ impl InplaceOp2 for AddNorm<'_> {
         if residual.len() != values.len() {
             candle_core::bail!("add-norm of {} values and {} values", values.len(), residual.len());
         }
-        let rows = rows_of_a_task(columns);
+        let rows = rows_per_task(columns);
         values
             .par_chunks_mut(rows * columns)
             .zip(residual.par_chunks(rows * columns))
@@ -152,20 +152,22 @@ fn values_mut<'a>(storage: &'a mut CpuStorage, layout: &Layout) -> Result<&'a mu
     }
 }
 
-fn rows_of_a_task(columns: usize) -> usize {
-    (TASK / columns.max(1)).max(1)
+fn rows_per_task(columns: usize) -> usize {
+    (TASK_VALUES / columns.max(1)).max(1)
 }
 
+/// Applies `apply` to each row, in parallel.
 fn by_rows(values: &mut [f32], columns: usize, apply: impl Fn(&mut [f32]) + Sync) {
     let columns = columns.max(1);
     values
-        .par_chunks_mut(rows_of_a_task(columns) * columns)
+        .par_chunks_mut(rows_per_task(columns) * columns)
         .for_each(|rows| {
             pulp::Arch::new().dispatch(|| rows.chunks_exact_mut(columns).for_each(&apply));
         });
 }
 
-/// A sum in several lanes: a single one would have to add in order, one value at a time.
+/// Sum with several partial sums. The compiler cannot vectorise a single sum, because float addition is not
+/// associative.
 #[inline(always)]
 fn sum(values: &[f32], term: impl Fn(f32) -> f32) -> f32 {
     let (lanes, rest) = values.as_chunks::<LANES>();
@@ -179,22 +181,22 @@ fn sum(values: &[f32], term: impl Fn(f32) -> f32) -> f32 {
 }
 
 #[inline(always)]
-fn largest(values: &[f32]) -> f32 {
+fn max(values: &[f32]) -> f32 {
     let (lanes, rest) = values.as_chunks::<LANES>();
-    let mut most = [f32::MIN; LANES];
+    let mut maxima = [f32::MIN; LANES];
     for chunk in lanes {
-        for (most, value) in most.iter_mut().zip(chunk) {
-            *most = if *value > *most { *value } else { *most };
+        for (max, value) in maxima.iter_mut().zip(chunk) {
+            *max = if *value > *max { *value } else { *max };
         }
     }
-    most.iter().chain(rest).fold(f32::MIN, |most, value| most.max(*value))
+    maxima.iter().chain(rest).fold(f32::MIN, |max, value| max.max(*value))
 }
 
 #[inline(always)]
 fn softmax(row: &mut [f32], scale: f32) {
-    let most = largest(row) * scale;
+    let max = max(row) * scale;
     for value in &mut *row {
-        *value = exp(*value * scale - most);
+        *value = exp(*value * scale - max);
     }
     let inverse = 1.0 / sum(row, |v| v);
     for value in row {
@@ -202,7 +204,7 @@ fn softmax(row: &mut [f32], scale: f32) {
     }
 }
 
-/// Abramowitz and Stegun 7.1.28: erf to 3e-7 without exp, which is below what f32 sums lose anyway.
+/// Exact GELU. erf is Abramowitz and Stegun 7.1.28, without exp; its error of 3e-7 is below that of the f32 sums.
 #[inline(always)]
 fn gelu(x: f32) -> f32 {
     let z = x.abs() * std::f32::consts::FRAC_1_SQRT_2;
@@ -221,15 +223,15 @@ fn gelu(x: f32) -> f32 {
     0.5 * x * (1.0 + erf)
 }
 
-/// e^x for x ≤ 0 to a relative 2e-7; below −87 it is about 1e-38, not 0.
+/// e^x for x ≤ 0, with a relative error of 2e-7. Below −87 it is about 1e-38, not 0.
 #[inline(always)]
 fn exp(x: f32) -> f32 {
-    // Adding 1.5·2²³ rounds to a whole number and leaves it in the low bits.
+    // Adding 1.5·2²³ rounds to an integer and leaves it in the low bits.
     const ROUND: f32 = 12_582_912.0;
     let x = if x < -87.0 { -87.0 } else { x };
     let shifted = x * std::f32::consts::LOG2_E + ROUND;
     let whole = shifted - ROUND;
-    // ln 2 in two parts: the first has few bits, so that its product with a small whole number is exact.
+    // ln 2 in two parts: the first has few bits, so that its product with a small integer is exact.
     let r = x - whole * 0.693_359_4;
     let r = r + whole * 0.000_212_194_44;
     let p = 1.0 / 5040.0;

@@ -1,4 +1,4 @@
-//! From options to a running embedder that the whole process shares.
+//! Loads embedders. All callers in the process with the same options share one.
 
 use std::{
     collections::HashMap,
@@ -9,7 +9,7 @@ use std::{
 use super::{Cached, Embedder, EmbedderChoice, EmbedderOptions, HashedEmbedder, ModelError};
 use crate::progress::Progress;
 
-/// Where an embedder of some options is kept while somebody holds it. The lock is held while it is loaded.
+/// A weak reference to a loaded embedder. The lock is held while the embedder is loaded.
 type Slot = Arc<tokio::sync::Mutex<Option<Weak<dyn Embedder>>>>;
 
 fn slot(options: &EmbedderOptions) -> Slot {
@@ -21,12 +21,12 @@ fn slot(options: &EmbedderOptions) -> Slot {
     slots.entry(options.clone()).or_default().clone()
 }
 
-/// The embedder of these options: the one that the process already has, or a new one.
+/// Loads the embedder of `options`, or returns the one that this process has already loaded.
 ///
-/// Weights that are not on this machine are downloaded, which `progress` follows. Calls at the same time load once.
+/// Missing weights are downloaded; `progress` reports the download. Concurrent calls load the embedder once.
 ///
 /// # Errors
-/// [`ModelError`] when the weights cannot be had or read, or the server of `openai:MODEL` does not answer.
+/// [`ModelError`] if the weights cannot be fetched or read, or the server of `openai:MODEL` does not answer.
 pub async fn load(options: &EmbedderOptions, progress: Progress) -> Result<Arc<dyn Embedder>, ModelError> {
     let slot = slot(options);
     let mut slot = slot.lock().await;

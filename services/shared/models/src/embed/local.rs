@@ -1,4 +1,4 @@
-//! An encoder in this process as an [`Embedder`]: tokens, batches, and the threads that it computes on.
+//! The in-process [`Embedder`]: tokenization, batching and the thread pool of an encoder.
 
 use std::{
     num::NonZeroUsize,
@@ -27,27 +27,27 @@ use crate::{
     progress::Progress,
 };
 
-/// Tokens that are encoded at once: enough for large products, few enough for somebody else's turn to come soon.
+/// Tokens per batch: enough for large matrix products, few enough that other calls do not wait long.
 const BATCH_TOKENS: usize = 512;
-/// Beyond this many bytes a text is not even split into tokens: no model takes that many.
+/// Texts are truncated to this many bytes before tokenization. No model takes more.
 const MAX_BYTES: usize = 1 << 16;
 
-/// The ids that a model has before and after a text.
+/// The ids of the special tokens before and after a text, such as `[CLS]` and `[SEP]`.
 #[derive(Clone, Copy)]
-pub(super) struct Marks {
+pub(super) struct SpecialTokens {
     pub(super) first: u32,
     pub(super) last: u32,
 }
 
-/// A model and what belongs to it.
+/// A model with its tokenizer.
 pub(super) struct Encoder {
     pub(super) id: &'static str,
     pub(super) bert: Bert,
     pub(super) tokenizer: TextTokenizer,
-    pub(super) marks: Marks,
-    /// What goes before a text of that kind.
+    pub(super) special_tokens: SpecialTokens,
+    /// The prefix of texts of a kind.
     pub(super) prefix: fn(Input) -> &'static str,
-    /// The longest text that the model takes, prefix and marks included.
+    /// The maximum text length in tokens, including prefix and special tokens.
     pub(super) max_tokens: usize,
 }
 
@@ -56,56 +56,56 @@ impl Encoder {
         self.max_tokens.min(self.bert.max_positions())
     }
 
-    /// The ids of `text` with prefix and marks, cut at the limit.
+    /// Tokenizes `text` with prefix and special tokens, truncated to the limit.
     fn tokens(&self, kind: Input, text: &str) -> Result<Vec<u32>, EmbedError> {
         let text = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
         let text = format!("{}{text}", (self.prefix)(kind));
         let mut ids = self.tokenizer.ids(&text).map_err(|detail| self.failed(detail))?;
         ids.truncate(self.limit().saturating_sub(2));
-        ids.insert(0, self.marks.first);
-        ids.push(self.marks.last);
+        ids.insert(0, self.special_tokens.first);
+        ids.push(self.special_tokens.last);
         Ok(ids)
     }
 
-    /// The ids of a text given in pieces, with prefix and marks, cut at the limit, and for each the piece that it is of;
-    /// none for prefix and marks.
+    /// Tokenizes a text given in pieces, with prefix and special tokens, truncated to the limit. Also returns the piece
+    /// index of each token, `None` for prefix and special tokens.
     fn pieces(&self, kind: Input, pieces: &[String]) -> Result<(Vec<u32>, Vec<Option<usize>>), EmbedError> {
         let prefix = self
             .tokenizer
             .ids((self.prefix)(kind))
             .map_err(|detail| self.failed(detail))?;
-        let mut ids = vec![self.marks.first];
+        let mut ids = vec![self.special_tokens.first];
         ids.extend(prefix);
-        let mut of = vec![None; ids.len()];
+        let mut piece_of = vec![None; ids.len()];
         let mut bytes = 0;
-        for (place, piece) in pieces.iter().enumerate() {
+        for (index, piece) in pieces.iter().enumerate() {
             bytes += piece.len();
             if ids.len() >= self.limit().saturating_sub(1) || bytes > MAX_BYTES {
                 break;
             }
             ids.extend(self.tokenizer.ids(piece).map_err(|detail| self.failed(detail))?);
-            of.resize(ids.len(), Some(place));
+            piece_of.resize(ids.len(), Some(index));
         }
         ids.truncate(self.limit().saturating_sub(1));
-        of.truncate(ids.len());
-        ids.push(self.marks.last);
-        of.push(None);
-        Ok((ids, of))
+        piece_of.truncate(ids.len());
+        ids.push(self.special_tokens.last);
+        piece_of.push(None);
+        Ok((ids, piece_of))
     }
 
-    /// The vectors of a text whose ids and their pieces are known and whose rows were encoded.
-    fn token_vectors(&self, ids: &[u32], of: &[Option<usize>], rows: &[f32], pieces: usize) -> TokenVectors {
+    /// Builds the token vectors of a text from its token ids, their piece indices and the encoded rows.
+    fn token_vectors(&self, ids: &[u32], piece_of: &[Option<usize>], rows: &[f32], pieces: usize) -> TokenVectors {
         let width = self.bert.hidden();
         let whole = Embedding::from(pool(rows, width));
-        let (mut tokens, mut own) = (Vec::with_capacity(ids.len()), Vec::with_capacity(rows.len()));
-        for ((id, of), row) in ids.iter().zip(of).zip(rows.chunks_exact(width.max(1))) {
-            if let Some(piece) = *of {
+        let (mut tokens, mut token_rows) = (Vec::with_capacity(ids.len()), Vec::with_capacity(rows.len()));
+        for ((id, piece), row) in ids.iter().zip(piece_of).zip(rows.chunks_exact(width.max(1))) {
+            if let Some(piece) = *piece {
                 let text = self.tokenizer.piece(*id).unwrap_or_default().into();
                 tokens.push(Token { text, piece });
-                own.extend_from_slice(row);
+                token_rows.extend_from_slice(row);
             }
         }
-        TokenVectors::new(width, tokens, &own, pieces, whole)
+        TokenVectors::new(width, tokens, &token_rows, pieces, whole)
     }
 
     fn failed(&self, detail: impl ToString) -> EmbedError {
@@ -116,33 +116,33 @@ impl Encoder {
     }
 }
 
-/// The path of a file that every form of the model has.
+/// The path of a required file of the model.
 pub(super) fn required(files: &fetch::ModelFiles, name: &str) -> Result<PathBuf, ModelError> {
-    let detail = "it is not among the files of the model";
+    let detail = "the file is missing from the model";
     files.path(name).ok_or_else(|| ModelError::Corrupt {
         path: name.into(),
         detail: detail.to_owned(),
     })
 }
 
-/// Embeds on threads of its own, as many batches at a time as there are threads.
+/// Embeds on its own thread pool, with as many concurrent batches as threads.
 pub(super) struct LocalEmbedder {
     encoder: Arc<Encoder>,
     pool: rayon::ThreadPool,
-    /// One batch alone is spread over every thread of the pool, but its products are too small to keep them all busy; a
-    /// batch a thread does. Waiting here is in order.
-    turns: Semaphore,
+    /// Limits the concurrent batches. A single batch runs on all threads of the pool, but its matrix products are too
+    /// small to keep them busy; one batch per thread does. Waiters are served in FIFO order.
+    permits: Semaphore,
     threads: usize,
-    /// Tokens that the longest prefix takes.
+    /// Length of the longest prefix in tokens.
     prefix_tokens: usize,
 }
 
-/// Makes an encoder of the files of its model.
-type Read = fn(&fetch::ModelFiles) -> Result<Encoder, ModelError>;
+/// Loads an encoder from the files of its model.
+type LoadFn = fn(&fetch::ModelFiles) -> Result<Encoder, ModelError>;
 
-/// Fetches, reads and starts the model of `options`.
+/// Fetches, loads and starts the model of `options`.
 pub(super) async fn load(options: &EmbedderOptions, progress: Progress) -> Result<Arc<dyn Embedder>, ModelError> {
-    let (model, read): (_, Read) = match options.embedder {
+    let (model, read): (_, LoadFn) = match options.embedder {
         EmbedderChoice::MiniLm => (&fetch::MINILM, minilm::load),
         _ => (&fetch::E5_SMALL, e5::load),
     };
@@ -150,8 +150,8 @@ pub(super) async fn load(options: &EmbedderOptions, progress: Progress) -> Resul
         embedder: options.embedder.to_string(),
         detail,
     };
-    let where_to_look = FetchOptions::new(options.model_dir.clone()).map_err(Arc::new)?;
-    let files = fetch::ensure(model, &where_to_look, progress).await.map_err(Arc::new)?;
+    let fetch_options = FetchOptions::new(options.model_dir.clone()).map_err(Arc::new)?;
+    let files = fetch::ensure(model, &fetch_options, progress).await.map_err(Arc::new)?;
     let encoder = tokio::task::spawn_blocking(move || read(&files))
         .await
         .map_err(|error| start(error.to_string()))??;
@@ -174,41 +174,46 @@ impl LocalEmbedder {
         Ok(Self {
             encoder: Arc::new(encoder),
             pool,
-            turns: Semaphore::new(threads),
+            permits: Semaphore::new(threads),
             threads,
             prefix_tokens,
         })
     }
 
-    /// Runs `work` on the pool when it is this call's turn.
+    /// Waits for a permit, then runs `work` on the thread pool.
     async fn compute<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Encoder) -> Result<T, EmbedError> + Send + 'static,
     ) -> Result<T, EmbedError> {
-        let _turn = self.turns.acquire().await.map_err(|error| self.encoder.failed(error))?;
+        let _permit = self
+            .permits
+            .acquire()
+            .await
+            .map_err(|error| self.encoder.failed(error))?;
         let (sender, receiver) = oneshot::channel();
         let encoder = self.encoder.clone();
         let span = tracing::Span::current();
         self.pool.spawn(move || {
-            // A panic would end the process from here; as an error it ends one call.
+            // A panic in a rayon task would abort the process. Turn it into an error of this call.
             let work = std::panic::AssertUnwindSafe(|| span.in_scope(|| work(&encoder)));
-            let result = std::panic::catch_unwind(work).unwrap_or_else(|_| Err(encoder.failed("it panicked")));
-            // Nobody waits any more when the caller left.
+            let result = std::panic::catch_unwind(work).unwrap_or_else(|_| Err(encoder.failed("panicked")));
+            // Fails if the caller has been dropped.
             let _ = sender.send(result);
         });
         receiver
             .await
-            .unwrap_or_else(|_| Err(self.encoder.failed("its thread ended without an answer")))
+            .unwrap_or_else(|_| Err(self.encoder.failed("the task was dropped without a result")))
     }
 }
 
-/// Hyper-threads share the unit that multiplies, so physical cores count; a container may have fewer.
+/// The number of physical cores that this process may use. Hyper-threads are not counted because they share the
+/// floating-point units. A container may be limited to fewer cores.
 fn usable_cores() -> usize {
     let allowed = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     num_cpus::get_physical().clamp(1, allowed)
 }
 
-/// Tells the work that its caller left.
+/// Sets the stop flag when the caller is dropped.
 struct StopOnDrop(Arc<AtomicBool>);
 
 impl Drop for StopOnDrop {
@@ -231,7 +236,7 @@ impl Embedder for LocalEmbedder {
     }
 
     fn count_tokens(&self, text: &str) -> usize {
-        // A failing tokenizer fails when the text is embedded; an estimate is good enough until then.
+        // If the tokenizer fails, return an estimate. Embedding the text reports the error.
         self.encoder.tokenizer.ids(text).map_or(text.len() / 4, |ids| ids.len())
     }
 
@@ -259,7 +264,7 @@ impl Embedder for LocalEmbedder {
             let mut embedded = stream::iter(batches).buffered(self.threads);
             let mut embeddings = Vec::with_capacity(count);
             while let Some(vectors) = embedded.try_next().await? {
-                // `None` only after this future was dropped, when nothing comes back here.
+                // `None` only after this future was dropped, which ends this loop.
                 embeddings.extend(vectors.into_iter().flatten().map(Embedding::from));
             }
             Ok(embeddings)
@@ -276,22 +281,22 @@ impl Embedder for LocalEmbedder {
             let stop = Arc::new(AtomicBool::new(false));
             let _stop_on_drop = StopOnDrop(stop.clone());
             let mut all = Vec::with_capacity(texts.len());
-            // Each text by itself: passages are large enough.
+            // One text per batch: passages are large enough.
             let texts = texts.into_iter().map(|text| {
                 let stop = stop.clone();
                 self.compute(move |encoder| {
-                    let (ids, of) = encoder.pieces(kind, &text)?;
+                    let (ids, piece_of) = encoder.pieces(kind, &text)?;
                     let rows = encoder
                         .bert
                         .rows(std::slice::from_ref(&ids), &stop)
                         .map_err(|error| encoder.failed(error))?;
                     let rows = rows.and_then(|rows| rows.into_iter().next());
-                    Ok(rows.map(|rows| encoder.token_vectors(&ids, &of, &rows, text.len())))
+                    Ok(rows.map(|rows| encoder.token_vectors(&ids, &piece_of, &rows, text.len())))
                 })
             });
             let mut embedded = stream::iter(texts).buffered(self.threads);
             while let Some(vectors) = embedded.try_next().await? {
-                // `None` only after this future was dropped, when nothing comes back here.
+                // `None` only after this future was dropped, which ends this loop.
                 all.extend(vectors.map(Arc::new));
             }
             Ok(Some(all))
@@ -301,19 +306,19 @@ impl Embedder for LocalEmbedder {
 }
 
 impl LocalEmbedder {
-    /// The texts in order, in batches of about [`BATCH_TOKENS`] with at least one text each.
+    /// Splits the texts, in order, into batches of about [`BATCH_TOKENS`] tokens, at least one text each.
     fn batches(&self, texts: Vec<String>) -> Vec<Vec<String>> {
         let mut batches: Vec<Vec<String>> = Vec::new();
         let mut tokens = 0;
         for text in texts {
-            let own = self.estimate(&text);
+            let estimate = self.estimate_tokens(&text);
             match batches.last_mut() {
-                Some(batch) if tokens + own <= BATCH_TOKENS => {
-                    tokens += own;
+                Some(batch) if tokens + estimate <= BATCH_TOKENS => {
+                    tokens += estimate;
                     batch.push(text);
                 }
                 _ => {
-                    tokens = own;
+                    tokens = estimate;
                     batches.push(vec![text]);
                 }
             }
@@ -321,8 +326,8 @@ impl LocalEmbedder {
         batches
     }
 
-    /// About the tokens of a text, without the work of finding them: rather too many.
-    fn estimate(&self, text: &str) -> usize {
+    /// Estimates the number of tokens of a text without tokenizing it. Errs on the high side.
+    fn estimate_tokens(&self, text: &str) -> usize {
         (text.len() / 3 + 8).min(self.encoder.limit())
     }
 }

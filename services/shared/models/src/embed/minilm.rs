@@ -1,15 +1,15 @@
-//! all-MiniLM-L6-v2 (Wang et al. 2020; Reimers and Gurevych 2019): English, six layers.
+//! all-MiniLM-L6-v2 (Wang et al. 2020; Reimers and Gurevych 2019): English only, six layers.
 
 use super::{
     ModelError,
-    local::{Encoder, Marks, required},
+    local::{Encoder, SpecialTokens, required},
     safetensors,
     tokenize::TextTokenizer,
 };
 use crate::fetch::ModelFiles;
 
 pub(super) const ID: &str = "all-MiniLM-L6-v2";
-/// The model has positions for more, but was trained on no longer texts.
+/// The position table has more rows, but the model was not trained on longer texts.
 const MAX_TOKENS: usize = 256;
 
 /// Reads `model.safetensors` and `tokenizer.json`.
@@ -25,21 +25,21 @@ pub(super) fn load(files: &ModelFiles) -> Result<Encoder, ModelError> {
         },
     )?;
     let tokenizer = TextTokenizer::from_file(&path)?;
-    let mark = |piece: &str| {
+    let token_id = |piece: &str| {
         tokenizer.id(piece).ok_or_else(|| ModelError::Corrupt {
             path: path.clone(),
-            detail: format!("it has no piece {piece:?}"),
+            detail: format!("the vocabulary has no token {piece:?}"),
         })
     };
-    let marks = Marks {
-        first: mark("[CLS]")?,
-        last: mark("[SEP]")?,
+    let special_tokens = SpecialTokens {
+        first: token_id("[CLS]")?,
+        last: token_id("[SEP]")?,
     };
     Ok(Encoder {
         id: ID,
         bert,
         tokenizer,
-        marks,
+        special_tokens,
         prefix: |_| "",
         max_tokens: MAX_TOKENS,
     })

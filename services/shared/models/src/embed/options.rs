@@ -1,22 +1,22 @@
-//! The options of an embedder, as flags and environment variables.
+//! Embedder options, from flags and environment variables.
 
 use std::{fmt, num::NonZeroUsize, path::PathBuf};
 
 use super::EmbedderChoice;
 
-/// Which embedder, where its weights are and how much of the machine it may use.
+/// Embedder options.
 #[derive(Clone, PartialEq, Eq, Hash, clap::Args)]
 pub struct EmbedderOptions {
-    /// The embedder: `e5-small` (about a hundred languages), `minilm` (English, faster), `hashed` (no download, for tests)
-    /// or `openai:MODEL` (a server's).
+    /// Embedder: `e5-small` (about a hundred languages), `minilm` (English, faster), `hashed` (no download, for tests)
+    /// or `openai:MODEL` (a model on a server).
     #[arg(long, env = "EMEND_EMBEDDER", default_value = "e5-small", value_name = "NAME")]
     pub embedder: EmbedderChoice,
 
-    /// A folder with the weights, for a machine without internet; looked at before anything is downloaded.
+    /// Folder with the weights, for machines without internet access. Checked before anything is downloaded.
     #[arg(long, env = "EMEND_MODEL_DIR", value_name = "DIR")]
     pub model_dir: Option<PathBuf>,
 
-    /// Base address of the OpenAI-compatible server of `openai:MODEL`, with its version: `…/v1`.
+    /// Base URL of the OpenAI-compatible server of `openai:MODEL`, including the version: `…/v1`.
     #[arg(
         long,
         env = "EMEND_EMBEDDER_URL",
@@ -25,21 +25,21 @@ pub struct EmbedderOptions {
     )]
     pub embedder_url: String,
 
-    /// The key that the server of `openai:MODEL` asks for.
+    /// API key for the server of `openai:MODEL`.
     #[arg(long, env = "EMEND_EMBEDDER_API_KEY", hide_env_values = true, value_name = "KEY")]
     pub embedder_api_key: Option<String>,
 
-    /// Threads that a local embedder computes on; default: the number of physical cores that this process may use.
+    /// Threads of a local embedder. Defaults to the number of physical cores that this process may use.
     #[arg(long, env = "EMEND_EMBEDDER_THREADS", value_name = "N")]
     pub embedder_threads: Option<NonZeroUsize>,
 
-    /// Memory for embeddings that may be asked for again, in MiB; 0 remembers none.
+    /// Size of the embedding cache in MiB; 0 disables it.
     #[arg(long, env = "EMEND_EMBEDDER_CACHE_MIB", default_value_t = 64, value_name = "MIB")]
     pub embedder_cache_mib: u32,
 }
 
 impl EmbedderOptions {
-    /// The defaults with another embedder.
+    /// Creates default options for `embedder`.
     #[must_use]
     pub fn of(embedder: EmbedderChoice) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! A BERT encoder from a `model.safetensors` with the names that Hugging Face gives its tensors.
+//! Loads a BERT encoder from a `model.safetensors` with Hugging Face tensor names.
 
 use std::{collections::HashMap, path::Path};
 
@@ -6,26 +6,26 @@ use candle_core::{DType, Device, Tensor};
 
 use super::{
     ModelError,
-    bert::{Bert, Layer, Linear, WordTable},
+    bert::{Bert, EmbeddingTable, Layer, Linear},
     kernels::LayerNorm,
 };
 
-/// What the file itself does not tell.
+/// Hyperparameters that the file does not contain.
 pub(super) struct Shape {
     pub(super) heads: usize,
-    /// Of the layer norms.
+    /// Epsilon of the layer norms.
     pub(super) epsilon: f32,
-    /// Rows of the position table before the first token's: 2 for RoBERTa.
+    /// Unused rows at the start of the position table: 2 for RoBERTa.
     pub(super) skipped_positions: usize,
 }
 
-/// A table of word embeddings in f32.
+/// A table of token embeddings in f32.
 struct F32Table {
     values: Vec<f32>,
     hidden: usize,
 }
 
-impl WordTable for F32Table {
+impl EmbeddingTable for F32Table {
     fn rows(&self) -> usize {
         self.values.len() / self.hidden
     }
@@ -54,10 +54,10 @@ impl Weights<'_> {
         }
     }
 
-    /// Takes a tensor out, so that what was read is not held twice.
+    /// Reads and removes a tensor, so that it is not in memory twice. `None` in `dims` matches any size.
     fn take(&mut self, name: &str, dims: &[Option<usize>]) -> Result<(Vec<f32>, Vec<usize>), ModelError> {
         let Some(tensor) = self.tensors.remove(name) else {
-            return Err(self.corrupt(format!("it has no tensor {name:?}")));
+            return Err(self.corrupt(format!("tensor {name:?} is missing")));
         };
         let found = tensor.dims().to_vec();
         let fits = found.len() == dims.len()
@@ -66,7 +66,7 @@ impl Weights<'_> {
                 .zip(dims)
                 .all(|(found, dim)| dim.is_none_or(|dim| dim == *found));
         if !fits || found.contains(&0) {
-            return Err(self.corrupt(format!("tensor {name:?} has the shape {found:?} instead of {dims:?}")));
+            return Err(self.corrupt(format!("tensor {name:?} has the shape {found:?}, expected {dims:?}")));
         }
         let values = tensor
             .to_dtype(DType::F32)
@@ -86,7 +86,7 @@ impl Weights<'_> {
         })
     }
 
-    /// One product of several that have the same input.
+    /// Reads several linear layers with the same input and fuses them into one.
     fn linear(&mut self, names: &[String], inputs: usize, outputs: usize) -> Result<Linear, ModelError> {
         let (mut weight, mut bias) = (Vec::new(), Vec::new());
         for name in names {
@@ -103,7 +103,7 @@ pub(super) fn read(path: &Path, shape: &Shape) -> Result<Bert, ModelError> {
         path: path.to_owned(),
         detail: error.to_string(),
     })?;
-    // Some files have the encoder inside a larger model.
+    // Some files contain the encoder as part of a larger model.
     let tensors = tensors
         .into_iter()
         .map(|(name, tensor)| (name.strip_prefix("bert.").map(str::to_owned).unwrap_or(name), tensor))
@@ -116,7 +116,10 @@ pub(super) fn read(path: &Path, shape: &Shape) -> Result<Bert, ModelError> {
     let (words, dims) = weights.take("embeddings.word_embeddings.weight", &[None, None])?;
     let hidden = dims.last().copied().unwrap_or(0);
     if hidden == 0 || !hidden.is_multiple_of(shape.heads) {
-        return Err(weights.corrupt(format!("vectors of {hidden} values for {} heads", shape.heads)));
+        return Err(weights.corrupt(format!(
+            "the hidden size {hidden} is not a multiple of the {} heads",
+            shape.heads
+        )));
     }
     let (mut positions, _) = weights.take("embeddings.position_embeddings.weight", &[None, Some(hidden)])?;
     let (types, _) = weights.take("embeddings.token_type_embeddings.weight", &[None, Some(hidden)])?;
@@ -149,11 +152,11 @@ pub(super) fn read(path: &Path, shape: &Shape) -> Result<Bert, ModelError> {
         });
     }
     if layers.is_empty() {
-        return Err(weights.corrupt("it has no encoder layers".to_owned()));
+        return Err(weights.corrupt("the file has no encoder layers".to_owned()));
     }
     Ok(Bert {
         heads: shape.heads,
-        words: Box::new(F32Table { values: words, hidden }),
+        token_embeddings: Box::new(F32Table { values: words, hidden }),
         positions,
         embedding_norm,
         layers,

@@ -1,4 +1,4 @@
-//! From text to the token ids that an encoder takes.
+//! The tokenizers of encoders.
 
 use std::path::Path;
 
@@ -7,16 +7,16 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::ModelError;
 
-/// The mark that stands for a space in a sentencepiece vocabulary.
+/// The character for a space in a SentencePiece vocabulary.
 const SPACE: char = '\u{2581}';
 
-/// Text to token ids, without marks at the beginning and the end.
+/// A tokenizer. It adds no special tokens.
 pub(super) enum TextTokenizer {
-    /// As a `tokenizer.json` says.
+    /// A `tokenizer.json`.
     File(Box<Tokenizer>),
-    /// Unigram over normalised words (Kudo 2018), as XLM-RoBERTa has it.
+    /// A unigram model over normalised words (Kudo 2018), as in XLM-RoBERTa.
     Unigram {
-        /// What becomes of a character, sorted by character; one that is not listed stays.
+        /// Character replacements, sorted by character. Characters that are not listed are unchanged.
         normalizer: Vec<(char, Box<str>)>,
         /// The pieces and their scores.
         model: Box<Unigram>,
@@ -24,7 +24,7 @@ pub(super) enum TextTokenizer {
 }
 
 impl TextTokenizer {
-    /// Reads a `tokenizer.json`; whatever it says about cutting and padding is left out.
+    /// Reads a `tokenizer.json`. Its truncation and padding are disabled.
     pub(super) fn from_file(path: &Path) -> Result<Self, ModelError> {
         let corrupt = |error: tokenizers::Error| ModelError::Corrupt {
             path: path.to_owned(),
@@ -36,7 +36,7 @@ impl TextTokenizer {
         Ok(Self::File(Box::new(tokenizer)))
     }
 
-    /// The id of a piece such as `[CLS]`.
+    /// The id of a token such as `[CLS]`.
     pub(super) fn id(&self, piece: &str) -> Option<u32> {
         match self {
             Self::File(tokenizer) => tokenizer.token_to_id(piece),
@@ -44,7 +44,7 @@ impl TextTokenizer {
         }
     }
 
-    /// The piece with an id, as the vocabulary writes it.
+    /// The text of a token id in the vocabulary.
     pub(super) fn piece(&self, id: u32) -> Option<String> {
         match self {
             Self::File(tokenizer) => tokenizer.id_to_token(id),
@@ -52,10 +52,10 @@ impl TextTokenizer {
         }
     }
 
-    /// The ids of the pieces of `text`.
+    /// Tokenizes `text`.
     ///
     /// # Errors
-    /// The tokenizer's own words when it fails.
+    /// The message of the tokenizer if it fails.
     pub(super) fn ids(&self, text: &str) -> Result<Vec<u32>, String> {
         match self {
             Self::File(tokenizer) => match tokenizer.encode_fast(text, false) {
@@ -65,7 +65,7 @@ impl TextTokenizer {
             Self::Unigram { normalizer, model } => {
                 let mut ids = Vec::with_capacity(text.len() / 3);
                 for word in marked_words(normalizer, text) {
-                    // No piece has a mark inside, so a word is never split differently for the words around it.
+                    // No piece spans a space, so each word can be tokenized on its own.
                     let tokens = model.tokenize(&word).map_err(|error| error.to_string())?;
                     ids.extend(tokens.into_iter().map(|token| token.id));
                 }
@@ -75,13 +75,13 @@ impl TextTokenizer {
     }
 }
 
-/// The words of the normalised text, each with the mark of a space before it.
+/// Splits the normalised text into words, each prefixed with the [`SPACE`] character.
 fn marked_words(normalizer: &[(char, Box<str>)], text: &str) -> Vec<String> {
     let mut normal = String::with_capacity(text.len() + text.len() / 8);
-    // The table maps one character at a time: what is written as letter and accent is put together first.
+    // The table maps single characters, so combining sequences are composed first.
     for character in text.nfc() {
         match normalizer.binary_search_by_key(&character, |(from, _)| *from) {
-            Ok(place) => normal.push_str(normalizer.get(place).map_or("", |(_, to)| to)),
+            Ok(index) => normal.push_str(normalizer.get(index).map_or("", |(_, to)| to)),
             Err(_) => normal.push(character),
         }
     }

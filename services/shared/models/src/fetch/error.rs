@@ -1,47 +1,47 @@
-//! Why a model could not be fetched.
+//! Errors of fetching models.
 
 use std::{
     fmt,
     path::{Path, PathBuf},
 };
 
-/// The files of a model could not be had.
+/// The files of a model could not be fetched.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// There is no place to keep downloads.
-    #[error("no home folder to keep models in: set EMEND_CACHE_DIR to a folder that can be written to")]
+    /// There is no cache folder.
+    #[error("no home folder for the model cache; set EMEND_CACHE_DIR to a writable folder")]
     NoCacheDir,
-    /// A file in the user's own folder is not the one that it should be.
-    #[error("{} is not the file that it should be: its sha256 is {got}, expected {expected}; replace it or unset EMEND_MODEL_DIR", path.display())]
+    /// A file in the user's model folder has the wrong checksum.
+    #[error("{} has the sha256 {got}, expected {expected}; replace the file or unset EMEND_MODEL_DIR", path.display())]
     Mismatch {
         /// The file.
         path: PathBuf,
-        /// The right SHA-256.
+        /// The expected SHA-256.
         expected: String,
         /// The file's SHA-256.
         got: String,
     },
-    /// A folder or file of the user cannot be used.
+    /// A folder or file cannot be read or written.
     #[error("{}: {detail}", path.display())]
     Io {
         /// The folder or file.
         path: PathBuf,
-        /// What the system said.
+        /// The I/O error.
         detail: String,
     },
     /// Every source failed.
     #[error(
-        "model {model} cannot be had; {}; put {wanted} into a folder and set EMEND_MODEL_DIR to it, or {instead}",
-        Tried(attempts)
+        "could not fetch model {model}; {}; put {wanted} into a folder and set EMEND_MODEL_DIR to it, or {instead}",
+        DisplayAttempts(attempts)
     )]
     Exhausted {
-        /// The model.
+        /// The model's name.
         model: &'static str,
-        /// The names of the files that would do.
+        /// The names of the required files.
         wanted: String,
-        /// What to do without it.
+        /// What to do without the model.
         instead: &'static str,
-        /// What was tried, in order.
+        /// The failed attempts, in order.
         attempts: Vec<Attempt>,
     },
 }
@@ -55,53 +55,53 @@ impl FetchError {
     }
 }
 
-/// A source that was tried and why it failed.
+/// A failed attempt to fetch a model from a source.
 #[derive(Debug)]
 pub struct Attempt {
-    /// The source, for a person.
+    /// The source, for display.
     pub source: String,
-    /// What happened.
+    /// The error.
     pub error: SourceError,
 }
 
-/// A source did not give a file.
+/// A source failed to provide a file.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// It does not have it.
+    /// The source does not have the file.
     #[error("{0}")]
     Absent(String),
-    /// It could not be reached.
+    /// The source could not be reached.
     #[error("cannot be reached: {0}")]
     Unreachable(String),
-    /// It answered with an error.
+    /// The source returned an error.
     #[error("{0}")]
     Refused(String),
-    /// It gave something else.
+    /// The file has the wrong checksum.
     #[error("{file} has the sha256 {got}, expected {expected}")]
     Mismatch {
         /// The file's name.
         file: String,
-        /// The right SHA-256.
+        /// The expected SHA-256.
         expected: String,
-        /// What it gave.
+        /// The SHA-256 of the received file.
         got: String,
     },
-    /// It gave a file of another size.
+    /// The file has the wrong size.
     #[error("{file} has {got} bytes, expected {expected}")]
     Size {
         /// The file's name.
         file: String,
-        /// The right size, or the most that is taken.
+        /// The expected or maximum size in bytes.
         expected: u64,
-        /// What it gave, as far as it was read.
+        /// The number of bytes received before the error.
         got: u64,
     },
-    /// A file could not be read or written here.
+    /// A local file could not be read or written.
     #[error("{path}: {detail}", path = path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The I/O error.
         detail: String,
     },
 }
@@ -115,9 +115,9 @@ impl SourceError {
     }
 }
 
-struct Tried<'a>(&'a [Attempt]);
+struct DisplayAttempts<'a>(&'a [Attempt]);
 
-impl fmt::Display for Tried<'_> {
+impl fmt::Display for DisplayAttempts<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("tried ")?;
         for (index, attempt) in self.0.iter().enumerate() {

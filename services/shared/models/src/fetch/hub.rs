@@ -1,4 +1,4 @@
-//! Files of the model hub, over HTTPS.
+//! Downloads from the Hugging Face Hub.
 
 use std::{io::Write, path::Path, time::Duration};
 
@@ -7,12 +7,12 @@ use tempfile::NamedTempFile;
 use super::{FetchOptions, File, Form, SourceError, verify};
 use crate::{http, progress::Progress};
 
-/// The hub that `HF_ENDPOINT` replaces.
+/// The default hub. `HF_ENDPOINT` overrides it.
 pub(super) const DEFAULT_ENDPOINT: &str = "https://huggingface.co";
 
-/// A machine without internet should notice soon.
+/// Short, so that a machine without internet access fails fast.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// Between two pieces of an answer.
+/// Maximum time between two chunks of a response.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Downloads the files of `form` into `dir`.
@@ -24,7 +24,7 @@ pub(super) async fn fetch(
     dir: &Path,
     progress: &Progress,
 ) -> Result<(), SourceError> {
-    progress.message(&format!("asking the hub for {repo}"));
+    progress.message(&format!("requesting {repo} from the hub"));
     let client = http::builder()
         .connect_timeout(CONNECT_TIMEOUT)
         .read_timeout(READ_TIMEOUT)
@@ -45,7 +45,7 @@ pub(super) async fn fetch(
         );
         done.push((download(&client, &url, file, dir, progress).await?, file));
     }
-    // Nothing gets its name before everything is there.
+    // Rename the files only after all of them are complete.
     for (temporary, file) in done {
         verify::finish(temporary, dir, file)?;
     }
@@ -71,7 +71,7 @@ async fn download(
     let mut check = verify::Check::new(file);
     while let Some(chunk) = response.chunk().await.map_err(unreachable)? {
         check.update(&chunk)?;
-        // A write to a file's buffer in the page cache: shorter than handing it to another thread.
+        // Blocking, but a write to the page cache takes less time than handing it to another thread.
         temporary
             .write_all(&chunk)
             .map_err(|error| SourceError::io(temporary.path(), error))?;

@@ -1,4 +1,4 @@
-//! One download of a model at a time, across processes.
+//! A file lock that serialises downloads of a model across processes.
 
 use std::{
     fs::{File, TryLockError},
@@ -8,21 +8,21 @@ use std::{
 
 use crate::progress::Progress;
 
-/// Held while a model is downloaded; the system lets it go with the process, whatever becomes of that.
+/// Held while a model is downloaded. The operating system releases it when the process ends.
 pub(super) struct DownloadLock {
     _file: File,
 }
 
-/// Waits for the lock of the model in `dir`.
+/// Waits for the download lock of the model in `dir`.
 ///
-/// `None` where the file system has no locks: temporary names and atomic renames still keep the files whole, and all that
-/// is lost is that two processes may download the same.
+/// Returns `None` if the file system does not support locks. Files stay consistent even so, because downloads use
+/// temporary names and atomic renames, but two processes may download the same model.
 pub(super) async fn acquire(dir: &Path, progress: &Progress) -> Option<DownloadLock> {
     let path = dir.join(".lock");
     let file = match File::options().create(true).append(true).open(&path) {
         Ok(file) => file,
         Err(error) => {
-            tracing::debug!(path = %path.display(), error = %error, "no lock for the download");
+            tracing::debug!(path = %path.display(), error = %error, "cannot lock the download folder");
             return None;
         }
     };
@@ -34,7 +34,7 @@ pub(super) async fn acquire(dir: &Path, progress: &Progress) -> Option<DownloadL
                 tokio::time::sleep(Duration::from_millis(200)).await;
             }
             Err(TryLockError::Error(error)) => {
-                tracing::debug!(path = %path.display(), error = %error, "no lock for the download");
+                tracing::debug!(path = %path.display(), error = %error, "cannot lock the download folder");
                 return None;
             }
         }

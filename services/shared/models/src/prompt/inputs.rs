@@ -1,4 +1,4 @@
-//! What each prompt needs. A prompt that is built from its struct cannot miss an input.
+//! The typed inputs of each prompt.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -8,32 +8,32 @@ use emend_text::Language;
 
 /// The inputs of one prompt.
 pub trait Prompt: Serialize {
-    /// The prompt's name, which is its file's.
+    /// The prompt's name, which is its file stem.
     const NAME: &'static str;
 
-    /// The JSON schema of the reply; none for prose.
+    /// The JSON schema of the reply. `None` for a plain-text reply.
     fn schema() -> Option<ResponseSchema>;
 }
 
-/// A passage as a prompt shows it.
+/// A passage in a prompt.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Evidence<'a> {
-    /// Its document's title; may be empty.
+    /// Title of the document. May be empty.
     pub title: &'a str,
-    /// Its text.
+    /// Text of the passage.
     pub text: &'a str,
 }
 
-/// One turn of a chat.
+/// One turn of a conversation.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Turn<'a> {
     /// `user` or `assistant`.
     pub role: &'a str,
-    /// What was said.
+    /// Text of the turn.
     pub text: &'a str,
 }
 
-/// Is a passage relevant to a question? Read the reply with [`crate::verdict::parse`].
+/// Grades whether a passage is relevant to a question. Parse the reply with [`crate::verdict::parse`].
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct GradeDocuments<'a> {
     /// The original question.
@@ -42,7 +42,7 @@ pub struct GradeDocuments<'a> {
     pub passage: Evidence<'a>,
 }
 
-/// Which of several passages are relevant to a question? Read the reply with [`crate::verdict::list`].
+/// Grades which of several passages are relevant to a question. Parse the reply with [`crate::verdict::list`].
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct GradeDocumentsBatch<'a> {
     /// The original question.
@@ -51,7 +51,7 @@ pub struct GradeDocumentsBatch<'a> {
     pub passages: &'a [Evidence<'a>],
 }
 
-/// Does evidence support a sentence? Read the reply with [`crate::verdict::support`].
+/// Grades whether the evidence supports a sentence. Parse the reply with [`crate::verdict::support`].
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct GradeGroundedness<'a> {
     /// One sentence of the answer.
@@ -60,7 +60,7 @@ pub struct GradeGroundedness<'a> {
     pub passages: &'a [Evidence<'a>],
 }
 
-/// How useful is an answer? Read the reply with [`crate::verdict::utility`].
+/// Grades how useful an answer is. Parse the reply with [`crate::verdict::utility`].
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct GradeUsefulness<'a> {
     /// The original question.
@@ -69,81 +69,81 @@ pub struct GradeUsefulness<'a> {
     pub answer: &'a str,
 }
 
-/// Which strips of a passage are relevant to a question? Read the reply with [`crate::verdict::list`].
+/// Grades which strips of a passage are relevant to a question. Parse the reply with [`crate::verdict::list`].
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct GradeStrips<'a> {
     /// The original question.
     pub question: &'a str,
-    /// The title of the passage's document; may be empty.
+    /// Title of the passage's document. May be empty.
     pub title: &'a str,
-    /// The strips in the order of the text, numbered from 1.
+    /// The strips, in text order, numbered from 1.
     pub strips: &'a [&'a str],
 }
 
-/// Does the next piece of an answer need evidence that is not there? Read the reply with
+/// Decides whether the next segment of an answer needs further evidence. Parse the reply with
 /// [`crate::verdict::retrieval`].
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct DecideRetrieval<'a> {
     /// The original question.
     pub question: &'a str,
-    /// What has been written of the answer; empty at its beginning.
+    /// The answer so far. Empty at the start.
     pub answer_so_far: &'a str,
-    /// The evidence that is there; may be none.
+    /// The evidence so far. May be empty.
     pub passages: &'a [Evidence<'a>],
 }
 
-/// Answers a question.
+/// Generates an answer to a question.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Generate<'a> {
     /// The original question.
     pub question: &'a str,
-    /// The evidence, cited by its place from 1; without any, the model answers from its own knowledge.
+    /// The evidence, cited by number from 1. Without evidence, the model answers from its own knowledge.
     pub passages: &'a [Evidence<'a>],
     /// The language to answer in.
     #[serde(serialize_with = "language_name")]
     pub language: Language,
-    /// What an earlier answer said without support; may be empty.
+    /// Unsupported sentences of an earlier answer. May be empty.
     pub unsupported: &'a [&'a str],
-    /// The longest answer in sentences; 0 sets no limit.
+    /// Maximum number of sentences. 0 for no limit.
     pub max_sentences: u32,
-    /// What to say when the documents do not answer: [`Language::abstention`].
+    /// The reply to give if the documents do not answer the question: [`Language::abstention`].
     pub abstention: &'a str,
-    /// What has been written of the answer already, to be continued; empty where the answer begins.
+    /// The answer so far, to be continued. Empty at the start.
     pub answer_so_far: &'a str,
-    /// What to say when nothing is left to add to it.
+    /// The reply to give if the answer is complete.
     pub complete: &'a str,
 }
 
-/// Words a question anew for retrieval. Read the reply with [`super::query`].
+/// Rewrites a question as a retrieval query. Parse the reply with [`super::query`].
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct RewriteRetrieval<'a> {
     /// The original question.
     pub question: &'a str,
-    /// Queries that did not help, oldest first.
+    /// Earlier queries without useful results, oldest first.
     pub failed_queries: &'a [&'a str],
     /// The language to write in.
     #[serde(serialize_with = "language_name")]
     pub language: Language,
 }
 
-/// Turns a question into keywords for the web. Read the reply with [`super::query`].
+/// Rewrites a question as keywords for web search. Parse the reply with [`super::query`].
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct RewriteWebSearch<'a> {
     /// The original question.
     pub question: &'a str,
-    /// Queries that did not help, oldest first.
+    /// Earlier queries without useful results, oldest first.
     pub failed_queries: &'a [&'a str],
     /// The language to write in.
     #[serde(serialize_with = "language_name")]
     pub language: Language,
 }
 
-/// Makes a follow-up question stand alone. Read the reply with [`super::query`].
+/// Rewrites a follow-up question as a standalone question. Parse the reply with [`super::query`].
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Condense<'a> {
     /// The last question.
     pub question: &'a str,
-    /// The chat before it, oldest first.
+    /// The conversation before it, oldest turn first.
     pub history: &'a [Turn<'a>],
     /// The language to write in.
     #[serde(serialize_with = "language_name")]
@@ -154,7 +154,7 @@ fn language_name<S: serde::Serializer>(language: &Language, serializer: S) -> Re
     serializer.serialize_str(language.name())
 }
 
-/// An object with one property, which is required.
+/// The schema of an object with one required property.
 fn object(name: &'static str, property: &str, kind: Value) -> Option<ResponseSchema> {
     let schema = json!({
         "type": "object",
@@ -165,7 +165,7 @@ fn object(name: &'static str, property: &str, kind: Value) -> Option<ResponseSch
     Some(ResponseSchema { name, schema })
 }
 
-/// A list of verdicts, each with the number of the `thing` that it is on.
+/// The schema of a list of verdicts, each with the number of the `thing` (passage or strip) that it grades.
 fn verdicts(name: &'static str, thing: &str) -> Option<ResponseSchema> {
     let verdict = json!({
         "type": "object",
@@ -275,7 +275,7 @@ impl Prompt for Condense<'_> {
     }
 }
 
-/// Every prompt's name with inputs in which each leaf is a word of its own.
+/// The name of every prompt with sample inputs, in which every leaf is a unique word.
 pub(super) fn samples() -> Vec<(&'static str, Value)> {
     let passages = [
         Evidence {

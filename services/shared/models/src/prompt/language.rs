@@ -1,8 +1,8 @@
-//! The languages that prompts are written in.
+//! The languages of the prompts.
 
 use emend_text::Language;
 
-/// A language with prompts of its own.
+/// A language that has its own prompts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum PromptLanguage {
     En,
@@ -14,7 +14,7 @@ pub(super) enum PromptLanguage {
 impl PromptLanguage {
     pub(super) const ALL: [Self; 4] = [Self::En, Self::Ko, Self::Ja, Self::Zh];
 
-    /// The one to ask in about a question in `language`.
+    /// The prompt language for a question in `language`.
     pub(super) fn of(language: Language) -> Self {
         match language {
             Language::Ko => Self::Ko,
@@ -24,7 +24,7 @@ impl PromptLanguage {
         }
     }
 
-    /// The folder of its prompts.
+    /// The language code, which is the name of the prompts' folder.
     pub(super) fn code(self) -> &'static str {
         match self {
             Self::En => "en",
@@ -34,7 +34,7 @@ impl PromptLanguage {
         }
     }
 
-    /// What `language` is called in a prompt in this one.
+    /// The name of `language` in this prompt language.
     pub(super) fn name_of(self, language: Language) -> &'static str {
         match (self, language) {
             (Self::Ko, Language::Ko) => "한국어",

@@ -1,16 +1,16 @@
-//! Reading the replies of the rewriting prompts.
+//! Parses the replies of the rewriting prompts.
 
 use serde_json::Value;
 
-/// The query in a rewriter's reply: of its JSON object, or else its first line without label and quotes. `None` when
-/// nothing is left.
+/// Extracts the query from a rewriter's reply: from its JSON object, or else from its first line, without label and
+/// quotes. `None` if there is no query.
 pub fn query(reply: &str) -> Option<String> {
-    let said = reply
+    let reply = reply
         .rfind("</think>")
         .map_or(reply, |at| &reply[at + "</think>".len()..])
         .trim();
-    let object = said.find('{').and_then(|at| {
-        let value = serde_json::Deserializer::from_str(&said[at..])
+    let object = reply.find('{').and_then(|at| {
+        let value = serde_json::Deserializer::from_str(&reply[at..])
             .into_iter::<Value>()
             .next()?
             .ok()?;
@@ -20,7 +20,7 @@ pub fn query(reply: &str) -> Option<String> {
         named.map(str::to_owned)
     });
     let line = || {
-        let line = said
+        let line = reply
             .lines()
             .map(str::trim)
             .find(|line| !line.is_empty() && !line.starts_with("```"))?;

@@ -30,19 +30,19 @@ fn every_prompt_contains_every_input_it_declares_in_every_language() {
             let mut declared: Vec<&str> = declared.split(", ").collect();
             declared.sort_unstable();
             assert_eq!(declared, given, "{name} {language:?}");
-            let said = format!("{:?}", prompts.messages(language, name, sample.clone()).unwrap());
+            let text = format!("{:?}", prompts.messages(language, name, sample.clone()).unwrap());
             let mut leaves = Vec::new();
-            collect(&sample, "", &mut leaves);
+            collect_leaves(&sample, "", &mut leaves);
             assert!(leaves.len() >= given.len());
             for (input, leaf) in leaves {
-                assert!(said.contains(&leaf), "{name} {language:?} leaves out {input}");
+                assert!(text.contains(&leaf), "{name} {language:?} does not use {input}");
             }
         }
     }
     assert_eq!(inputs::samples().len(), BUILTIN.len());
 }
 
-/// The quoted English words of a prompt: keys of JSON and verdicts.
+/// The quoted English words of a prompt: JSON keys and verdicts.
 fn quoted(source: &str) -> Vec<&str> {
     let system = source.split("{% endblock %}").next().unwrap();
     let mut words: Vec<&str> = system.split('"').skip(1).step_by(2).collect();
@@ -80,7 +80,7 @@ fn every_language_asks_for_the_same_keys_and_verdicts_and_fences_the_same_inputs
 }
 
 #[test]
-fn a_question_is_asked_about_in_its_own_language() {
+fn the_prompt_is_in_the_language_of_the_question() {
     let input = |question| GradeUsefulness { question, answer: "a" };
     let prompts = prompts();
     for (language, version, words) in [
@@ -155,7 +155,7 @@ fn a_document_cannot_close_its_fence() {
 }
 
 #[test]
-fn template_marks_in_documents_are_text() {
+fn template_syntax_in_documents_is_text() {
     let text = "{{ question }} {% block x %} <b> & \"quotes\"";
     let passage = Evidence {
         title: "{{ fence }}",
@@ -239,7 +239,7 @@ fn the_generator_speaks_the_questions_language_and_cites() {
 }
 
 #[test]
-fn strips_are_numbered_and_evidence_that_is_not_there_is_not_spoken_of() {
+fn strips_are_numbered_and_absent_evidence_is_not_mentioned() {
     let rendered = prompts()
         .render(
             &GradeStrips {
@@ -325,7 +325,7 @@ fn a_folder_replaces_prompts_by_name() {
 }
 
 #[test]
-fn a_prompt_of_a_folder_is_for_every_language_or_for_one() {
+fn an_override_applies_to_all_languages_or_to_one() {
     let source = |version: u8| {
         format!(
             "{{#\nversion: {version}\n#}}{{% block system %}}Rate.{{% endblock %}}{{% block user %}}{{{{ question }}}} / {{{{ answer }}}}{{% endblock %}}"
@@ -362,7 +362,7 @@ fn a_prompt_of_a_folder_is_for_every_language_or_for_one() {
 }
 
 #[test]
-fn wrong_prompts_are_refused_when_loaded() {
+fn invalid_prompts_are_rejected_at_load() {
     let full = "{#\nversion: 1\n#}{% block system %}Rate.{% endblock %}{% block user %}{{ question }} {{ answer }}{% endblock %}";
     for (name, source, code, words) in [
         (

@@ -1,40 +1,42 @@
-//! Scores from the log-probabilities of a verdict's token, finer than the verdict itself.
+//! Scores from the log-probabilities of a verdict's token, which are finer than the verdict itself.
 
 use super::value::normalise;
-use super::{Reader, Retrieval, Verdict};
+use super::{Parser, Retrieval, Verdict};
 use crate::chat::TokenLogprobs;
 
-/// The probability of yes among yes and no, at the first token that is mostly one of them.
+/// The probability of yes, normalised over yes and no, at the first token where they have most of the probability.
 pub fn probability(tokens: &[TokenLogprobs]) -> Option<f64> {
     expected(tokens, yes)
 }
 
-/// The probabilities of yes of the verdicts in a list, in order; `None` unless the tokens hold exactly `count`.
+/// The probability of yes of each verdict in a list, in order. `None` unless the tokens contain exactly `count`
+/// verdicts.
 pub fn probabilities(tokens: &[TokenLogprobs], count: usize) -> Option<Vec<f64>> {
-    let found: Vec<f64> = tokens.iter().filter_map(|place| mean(place, yes)).collect();
+    let found: Vec<f64> = tokens.iter().filter_map(|token| mean(token, yes)).collect();
     (found.len() == count).then_some(found)
 }
 
 fn yes(token: &str) -> Option<f64> {
-    Reader::BINARY.alone(token).map(|verdict| match verdict {
+    Parser::BINARY.exact(token).map(|verdict| match verdict {
         Verdict::Yes => 1.0,
         Verdict::No => 0.0,
     })
 }
 
-/// The probabilities of yes and of continue among yes, no and continue, at the first token that is mostly one of them.
+/// The probabilities of yes and of continue, normalised over yes, no and continue, at the first token where they have
+/// most of the probability.
 pub fn retrieval_probabilities(tokens: &[TokenLogprobs]) -> Option<(f64, f64)> {
-    let of = |wanted| {
+    let probability_of = |decision| {
         expected(tokens, move |token| {
-            let said = match token {
-                // Where a tokeniser cuts the word.
+            let value = match token {
+                // Subword tokens of "continue".
                 "cont" | "contin" => Some(Retrieval::Continue),
-                token => Reader::RETRIEVAL.alone(token),
+                token => Parser::RETRIEVAL.exact(token),
             };
-            said.map(|said| f64::from(u8::from(said == wanted)))
+            value.map(|value| f64::from(u8::from(value == decision)))
         })
     };
-    Some((of(Retrieval::Yes)?, of(Retrieval::Continue)?))
+    Some((probability_of(Retrieval::Yes)?, probability_of(Retrieval::Continue)?))
 }
 
 /// P(full) + ½·P(partial), 0–1, as the Self-RAG paper scores ISSUP.
@@ -42,9 +44,10 @@ pub fn support_score(tokens: &[TokenLogprobs]) -> Option<f64> {
     support_probabilities(tokens).map(|(full, partial)| full + partial / 2.0)
 }
 
-/// The probabilities of full and of partial support, at the first token that is mostly one of the levels.
+/// The probabilities of full and of partial support, at the first token where the levels of support have most of the
+/// probability.
 pub fn support_probabilities(tokens: &[TokenLogprobs]) -> Option<(f64, f64)> {
-    let of = |full, partial| {
+    let weighted = |full, partial| {
         expected(tokens, move |token| match token {
             "full" | "fully" | "yes" => Some(full),
             "part" | "partial" | "partially" => Some(partial),
@@ -52,7 +55,7 @@ pub fn support_probabilities(tokens: &[TokenLogprobs]) -> Option<(f64, f64)> {
             _ => None,
         })
     };
-    Some((of(1.0, 0.0)?, of(0.0, 1.0)?))
+    Some((weighted(1.0, 0.0)?, weighted(0.0, 1.0)?))
 }
 
 /// The expected utility with weights −1, −½, 0, ½, 1 for 1 to 5, as the Self-RAG paper scores ISUSE.
@@ -67,22 +70,23 @@ pub fn utility_score(tokens: &[TokenLogprobs]) -> Option<f64> {
     })
 }
 
-/// The mean of `worth` at the first place where it has one.
-fn expected(tokens: &[TokenLogprobs], worth: impl Fn(&str) -> Option<f64>) -> Option<f64> {
-    tokens.iter().find_map(|place| mean(place, &worth))
+/// The expected value of `score` at the first token where most of the probability has a score.
+fn expected(tokens: &[TokenLogprobs], score: impl Fn(&str) -> Option<f64>) -> Option<f64> {
+    tokens.iter().find_map(|token| mean(token, &score))
 }
 
-/// The mean of `worth` over the alternatives at a place where most of the probability has a worth.
-fn mean(place: &TokenLogprobs, worth: impl Fn(&str) -> Option<f64>) -> Option<f64> {
-    let sampled =
-        (!place.top.iter().any(|(token, _)| *token == place.token)).then_some((place.token.as_str(), place.logprob));
-    let top = place.top.iter().map(|(token, logprob)| (token.as_str(), *logprob));
+/// The expected value of `score` over the alternatives of one token. `None` unless more than half of the probability
+/// has a score.
+fn mean(position: &TokenLogprobs, score: impl Fn(&str) -> Option<f64>) -> Option<f64> {
+    let sampled = (!position.top.iter().any(|(token, _)| *token == position.token))
+        .then_some((position.token.as_str(), position.logprob));
+    let top = position.top.iter().map(|(token, logprob)| (token.as_str(), *logprob));
     let (mut mass, mut sum) = (0.0, 0.0);
     for (token, logprob) in top.chain(sampled) {
         let word = normalise(token);
-        if let Some(worth) = worth(word.trim_matches(|c: char| !c.is_alphanumeric())) {
+        if let Some(score) = score(word.trim_matches(|c: char| !c.is_alphanumeric())) {
             mass += logprob.exp();
-            sum += logprob.exp() * worth;
+            sum += logprob.exp() * score;
         }
     }
     (mass > 0.5).then(|| sum / mass)

@@ -1,42 +1,44 @@
-//! Several verdicts in one reply.
+//! Parses lists of verdicts.
 
 use serde_json::Deserializer;
 
-use super::value::{Value, normalise, spoken};
-use super::{Reader, Verdict, parse};
+use super::value::{Value, normalise, strip_reasoning};
+use super::{Parser, Verdict, parse};
 
-/// What the prompts call the things that are numbered.
+/// Nouns before an item's number, as in "strip 2".
 const NUMBERED: &[&str] = &["strip", "passage", "조각", "문단", "断片", "文章", "片段"];
 
-/// The verdicts on `count` numbered things: of a JSON array, of an object that holds one, one a line, or one after
-/// another on a line. A single one that does not say is `None`; all of it is, where their number is not `count` or the
-/// numbers they carry are not 1 to `count` in this order: nobody could tell which verdict is whose.
+/// Parses the verdicts on `count` numbered items: from a JSON array, an object that contains one, one verdict per line,
+/// or several verdicts on one line.
+///
+/// An unclear verdict is `None` in the list. The whole result is `None` if the number of verdicts is not `count` or the
+/// items are not numbered 1 to `count` in order, because the verdicts cannot be assigned to items then.
 pub fn list(text: &str, count: usize) -> Option<Vec<Option<Verdict>>> {
-    let said = spoken(text);
-    let verdicts = match items(&said) {
-        Some(items) => numbered(
+    let reply = strip_reasoning(text);
+    let verdicts = match items(&reply) {
+        Some(items) => in_order(
             items
                 .iter()
-                .map(|item| (number_of(item), Reader::BINARY.value_of(item))),
+                .map(|item| (number_of(item), Parser::BINARY.json_value(item))),
         ),
-        None => lines(&said),
+        None => lines(&reply),
     }?;
     (verdicts.len() == count).then_some(verdicts)
 }
 
-/// The verdicts alone, unless a number is not its place.
-fn numbered(items: impl Iterator<Item = (Option<u64>, Option<Verdict>)>) -> Option<Vec<Option<Verdict>>> {
+/// Removes the numbers of the verdicts. `None` if a number differs from the position in the list, counted from 1.
+fn in_order(items: impl Iterator<Item = (Option<u64>, Option<Verdict>)>) -> Option<Vec<Option<Verdict>>> {
     (1..)
         .zip(items)
-        .map(|(place, (number, verdict))| number.is_none_or(|number| number == place).then_some(verdict))
+        .map(|(position, (number, verdict))| number.is_none_or(|number| number == position).then_some(verdict))
         .collect()
 }
 
-/// The first JSON array of objects, strings or truth values in `said`, or in an object in it; or objects one after
-/// another. Numbers in brackets are no such array but labels.
-fn items(said: &str) -> Option<Vec<Value>> {
-    said.match_indices(['[', '{']).find_map(|(at, _)| {
-        let mut values = Deserializer::from_str(&said[at..]).into_iter::<Value>();
+/// Finds the first JSON array of objects, strings or booleans in `reply`, directly or in an object, or a sequence of
+/// objects. Numbers in brackets are labels, not such an array.
+fn items(reply: &str) -> Option<Vec<Value>> {
+    reply.match_indices(['[', '{']).find_map(|(at, _)| {
+        let mut values = Deserializer::from_str(&reply[at..]).into_iter::<Value>();
         let first = values.next()?.ok()?;
         let items = match &first {
             Value::Array(items) => items.clone(),
@@ -54,16 +56,17 @@ fn items(said: &str) -> Option<Vec<Value>> {
     })
 }
 
-/// The number that an item carries beside its verdict.
+/// The number of an item, next to its verdict.
 fn number_of(item: &Value) -> Option<u64> {
     ["strip", "passage", "number", "index", "id"]
         .iter()
         .find_map(|key| item.get(key)?.as_u64())
 }
 
-/// The lines that begin with a number, or all lines where none does, or the words of a single line.
-fn lines(said: &str) -> Option<Vec<Option<Verdict>>> {
-    let plain = normalise(said);
+/// Parses a verdict per line: of the numbered lines, or of all lines if none is numbered. A single line may contain
+/// several verdicts.
+fn lines(reply: &str) -> Option<Vec<Option<Verdict>>> {
+    let plain = normalise(reply);
     let lines: Vec<(Option<u64>, &str)> = plain
         .lines()
         .filter(|line| line.contains(char::is_alphanumeric))
@@ -73,19 +76,19 @@ fn lines(said: &str) -> Option<Vec<Option<Verdict>>> {
     if let ([(None, line)], false) = (lines.as_slice(), with_number) {
         let words = line.split([',', ';', '、', '，']).flat_map(|part| {
             let part = part.trim();
-            // "not relevant" is one verdict of two words, "yes no" are two.
-            match Reader::BINARY.alone(part) {
+            // "not relevant" is one verdict of two words, "yes no" is two verdicts.
+            match Parser::BINARY.exact(part) {
                 Some(_) => vec![part],
                 None => part.split_whitespace().collect(),
             }
         });
-        let verdicts: Option<Vec<Verdict>> = words.map(|word| Reader::BINARY.alone(word)).collect();
+        let verdicts: Option<Vec<Verdict>> = words.map(|word| Parser::BINARY.exact(word)).collect();
         return Some(match verdicts.filter(|verdicts| verdicts.len() > 1) {
             Some(verdicts) => verdicts.into_iter().map(Some).collect(),
             None => vec![parse(line)],
         });
     }
-    numbered(
+    in_order(
         lines
             .into_iter()
             .filter(|(number, _)| number.is_some() || !with_number)
@@ -93,7 +96,7 @@ fn lines(said: &str) -> Option<Vec<Option<Verdict>>> {
     )
 }
 
-/// A line's number and what follows it: `2. yes`, `[2] yes`, `strip 2: yes`.
+/// Splits a line into its number and the rest: `2. yes`, `[2] yes`, `strip 2: yes`.
 fn labelled(line: &str) -> (Option<u64>, &str) {
     let bare = |text: &'static str| line.trim_start().strip_prefix(text).map(str::trim_start);
     let start = NUMBERED.iter().find_map(|word| bare(word)).unwrap_or(line);

@@ -1,19 +1,19 @@
-//! Whether evidence is needed: Self-RAG's Retrieve.
+//! Parses retrieval decisions (Self-RAG's Retrieve).
 
-use super::{NO, Reader, YES};
+use super::{NO, Parser, YES};
 
-/// Whether the next piece of an answer needs evidence.
+/// Whether the next segment of an answer needs evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Retrieval {
-    /// It needs evidence that is not there.
+    /// It needs new evidence.
     Yes,
-    /// It needs none.
+    /// It needs no evidence.
     No,
-    /// The evidence that is there serves it too.
+    /// It continues to use the present evidence.
     Continue,
 }
 
-/// Words that may open a longer reply.
+/// Words for continue that also count at the start of a longer reply.
 const CONTINUE: &[&str] = &[
     "continue",
     "continues",
@@ -31,27 +31,28 @@ const CONTINUE: &[&str] = &[
     "继续使用",
     "繼續使用",
 ];
-/// What says it only when nothing else is said: the tokens of Self-RAG.
+/// Words that count only as the whole reply: the tokens of Self-RAG.
 const YES_ALONE: &[&str] = &["y", "retrieve", "retrieval"];
 const NO_ALONE: &[&str] = &["n", "no retrieval", "no retrieve"];
 const CONTINUE_ALONE: &[&str] = &["continue to use evidence", "continue using evidence"];
 
-impl Reader<Retrieval> {
+impl Parser<Retrieval> {
     pub(super) const RETRIEVAL: Self = Self {
-        lead: |word| of(word, YES, NO, CONTINUE),
-        only: |word| of(word, YES_ALONE, NO_ALONE, CONTINUE_ALONE),
-        begins_phrases: |said| *said != Retrieval::Yes,
-        truth: |truth| if truth { Retrieval::Yes } else { Retrieval::No },
+        leading_word: |word| lookup(word, YES, NO, CONTINUE),
+        whole_reply: |word| lookup(word, YES_ALONE, NO_ALONE, CONTINUE_ALONE),
+        begins_phrases: |value| *value != Retrieval::Yes,
+        from_bool: |value| if value { Retrieval::Yes } else { Retrieval::No },
     };
 }
 
-fn of(word: &str, yes: &[&str], no: &[&str], more: &[&str]) -> Option<Retrieval> {
+fn lookup(word: &str, yes: &[&str], no: &[&str], more: &[&str]) -> Option<Retrieval> {
     [(yes, Retrieval::Yes), (no, Retrieval::No), (more, Retrieval::Continue)]
         .iter()
-        .find_map(|(words, said)| words.contains(&word).then_some(*said))
+        .find_map(|(words, value)| words.contains(&word).then_some(*value))
 }
 
-/// Yes, no or continue · 계속 · 継続 · 继续, in every dress that [`parse`](super::parse) reads, and the tokens of Self-RAG.
+/// Parses yes, no or continue (계속, 継続, 继续) in every format that [`parse`](super::parse) accepts, and the tokens of
+/// Self-RAG.
 pub fn retrieval(text: &str) -> Option<Retrieval> {
-    Reader::RETRIEVAL.read(text)
+    Parser::RETRIEVAL.parse(text)
 }

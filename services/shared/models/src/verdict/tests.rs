@@ -4,7 +4,7 @@ use super::*;
 use crate::chat::TokenLogprobs;
 
 #[test]
-fn r5_reads_yes_in_every_dress() {
+fn r5_parses_yes_in_every_format() {
     for text in [
         "yes",
         "Yes",
@@ -55,7 +55,7 @@ fn r5_reads_yes_in_every_dress() {
 }
 
 #[test]
-fn r5_reads_no_in_every_dress() {
+fn r5_parses_no_in_every_format() {
     for text in [
         "no",
         "No.",
@@ -90,7 +90,7 @@ fn r5_reads_no_in_every_dress() {
 }
 
 #[test]
-fn says_nothing_when_it_cannot_tell() {
+fn unclear_replies_have_no_verdict() {
     for text in [
         "",
         "   ",
@@ -121,7 +121,7 @@ fn says_nothing_when_it_cannot_tell() {
 }
 
 #[test]
-fn reads_utilities() {
+fn parses_utilities() {
     for (text, expected) in [
         ("4", Some(4)),
         ("5/5", Some(5)),
@@ -149,7 +149,7 @@ fn reads_utilities() {
 }
 
 #[test]
-fn reads_degrees_of_support() {
+fn parses_degrees_of_support() {
     for (text, expected) in [
         ("[Fully supported]", Some(Support::Full)),
         ("{\"support\": \"fully\"}", Some(Support::Full)),
@@ -170,7 +170,7 @@ fn reads_degrees_of_support() {
 }
 
 #[test]
-fn reads_whether_evidence_is_needed() {
+fn parses_retrieval_decisions() {
     for (text, expected) in [
         ("{\"decision\": \"yes\"}", Some(Retrieval::Yes)),
         ("Yes.", Some(Retrieval::Yes)),
@@ -200,12 +200,12 @@ fn reads_whether_evidence_is_needed() {
     ] {
         assert_eq!(retrieval(text), expected, "{text}");
     }
-    // It is no word of the binary grades.
+    // "continue" is not a binary verdict.
     assert_eq!((parse("continue"), parse("계속")), (None, None));
 }
 
 #[test]
-fn reads_lists_of_verdicts_in_their_order() {
+fn parses_lists_of_verdicts_in_order() {
     use Verdict::{No, Yes};
     for (text, expected) in [
         (
@@ -275,7 +275,7 @@ fn place(token: &str, top: &[(&str, f64)]) -> TokenLogprobs {
 }
 
 #[test]
-fn scores_come_from_the_verdicts_own_token() {
+fn scores_come_from_the_token_of_the_verdict() {
     let tokens = [
         place("{\"", &[("{\"", 0.99)]),
         place(" Yes", &[(" Yes", 0.6), ("no", 0.2), ("maybe", 0.2)]),
@@ -319,7 +319,7 @@ proptest! {
     }
 
     #[test]
-    fn dress_does_not_matter(yes in any::<bool>(), upper in any::<bool>(), before in "[ \\n*\"'`(]{0,4}", after in "[ \\n*\"'`.!)。！]{0,4}") {
+    fn formatting_does_not_matter(yes in any::<bool>(), upper in any::<bool>(), before in "[ \\n*\"'`(]{0,4}", after in "[ \\n*\"'`.!)。！]{0,4}") {
         let word = if yes { "yes" } else { "no" };
         let word = if upper { word.to_uppercase() } else { word.to_owned() };
         let expected = if yes { Verdict::Yes } else { Verdict::No };
@@ -327,13 +327,13 @@ proptest! {
     }
 
     #[test]
-    fn an_object_with_reasons_says_what_its_score_says(yes in any::<bool>(), reason in "[a-z 가-힣]{0,30}") {
+    fn the_score_of_an_object_decides_and_not_its_reason(yes in any::<bool>(), reason in "[a-z 가-힣]{0,30}") {
         let value = serde_json::json!({ "reason": reason, "binary_score": if yes { "yes" } else { "no" } });
         prop_assert_eq!(parse(&value.to_string()).map(Verdict::is_yes), Some(yes));
     }
 
     #[test]
-    fn a_longer_word_is_no_verdict(word in "(yes|no)[a-z]{3,8}") {
+    fn a_longer_word_is_not_a_verdict(word in "(yes|no)[a-z]{3,8}") {
         prop_assert_eq!(parse(&word), None);
     }
 }

@@ -1,22 +1,22 @@
-//! Undressing a reply: reasoning, Markdown, JSON and labels off, so that a word is left.
+//! Strips reasoning, Markdown, JSON and labels from a reply, down to the word of the verdict.
 
 pub(super) use serde_json::Value;
 use unicode_normalization::UnicodeNormalization;
 
-/// What the model said after its reasoning and outside of code fences.
-pub(super) fn spoken(text: &str) -> String {
+/// Removes the reasoning before `</think>` and the lines of code fences.
+pub(super) fn strip_reasoning(text: &str) -> String {
     let after = text.rfind("</think>").map_or(text, |at| &text[at + "</think>".len()..]);
     let lines = after.lines().filter(|line| !line.trim_start().starts_with("```"));
-    let said = lines.collect::<Vec<_>>().join("\n");
-    // A word on the line of the fence itself: "```no" says something, what is left of it does not.
-    if !said.contains(char::is_alphanumeric) {
+    let reply = lines.collect::<Vec<_>>().join("\n");
+    // The verdict may be on the line of the fence itself: "```no".
+    if !reply.contains(char::is_alphanumeric) {
         after.replace('`', "")
     } else {
-        said.trim().to_owned()
+        reply.trim().to_owned()
     }
 }
 
-/// NFKC, lower case, Markdown emphasis and quotes off.
+/// Normalises to NFKC and lower case, without Markdown emphasis and quotes.
 pub(super) fn normalise(text: &str) -> String {
     let plain: String = text
         .nfkc()
@@ -25,15 +25,15 @@ pub(super) fn normalise(text: &str) -> String {
     plain.to_lowercase().trim().to_owned()
 }
 
-/// The first JSON object in `said` with anything in it, or all of it when it is a JSON value of another kind.
-pub(super) fn json(said: &str) -> Option<Value> {
+/// The reply as a JSON value other than a number or null, or else the first JSON object in it that is not empty.
+pub(super) fn json(reply: &str) -> Option<Value> {
     if let Ok(value @ (Value::Object(_) | Value::Array(_) | Value::String(_) | Value::Bool(_))) =
-        serde_json::from_str(said)
+        serde_json::from_str(reply)
     {
         return Some(value);
     }
-    said.match_indices('{').find_map(|(at, _)| {
-        let first = serde_json::Deserializer::from_str(&said[at..])
+    reply.match_indices('{').find_map(|(at, _)| {
+        let first = serde_json::Deserializer::from_str(&reply[at..])
             .into_iter::<Value>()
             .next()?
             .ok()?;
@@ -41,6 +41,7 @@ pub(super) fn json(said: &str) -> Option<Value> {
     })
 }
 
+/// JSON keys of the verdict, in order of preference.
 const KEYS: &[&str] = &[
     "binary_score",
     "score",
@@ -62,32 +63,33 @@ const KEYS: &[&str] = &[
     "result",
 ];
 
-/// Where the judgement sits in a value.
-pub(super) trait Judged {
-    fn judged(&self) -> Option<&Value>;
+/// Finds the verdict in a JSON value.
+pub(super) trait VerdictField {
+    fn verdict(&self) -> Option<&Value>;
 }
 
-impl Judged for Value {
-    /// The value of the best-known key, or the only value; `None` when several could be it.
-    fn judged(&self) -> Option<&Value> {
+impl VerdictField for Value {
+    /// The value of the first of the known keys, or the only value. `None` if it is ambiguous.
+    fn verdict(&self) -> Option<&Value> {
         match self {
             Value::Object(map) => {
                 let known = KEYS
                     .iter()
                     .find_map(|key| map.iter().find(|(name, _)| name.eq_ignore_ascii_case(key)));
                 match known {
-                    Some((_, value)) => value.judged(),
-                    None if map.len() == 1 => map.values().next()?.judged(),
+                    Some((_, value)) => value.verdict(),
+                    None if map.len() == 1 => map.values().next()?.verdict(),
                     None => None,
                 }
             }
-            Value::Array(items) if items.len() == 1 => items.first()?.judged(),
+            Value::Array(items) if items.len() == 1 => items.first()?.verdict(),
             Value::Array(_) | Value::Null => None,
             value => Some(value),
         }
     }
 }
 
+/// Labels before a verdict, as in `verdict: yes`.
 const LABELS: &[&str] = &[
     "answer",
     "final answer",
@@ -129,7 +131,7 @@ const LABELS: &[&str] = &[
     "得分",
 ];
 
-/// What follows the last `label:`, `label =` or `label is` in `plain`, to the end of its line.
+/// The text after the last `label:`, `label =` or `label is` in `plain`, to the end of its line.
 pub(super) fn labelled(plain: &str) -> Option<String> {
     plain.lines().rev().find_map(|line| {
         let mut found = None;
@@ -156,8 +158,8 @@ pub(super) fn first_word(plain: &str) -> Option<&str> {
         .find(|word| !word.is_empty())
 }
 
-/// What stands in quotes, backticks or bold.
-pub(super) fn quoted(said: &str) -> Vec<String> {
+/// The texts of up to 20 characters in quotes, backticks or bold.
+pub(super) fn quoted(reply: &str) -> Vec<String> {
     let pairs = [
         ('"', '"'),
         ('\'', '\''),
@@ -170,7 +172,7 @@ pub(super) fn quoted(said: &str) -> Vec<String> {
     ];
     let mut found = Vec::new();
     for (open, close) in pairs {
-        let mut rest = said;
+        let mut rest = reply;
         while let Some(start) = rest.find(open) {
             let tail = &rest[start + open.len_utf8()..];
             let Some(end) = tail.find(close) else { break };

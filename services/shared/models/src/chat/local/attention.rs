@@ -1,30 +1,33 @@
-//! Attention of new tokens to those before them, head by head over what is kept.
+//! Causal multi-head attention over the KV cache.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
+/// Partial sums of a dot product, for SIMD.
 const LANES: usize = 16;
-/// Products of a query and a key above which the work is worth more than one thread.
-const MANY: usize = 1 << 14;
+/// Minimum number of query–key products to run attention on several threads.
+const PARALLEL_THRESHOLD: usize = 1 << 14;
 
-/// Keys and values of the tokens so far in one layer, a list for each head of theirs.
+/// The KV cache of one layer: the keys and values of all tokens so far, one contiguous list per key/value head.
 pub(super) struct KvCache {
     keys: Vec<Vec<f32>>,
     values: Vec<Vec<f32>>,
+    /// Head dimension.
     size: usize,
 }
 
-/// How the heads of a layer look.
+/// The attention heads of a layer (grouped-query attention).
 pub(super) struct Heads {
-    /// Heads of the queries, a multiple of those of the keys.
+    /// Number of query heads, a multiple of `keys`.
     pub(super) queries: usize,
+    /// Number of key/value heads.
     pub(super) keys: usize,
-    /// Values of a head.
+    /// Head dimension.
     pub(super) size: usize,
-    /// What a product is multiplied by.
+    /// Scale of the attention scores, applied before the softmax.
     pub(super) scale: f32,
-    /// How many positions a token looks back, itself included.
+    /// Sliding window: the number of positions that a token attends to, itself included. `None` attends to all.
     pub(super) window: Option<usize>,
 }
 
@@ -37,58 +40,59 @@ impl KvCache {
         }
     }
 
-    /// Keeps those of more tokens, given as a row a token; a head has `size` values.
+    /// Appends the keys and values of new tokens, one row of `heads · size` values per token.
     pub(super) fn extend(&mut self, keys: &[f32], values: &[f32], size: usize) {
         self.size = size;
-        for (kept, rows) in [(&mut self.keys, keys), (&mut self.values, values)] {
-            let width = kept.len() * size;
+        for (cache, rows) in [(&mut self.keys, keys), (&mut self.values, values)] {
+            let width = cache.len() * size;
             for row in rows.chunks_exact(width) {
-                for (kept, head) in kept.iter_mut().zip(row.chunks_exact(size)) {
-                    kept.extend_from_slice(head);
+                for (cache, head) in cache.iter_mut().zip(row.chunks_exact(size)) {
+                    cache.extend_from_slice(head);
                 }
             }
         }
     }
 
-    /// Forgets all but the first `tokens`.
+    /// Keeps only the first `tokens` tokens.
     pub(super) fn truncate(&mut self, tokens: usize) {
-        for kept in self.keys.iter_mut().chain(&mut self.values) {
-            kept.truncate(tokens * self.size);
+        for cache in self.keys.iter_mut().chain(&mut self.values) {
+            cache.truncate(tokens * self.size);
         }
     }
 }
 
-/// What the tokens at `places` see: for each a row with `heads.queries` heads, as `queries` has. Their own keys and
-/// values are among those kept.
-pub(super) fn attend(queries: &[f32], kept: &KvCache, places: Range<usize>, heads: &Heads) -> Vec<f32> {
+/// Computes the attention of the tokens at `positions`. `queries` and the result have one row of
+/// `heads.queries · heads.size` values per token. `cache` already contains the keys and values of these tokens.
+pub(super) fn attend(queries: &[f32], cache: &KvCache, positions: Range<usize>, heads: &Heads) -> Vec<f32> {
     let width = heads.queries * heads.size;
-    let mut seen = vec![0.0; queries.len()];
-    let see = |(place, (seen, queries)): (usize, (&mut [f32], &[f32]))| {
-        let from = heads.window.map_or(0, |window| (place + 1).saturating_sub(window));
-        let visible = from * heads.size..(place + 1) * heads.size;
-        let mut weights = vec![0.0; place + 1 - from];
-        let shared = heads.queries / heads.keys;
-        for (index, (seen, query)) in seen
+    let mut output = vec![0.0; queries.len()];
+    let attend_row = |(position, (output, queries)): (usize, (&mut [f32], &[f32]))| {
+        let from = heads.window.map_or(0, |window| (position + 1).saturating_sub(window));
+        let visible = from * heads.size..(position + 1) * heads.size;
+        let mut weights = vec![0.0; position + 1 - from];
+        let group = heads.queries / heads.keys;
+        for (index, (output, query)) in output
             .chunks_exact_mut(heads.size)
             .zip(queries.chunks_exact(heads.size))
             .enumerate()
         {
-            let keys = rows(&kept.keys, index / shared, &visible);
-            let values = rows(&kept.values, index / shared, &visible);
-            pulp::Arch::new().dispatch(|| one(query, keys, values, heads, &mut weights, seen));
+            let keys = rows(&cache.keys, index / group, &visible);
+            let values = rows(&cache.values, index / group, &visible);
+            pulp::Arch::new().dispatch(|| attend_head(query, keys, values, heads, &mut weights, output));
         }
     };
-    let work = places.len() * places.end * heads.queries;
-    let rows = seen.chunks_exact_mut(width).zip(queries.chunks_exact(width));
-    if work < MANY || places.len() == 1 {
-        places.zip(rows).for_each(see);
+    let products = positions.len() * positions.end * heads.queries;
+    let rows = output.chunks_exact_mut(width).zip(queries.chunks_exact(width));
+    if products < PARALLEL_THRESHOLD || positions.len() == 1 {
+        positions.zip(rows).for_each(attend_row);
     } else {
-        let rows: Vec<_> = places.zip(rows).collect();
-        rows.into_par_iter().for_each(see);
+        let rows: Vec<_> = positions.zip(rows).collect();
+        rows.into_par_iter().for_each(attend_row);
     }
-    seen
+    output
 }
 
+/// The visible rows of a head: a range of its cached keys or values.
 fn rows<'a>(heads: &'a [Vec<f32>], head: usize, visible: &Range<usize>) -> &'a [f32] {
     heads
         .get(head)
@@ -96,33 +100,34 @@ fn rows<'a>(heads: &'a [Vec<f32>], head: usize, visible: &Range<usize>) -> &'a [
         .unwrap_or_default()
 }
 
-/// One head of one token: the softmax of its products with `keys` as weights of `values`.
+/// Attention of one head of one token: the sum of `values`, weighted by the softmax of the scaled query–key products.
 #[inline(always)]
-fn one(query: &[f32], keys: &[f32], values: &[f32], heads: &Heads, weights: &mut [f32], seen: &mut [f32]) {
-    let mut most = f32::MIN;
+fn attend_head(query: &[f32], keys: &[f32], values: &[f32], heads: &Heads, weights: &mut [f32], output: &mut [f32]) {
+    let mut max = f32::MIN;
     for (weight, key) in weights.iter_mut().zip(keys.chunks_exact(heads.size)) {
         *weight = product(query, key) * heads.scale;
-        most = most.max(*weight);
+        max = max.max(*weight);
     }
     let mut sum = 0.0;
     for weight in &mut *weights {
-        *weight = (*weight - most).exp();
+        *weight = (*weight - max).exp();
         sum += *weight;
     }
     for (weight, value) in weights.iter().zip(values.chunks_exact(heads.size)) {
         let weight = weight / sum;
-        for (seen, value) in seen.iter_mut().zip(value) {
-            *seen += weight * value;
+        for (output, value) in output.iter_mut().zip(value) {
+            *output += weight * value;
         }
     }
 }
 
-/// Σ aᵢ·bᵢ, with the best instructions that the processor has.
+/// Dot product, with the widest SIMD instructions of the CPU.
 pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
     pulp::Arch::new().dispatch(|| product(a, b))
 }
 
-/// A sum in several lanes: a single one would have to add in order, one value at a time.
+/// Dot product with several partial sums. The compiler cannot vectorise a single sum, because float addition is not
+/// associative.
 #[inline(always)]
 fn product(a: &[f32], b: &[f32]) -> f32 {
     let ((a_lanes, a_rest), (b_lanes, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());

@@ -1,9 +1,9 @@
-//! The decoder-only transformer that Llama, Qwen 2, Qwen 3 and Gemma 3 are variants of.
+//! The decoder-only transformer shared by Llama, Qwen 2, Qwen 3 and Gemma 3.
 //!
-//! The variants differ in a few places: biases and norms that a file has or has not, the activation, how positions are
-//! rotated, and how far a layer looks back. One implementation covers them, with the quantised products of candle.
-//! It stops between two layers when asked to, keeps what it has computed for a prompt apart from the weights, and takes
-//! word vectors from the quantised table, which as floats would be the largest part of a small model.
+//! The variants differ in optional biases and norms, the activation function, the rotary embedding and the attention
+//! window. One implementation covers them all, with candle's quantised matrix products. The forward pass can be
+//! cancelled between layers, and the KV cache is separate from the weights. Token embeddings are read from the
+//! quantised table: as f32 they would be the largest part of a small model.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,17 +17,18 @@ use super::family::{Activation, Family, Shape};
 use super::gguf::Gguf;
 use super::rope::{Rope, RotaryTable};
 
-/// A model's weights. Computing leaves them as they are: what belongs to one conversation is in a [`Cache`].
+/// The weights of a model. They are immutable: the state of a conversation is in a [`Cache`].
 pub(super) struct Decoder {
-    words: Arc<QTensor>,
-    word_scale: f32,
+    token_embeddings: Arc<QTensor>,
+    embedding_scale: f32,
     layers: Vec<Layer>,
     norm: Norm,
     output: QMatMul,
     shape: Shape,
     rope: Rope,
-    /// That of the layers with a window.
-    nearby: Option<Rope>,
+    /// Rotary embedding of the layers with a sliding window.
+    local_rope: Option<Rope>,
+    /// Bytes of weights read per generated token.
     bytes: usize,
 }
 
@@ -45,23 +46,23 @@ struct Layer {
     up: Linear,
     down: Linear,
     feed_forward_output_norm: Option<Norm>,
-    /// How many positions it looks back, itself included; all where there is no limit.
+    /// Sliding window: the number of positions that a token attends to, itself included. `None` attends to all.
     window: Option<usize>,
 }
 
-/// Keys and values of the tokens so far.
+/// The KV cache of all layers, with the tokens that it covers.
 pub(super) struct Cache {
     layers: Vec<KvCache>,
     tokens: Vec<u32>,
 }
 
 impl Cache {
-    /// How many tokens from the beginning are those of `prompt`.
-    pub(super) fn common(&self, prompt: &[u32]) -> usize {
+    /// Length in tokens of the common prefix with `prompt`.
+    pub(super) fn common_prefix(&self, prompt: &[u32]) -> usize {
         self.tokens.iter().zip(prompt).take_while(|(a, b)| a == b).count()
     }
 
-    /// Forgets all but the first `tokens`.
+    /// Keeps only the first `tokens` tokens.
     pub(super) fn truncate(&mut self, tokens: usize) {
         self.tokens.truncate(tokens);
         for layer in &mut self.layers {
@@ -75,15 +76,15 @@ impl Cache {
 }
 
 impl Decoder {
-    /// Reads the weights of a `family` from `gguf`.
+    /// Reads the weights of a model of `family` from `gguf`.
     pub(super) fn read(gguf: &mut Gguf, family: Family) -> std::result::Result<Self, LoadError> {
         let shape = Shape::read(gguf, family)?;
         let rows = gguf.rows("token_embd.weight").unwrap_or_default();
-        let words = gguf.matrix("token_embd.weight", rows, shape.hidden)?;
+        let token_embeddings = gguf.matrix("token_embd.weight", rows, shape.hidden)?;
         let output = if gguf.has("output.weight") {
             gguf.matrix("output.weight", rows, shape.hidden)?
         } else {
-            Arc::clone(&words)
+            Arc::clone(&token_embeddings)
         };
         let norm = Norm::read(gguf, "output_norm", shape.hidden, shape.epsilon)?;
         let rope = Rope::read(gguf, family, &shape)?;
@@ -92,44 +93,50 @@ impl Decoder {
             let window = family.window(gguf, index)?;
             layers.push(Layer::read(gguf, index, &shape, window)?);
         }
-        let nearby = layers.iter().any(|layer| layer.window.is_some());
-        let nearby = nearby.then(|| rope.nearby(gguf));
+        let has_window = layers.iter().any(|layer| layer.window.is_some());
+        let local_rope = has_window.then(|| rope.local(gguf));
         let output_bytes = output.storage_size_in_bytes();
         let bytes = output_bytes + layers.iter().map(Layer::bytes).sum::<usize>();
         Ok(Self {
-            words,
-            word_scale: family.word_scale(shape.hidden),
+            token_embeddings,
+            embedding_scale: family.embedding_scale(shape.hidden),
             layers,
             norm,
             output: QMatMul::from_arc(output).map_err(|error| gguf.corrupt(error))?,
             shape,
             rope,
-            nearby,
+            local_rope,
             bytes,
         })
     }
 
-    /// Bytes of weights that are read for every token that is generated.
+    /// Bytes of weights read per generated token.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The size of the vocabulary.
+    /// The vocabulary size: the number of token embeddings.
     pub(super) fn vocabulary(&self) -> usize {
-        self.words.shape().dims().first().copied().unwrap_or_default()
+        self.token_embeddings
+            .shape()
+            .dims()
+            .first()
+            .copied()
+            .unwrap_or_default()
     }
 
-    pub(super) fn start(&self) -> Cache {
-        let kept = || KvCache::new(self.shape.key_heads);
+    /// Creates an empty KV cache.
+    pub(super) fn new_cache(&self) -> Cache {
         Cache {
-            layers: self.layers.iter().map(|_| kept()).collect(),
+            layers: self.layers.iter().map(|_| KvCache::new(self.shape.kv_heads)).collect(),
             tokens: Vec::new(),
         }
     }
 
-    /// Takes in `tokens` after those of `cache` and gives the logits of the token that follows the last of them.
+    /// Runs the forward pass over `tokens`, which follow those of `cache`, and returns the logits of the next token.
     ///
-    /// `None` when `stop` said so; the cache is of no use then.
+    /// `stop` is polled before each layer. Returns `None` if it returned true; the cache is inconsistent then and must
+    /// be dropped.
     pub(super) fn forward(
         &self,
         tokens: &[u32],
@@ -137,23 +144,23 @@ impl Decoder {
         stop: &dyn Fn() -> bool,
     ) -> Result<Option<Vec<f32>>> {
         let first = cache.tokens.len();
-        let places = first..first + tokens.len();
+        let positions = first..first + tokens.len();
         let ids = Tensor::from_slice(tokens, tokens.len(), &Device::Cpu)?;
-        let mut state: Vec<f32> = self.words.embedding(&ids)?.flatten_all()?.to_vec1()?;
+        let mut state: Vec<f32> = self.token_embeddings.embedding(&ids)?.flatten_all()?.to_vec1()?;
         for value in &mut state {
-            *value *= self.word_scale;
+            *value *= self.embedding_scale;
         }
-        let rotary = self.rope.rotary(places.clone());
-        let nearby = self.nearby.as_ref().map(|rope| rope.rotary(places.clone()));
-        for (layer, kept) in self.layers.iter().zip(&mut cache.layers) {
+        let rotary = self.rope.table(positions.clone());
+        let local_rotary = self.local_rope.as_ref().map(|rope| rope.table(positions.clone()));
+        for (layer, kv_cache) in self.layers.iter().zip(&mut cache.layers) {
             if stop() {
                 return Ok(None);
             }
-            let rotary = match &nearby {
-                Some(nearby) if layer.window.is_some() => nearby,
+            let rotary = match &local_rotary {
+                Some(local) if layer.window.is_some() => local,
                 _ => &rotary,
             };
-            layer.forward(&mut state, &self.shape, rotary, places.clone(), kept)?;
+            layer.forward(&mut state, &self.shape, rotary, positions.clone(), kv_cache)?;
         }
         cache.tokens.extend_from_slice(tokens);
         let last = state.len().saturating_sub(self.shape.hidden);
@@ -172,8 +179,8 @@ impl Layer {
         window: Option<usize>,
     ) -> std::result::Result<Self, LoadError> {
         let name = |part: &str| format!("blk.{index}.{part}");
-        let (hidden, inner, head) = (shape.hidden, shape.inner, shape.head);
-        let (queries, keys) = (shape.heads * head, shape.key_heads * head);
+        let (hidden, inner, head) = (shape.hidden, shape.inner, shape.head_dim);
+        let (queries, keys) = (shape.heads * head, shape.kv_heads * head);
         let mut norm = |part: &str, length| Norm::read(gguf, &name(part), length, shape.epsilon);
         let attention_norm = norm("attn_norm", hidden)?;
         let feed_forward_norm = norm("ffn_norm", hidden)?;
@@ -200,68 +207,69 @@ impl Layer {
     }
 
     fn bytes(&self) -> usize {
-        let of_attention = [&self.query, &self.key, &self.value, &self.attention_output];
-        let of_feed_forward = [&self.gate, &self.up, &self.down];
-        of_attention.into_iter().chain(of_feed_forward).map(Linear::bytes).sum()
+        let attention = [&self.query, &self.key, &self.value, &self.attention_output];
+        let feed_forward = [&self.gate, &self.up, &self.down];
+        attention.into_iter().chain(feed_forward).map(Linear::bytes).sum()
     }
 
-    /// Adds to `state`, a row of `hidden` values a token, what this layer makes of it.
+    /// Applies the layer to `state` in place. `state` is the residual stream, one row of `hidden` values per token.
     fn forward(
         &self,
         state: &mut [f32],
         shape: &Shape,
         rotary: &RotaryTable,
-        places: Range<usize>,
-        kept: &mut KvCache,
+        positions: Range<usize>,
+        cache: &mut KvCache,
     ) -> Result<()> {
-        let input = self.attention_norm.of(state, shape.hidden)?;
-        let mut queries = self.query.of(&input)?;
-        let mut keys = self.key.of(&input)?;
-        let values = self.value.of(&input)?;
+        let input = self.attention_norm.forward(state, shape.hidden)?;
+        let mut queries = self.query.forward(&input)?;
+        let mut keys = self.key.forward(&input)?;
+        let values = self.value.forward(&input)?;
         if let Some(norm) = &self.query_norm {
             norm.apply(&mut queries);
         }
         if let Some(norm) = &self.key_norm {
             norm.apply(&mut keys);
         }
-        rotary.apply(&mut queries, shape.heads, shape.head);
-        rotary.apply(&mut keys, shape.key_heads, shape.head);
-        kept.extend(&keys, &values, shape.head);
+        rotary.apply(&mut queries, shape.heads, shape.head_dim);
+        rotary.apply(&mut keys, shape.kv_heads, shape.head_dim);
+        cache.extend(&keys, &values, shape.head_dim);
         let heads = Heads {
             queries: shape.heads,
-            keys: shape.key_heads,
-            size: shape.head,
+            keys: shape.kv_heads,
+            size: shape.head_dim,
             scale: shape.attention_scale,
             window: self.window,
         };
-        let attended = attention::attend(&queries, kept, places, &heads);
-        let width = shape.heads * shape.head;
+        let attended = attention::attend(&queries, cache, positions, &heads);
+        let width = shape.heads * shape.head_dim;
         let attended = Tensor::from_vec(attended, (state.len() / shape.hidden, width), &Device::Cpu)?;
-        let attended = self.attention_output.of(&attended)?;
+        let attended = self.attention_output.forward(&attended)?;
         add(state, attended, self.attention_output_norm.as_ref());
 
-        let input = self.feed_forward_norm.of(state, shape.hidden)?;
-        let mut gated = self.gate.of(&input)?;
-        let up = self.up.of(&input)?;
+        let input = self.feed_forward_norm.forward(state, shape.hidden)?;
+        let mut gated = self.gate.forward(&input)?;
+        let up = self.up.forward(&input)?;
         shape.activation.gate(&mut gated, &up);
         let gated = Tensor::from_vec(gated, (state.len() / shape.hidden, shape.inner), &Device::Cpu)?;
-        let down = self.down.of(&gated)?;
+        let down = self.down.forward(&gated)?;
         add(state, down, self.feed_forward_output_norm.as_ref());
         Ok(())
     }
 }
 
-fn add(state: &mut [f32], mut more: Vec<f32>, norm: Option<&Norm>) {
+/// Adds `output`, normalised if there is a norm, to the residual stream `state`.
+fn add(state: &mut [f32], mut output: Vec<f32>, norm: Option<&Norm>) {
     if let Some(norm) = norm {
-        norm.apply(&mut more);
+        norm.apply(&mut output);
     }
-    for (state, more) in state.iter_mut().zip(more) {
-        *state += more;
+    for (state, output) in state.iter_mut().zip(output) {
+        *state += output;
     }
 }
 
 impl Activation {
-    /// `activation(gate) · up`, in place.
+    /// Gated linear unit: computes `activation(gate) · up` into `gate`.
     fn gate(self, gate: &mut [f32], up: &[f32]) {
         let silu = |x: f32| x / (1.0 + (-x).exp());
         let gelu = |x: f32| {
@@ -278,7 +286,7 @@ impl Activation {
     }
 }
 
-/// A product with a matrix, and a bias where the file has one.
+/// A linear layer with an optional bias.
 struct Linear {
     weight: QMatMul,
     bias: Option<Vec<f32>>,
@@ -296,7 +304,7 @@ impl Linear {
         })
     }
 
-    fn of(&self, input: &Tensor) -> Result<Vec<f32>> {
+    fn forward(&self, input: &Tensor) -> Result<Vec<f32>> {
         let mut output: Vec<f32> = self.weight.forward(input)?.flatten_all()?.to_vec1()?;
         if let Some(bias) = &self.bias {
             for row in output.chunks_exact_mut(bias.len()) {
@@ -318,7 +326,7 @@ impl Linear {
     }
 }
 
-/// Division by the root mean square (Zhang and Sennrich 2019), and a scale for each value of a row.
+/// RMSNorm (Zhang and Sennrich 2019).
 struct Norm {
     weight: Vec<f32>,
     epsilon: f32,
@@ -342,8 +350,8 @@ impl Norm {
         }
     }
 
-    /// The norm of each row of `state` as a matrix.
-    fn of(&self, state: &[f32], hidden: usize) -> Result<Tensor> {
+    /// Normalises each row of `state` and returns the result as a matrix.
+    fn forward(&self, state: &[f32], hidden: usize) -> Result<Tensor> {
         let mut rows = state.to_vec();
         self.apply(&mut rows);
         Tensor::from_vec(rows, (state.len() / hidden, hidden), &Device::Cpu)

@@ -1,4 +1,4 @@
-//! A loaded model, and the computation of one reply.
+//! A loaded model and its generation loop.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,33 +10,33 @@ use super::LoadError;
 use super::decoder::{Cache, Decoder};
 use super::family::Family;
 use super::gguf::Gguf;
-use super::sampling::{Likely, Sampling, likelihoods};
+use super::sampling::{Sampling, ScoredToken, top_logprobs};
 use super::template::Template;
-use super::tokens::{Text, Tokens};
+use super::tokens::{Tokens, Utf8Decoder};
 use crate::chat::{ChatDelta, ChatError, ChatRequest, FinishReason, Message, TokenLogprobs, Usage};
 
-/// Tokens of a prompt that are taken in at once. What is kept of a prompt for the next one is a multiple of it, so that
-/// a token's values are computed in the same company, and come out the same to the last bit, with and without it.
+/// Tokens per forward pass of the prefill. The prompt cache is truncated to a multiple of it: each token is then
+/// computed in the same batch, and the logits are bit-identical with and without the cache.
 const CHUNK: usize = 64;
-/// Tokens of prompt and reply where a file does not say.
+/// Context length in tokens if the file does not specify one.
 const DEFAULT_CONTEXT: usize = 2048;
 
-/// A model that is ready to speak.
+/// A loaded model.
 pub(super) struct Engine {
     name: String,
     decoder: Decoder,
     tokens: Tokens,
     template: Template,
     context: usize,
-    /// One call computes at a time; waiting is in order.
+    /// Limits inference to one call at a time. Waiters are served in FIFO order.
     turn: Arc<Semaphore>,
-    /// What was computed for the last prompt: questions to one service begin with the same words.
-    kept: Mutex<Option<Cache>>,
+    /// Prompt cache: the KV cache of the last prompt. The prompts of one service share a prefix.
+    prompt_cache: Mutex<Option<Cache>>,
 }
 
-/// What to do for one call.
+/// The input of one call.
 pub(super) struct Plan {
-    /// With the client's defaults in it.
+    /// The request, with the client's defaults filled in.
     pub(super) request: ChatRequest,
     pub(super) deadline: std::time::Instant,
 }
@@ -44,18 +44,18 @@ pub(super) struct Plan {
 type Deltas = UnboundedSender<Result<ChatDelta, ChatError>>;
 
 impl Engine {
-    /// Reads the file at `path`; blocks for as long as that takes.
+    /// Reads the GGUF file at `path`. Blocking.
     pub(super) fn read(path: &Path, name: String) -> Result<Self, LoadError> {
         let mut gguf = Gguf::open(path)?;
-        let family = Family::of(&gguf)?;
+        let family = Family::read(&gguf)?;
         let tokens = Tokens::read(&gguf)?;
         let source = gguf.optional_text("tokenizer.chat_template");
         let template = Template::new(source, tokens.bos(), tokens.eos());
-        let template = template.map_err(|error| gguf.corrupt(format!("its chat template: {error}")))?;
+        let template = template.map_err(|error| gguf.corrupt(format!("invalid chat template: {error}")))?;
         let decoder = Decoder::read(&mut gguf, family)?;
         if decoder.vocabulary() < tokens.len() {
             return Err(gguf.corrupt(format!(
-                "it names {} tokens and has vectors for {}",
+                "the vocabulary has {} tokens, but there are only {} token embeddings",
                 tokens.len(),
                 decoder.vocabulary()
             )));
@@ -67,7 +67,7 @@ impl Engine {
             tokens,
             template,
             turn: Arc::new(Semaphore::new(1)),
-            kept: Mutex::default(),
+            prompt_cache: Mutex::default(),
         })
     }
 
@@ -75,12 +75,12 @@ impl Engine {
         &self.name
     }
 
-    /// The most tokens of a prompt and its reply together.
+    /// The context length in tokens, shared by the prompt and the reply.
     pub(super) fn context(&self) -> usize {
         self.context
     }
 
-    /// Bytes of weights that are read for every token that is generated.
+    /// Bytes of weights read per generated token.
     pub(super) fn bytes(&self) -> usize {
         self.decoder.bytes()
     }
@@ -92,7 +92,7 @@ impl Engine {
         }
     }
 
-    /// As a server answers a request that it will not take.
+    /// Creates the error that a server returns for an invalid request (status 400).
     fn rejected(&self, reason: String) -> ChatError {
         ChatError::Rejected {
             model: self.name.clone(),
@@ -101,10 +101,10 @@ impl Engine {
         }
     }
 
-    /// Waits for the model's turn and begins; the deltas come as they are computed.
+    /// Waits until the model is free, then starts generation on a blocking thread. The deltas arrive on the channel.
     pub(super) async fn start(self: Arc<Self>, plan: Plan) -> UnboundedReceiver<Result<ChatDelta, ChatError>> {
         let (sender, receiver) = unbounded_channel();
-        // Never closed, so there always is a turn to wait for.
+        // The semaphore is never closed, so this does not fail.
         if let Ok(turn) = Arc::clone(&self.turn).acquire_owned().await {
             let span = tracing::Span::current();
             tokio::task::spawn_blocking(move || span.in_scope(|| self.run(plan, &sender, turn)));
@@ -114,7 +114,7 @@ impl Engine {
 
     fn run(&self, plan: Plan, deltas: &Deltas, turn: OwnedSemaphorePermit) {
         let computed = self.reply(plan, deltas);
-        // Whoever reads the end may begin the next call at once.
+        // Released before the end is sent, so that the receiver can start the next call at once.
         drop(turn);
         let last = match computed {
             Ok(Some(finished)) => Ok(finished),
@@ -126,64 +126,64 @@ impl Engine {
         let _ = deltas.send(last);
     }
 
-    /// Computes a reply and gives its end; `None` when nobody wants it any more.
+    /// Generates a reply and returns its last delta. `None` if the call was cancelled or its deadline has passed.
     fn reply(&self, plan: Plan, deltas: &Deltas) -> Result<Option<ChatDelta>, ChatError> {
         let Plan { request, deadline } = &plan;
-        let over = || deltas.is_closed() || std::time::Instant::now() >= *deadline;
-        if over() {
+        let cancelled = || deltas.is_closed() || std::time::Instant::now() >= *deadline;
+        if cancelled() {
             return Ok(None);
         }
         let prompt = self.prompt(request)?;
-        let broken = |error: candle_core::Error| self.bad_reply(&error.to_string());
-        let (mut cache, mut logits) = match self.take_in(&prompt, &over).map_err(broken)? {
-            Some(taken) => taken,
+        let failed = |error: candle_core::Error| self.bad_reply(&error.to_string());
+        let (mut cache, mut logits) = match self.prefill(&prompt, &cancelled).map_err(failed)? {
+            Some(prefilled) => prefilled,
             None => return Ok(None),
         };
         let mut sampling = Sampling::new(request);
-        let most = request.max_tokens.map_or(u64::MAX, u64::from);
-        let mut text = Text::default();
-        let mut spoken = 0;
+        let max_tokens = request.max_tokens.map_or(u64::MAX, u64::from);
+        let mut text = Utf8Decoder::default();
+        let mut output_tokens = 0;
         let finish_reason = loop {
-            if spoken >= most || cache.len() >= self.context {
+            if output_tokens >= max_tokens || cache.len() >= self.context {
                 break FinishReason::Length;
             }
-            let Some(token) = sampling.choose(&logits) else {
-                return Err(self.bad_reply("its logits are no numbers: the file may be damaged"));
+            let Some(token) = sampling.sample(&logits) else {
+                return Err(self.bad_reply("the logits are NaN: the file may be damaged"));
             };
-            if self.tokens.ends(token) {
+            if self.tokens.is_end(token) {
                 break FinishReason::Stop;
             }
-            spoken += 1;
+            output_tokens += 1;
             if request.top_logprobs > 0 {
-                // The model's own view: a penalty is none of it.
-                let place = self.place(&logits, token, request.top_logprobs);
-                let _ = deltas.send(Ok(ChatDelta::Logprobs(vec![place])));
+                // From the raw logits, without the frequency penalty.
+                let logprobs = self.token_logprobs(&logits, token, request.top_logprobs);
+                let _ = deltas.send(Ok(ChatDelta::Logprobs(vec![logprobs])));
             }
             send(deltas, text.push(self.tokens.bytes(token)));
-            match self.decoder.forward(&[token], &mut cache, &over).map_err(broken)? {
+            match self.decoder.forward(&[token], &mut cache, &cancelled).map_err(failed)? {
                 Some(next) => logits = next,
                 None => return Ok(None),
             }
         };
         send(deltas, text.finish());
-        self.keep(cache, prompt.len());
+        self.store_prompt_cache(cache, prompt.len());
         Ok(Some(ChatDelta::Finished {
             finish_reason,
             usage: Usage {
                 input_tokens: prompt.len() as u64,
-                output_tokens: spoken,
+                output_tokens,
             },
         }))
     }
 
-    /// The tokens of a request's messages.
+    /// Renders the messages of `request` and tokenizes them.
     pub(super) fn prompt(&self, request: &ChatRequest) -> Result<Vec<u32>, ChatError> {
         let mut messages: Vec<Message> = request
             .messages
             .iter()
             .map(|message| Message {
                 role: message.role,
-                content: self.tokens.harmless(&message.content),
+                content: self.tokens.escape_control_tokens(&message.content),
             })
             .collect();
         if let Some(schema) = &request.response_schema {
@@ -193,12 +193,12 @@ impl Engine {
             .template
             .render(&messages)
             .map_err(|reason| self.rejected(reason))?;
-        let prompt = self.tokens.of_conversation(&text);
-        let prompt = prompt.map_err(|error| self.bad_reply(&format!("its tokenizer: {error}")))?;
+        let prompt = self.tokens.encode(&text);
+        let prompt = prompt.map_err(|error| self.bad_reply(&format!("the tokenizer failed: {error}")))?;
         if prompt.is_empty() || prompt.len() >= self.context {
             return Err(self.rejected(format!(
-                "the messages are {} tokens and its context is {}, which the reply shares: give fewer or shorter \
-                 passages, or a model with a longer context",
+                "the messages have {} tokens, and the context length of the model is {}, including the reply; give \
+                 fewer or shorter passages, or use a model with a longer context",
                 prompt.len(),
                 self.context
             )));
@@ -206,16 +206,17 @@ impl Engine {
         Ok(prompt)
     }
 
-    /// Takes in the prompt, what an earlier one has in common with it excepted, and gives the logits of what follows.
-    fn take_in(&self, prompt: &[u32], over: &dyn Fn() -> bool) -> candle_core::Result<Option<(Cache, Vec<f32>)>> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let mut cache = kept.unwrap_or_else(|| self.decoder.start());
-        // At least one token is left: its logits are what comes next.
-        let common = cache.common(prompt).min(prompt.len().saturating_sub(1));
+    /// Prefills the KV cache with the prompt and returns it with the logits of the next token. Reuses the common prefix
+    /// with the prompt cache. `None` if the call was cancelled.
+    fn prefill(&self, prompt: &[u32], cancelled: &dyn Fn() -> bool) -> candle_core::Result<Option<(Cache, Vec<f32>)>> {
+        let cached = self.prompt_cache.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut cache = cached.unwrap_or_else(|| self.decoder.new_cache());
+        // The last token is always computed, because its logits are needed.
+        let common = cache.common_prefix(prompt).min(prompt.len().saturating_sub(1));
         cache.truncate(common / CHUNK * CHUNK);
         let mut logits = Vec::new();
         for chunk in prompt.get(cache.len()..).unwrap_or_default().chunks(CHUNK) {
-            match self.decoder.forward(chunk, &mut cache, over)? {
+            match self.decoder.forward(chunk, &mut cache, cancelled)? {
                 Some(next) => logits = next,
                 None => return Ok(None),
             }
@@ -223,18 +224,18 @@ impl Engine {
         Ok(Some((cache, logits)))
     }
 
-    /// Keeps what was computed for the whole chunks of a prompt.
-    fn keep(&self, mut cache: Cache, prompt: usize) {
+    /// Stores the whole chunks of a prompt of `prompt` tokens as the prompt cache.
+    fn store_prompt_cache(&self, mut cache: Cache, prompt: usize) {
         cache.truncate(prompt / CHUNK * CHUNK);
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(cache);
+        *self.prompt_cache.lock().unwrap_or_else(PoisonError::into_inner) = Some(cache);
     }
 
-    fn place(&self, logits: &[f32], token: u32, count: u8) -> TokenLogprobs {
-        let (chosen, top) = likelihoods(logits, token, usize::from(count));
-        let named = |likely: Likely| (self.tokens.name(likely.token), likely.logprob);
+    fn token_logprobs(&self, logits: &[f32], token: u32, count: u8) -> TokenLogprobs {
+        let (sampled, top) = top_logprobs(logits, token, usize::from(count));
+        let named = |scored: ScoredToken| (self.tokens.name(scored.token), scored.logprob);
         TokenLogprobs {
             token: self.tokens.name(token),
-            logprob: chosen.logprob,
+            logprob: sampled.logprob,
             top: top.into_iter().map(named).collect(),
         }
     }
@@ -242,23 +243,23 @@ impl Engine {
 
 #[cfg(test)]
 impl Engine {
-    /// Waits until nobody computes.
+    /// Waits until no call is running.
     pub(super) async fn idle(&self) {
         let _turn = self.turn.acquire().await;
     }
 
-    pub(super) fn kept(&self) -> &Mutex<Option<Cache>> {
-        &self.kept
+    pub(super) fn prompt_cache(&self) -> &Mutex<Option<Cache>> {
+        &self.prompt_cache
     }
 
-    pub(super) fn names(&self, token: u32) -> String {
+    pub(super) fn token_name(&self, token: u32) -> String {
         self.tokens.name(token)
     }
 }
 
 fn send(deltas: &Deltas, text: String) {
     if !text.is_empty() {
-        // Nobody listening shows at the next layer.
+        // A closed channel is noticed before the next layer.
         let _ = deltas.send(Ok(ChatDelta::Text(text)));
     }
 }

@@ -1,18 +1,18 @@
-//! The families of models that are known, and what of a file's metadata makes one.
+//! The supported model families and their hyperparameters, read from GGUF metadata.
 
 use super::LoadError;
 use super::gguf::Gguf;
 
-/// An architecture.
+/// A model architecture (`general.architecture`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
-    /// Llama, and what was trained in its likeness: SmolLM, SmolLM2, Mistral, TinyLlama.
+    /// Llama and models with the same architecture: SmolLM, SmolLM2, Mistral, TinyLlama.
     Llama,
-    /// Qwen 2 and 2.5: biases on queries, keys and values.
+    /// Qwen 2 and 2.5: the query, key and value projections have biases.
     Qwen2,
-    /// Qwen 3: norms on queries and keys.
+    /// Qwen 3: queries and keys are normalised.
     Qwen3,
-    /// Gemma 3: five layers of six look back over a window.
+    /// Gemma 3: five of six layers attend over a sliding window.
     Gemma3,
 }
 
@@ -24,8 +24,8 @@ impl Family {
         ("gemma3", Self::Gemma3),
     ];
 
-    /// The family that `gguf` says it is of.
-    pub(super) fn of(gguf: &Gguf) -> Result<Self, LoadError> {
+    /// Reads the family of `gguf`.
+    pub(super) fn read(gguf: &Gguf) -> Result<Self, LoadError> {
         let name = gguf.architecture();
         match Self::ALL.iter().find(|(known, _)| *known == name) {
             Some((_, family)) => Ok(*family),
@@ -37,20 +37,21 @@ impl Family {
         }
     }
 
-    /// Whether neighbouring values are rotated together; elsewhere the two halves of a head are.
-    pub(super) fn rotates_neighbours(self) -> bool {
+    /// Whether the rotary embedding rotates adjacent values (GPT-J style) instead of the two halves of a head (NeoX
+    /// style).
+    pub(super) fn interleaved_rope(self) -> bool {
         self == Self::Llama
     }
 
-    /// What the vectors of the words are multiplied by.
-    pub(super) fn word_scale(self, hidden: usize) -> f32 {
+    /// Factor applied to the token embeddings.
+    pub(super) fn embedding_scale(self, hidden: usize) -> f32 {
         match self {
             Self::Gemma3 => (hidden as f32).sqrt(),
             _ => 1.0,
         }
     }
 
-    /// How many positions the layer looks back, itself included; all where there is no limit.
+    /// The sliding window of a layer in positions, the token itself included. `None` for full attention.
     pub(super) fn window(self, gguf: &Gguf, layer: usize) -> Result<Option<usize>, LoadError> {
         match self {
             Self::Gemma3 if layer % 6 < 5 => gguf.size("attention.sliding_window").map(Some),
@@ -59,64 +60,66 @@ impl Family {
     }
 }
 
-/// What is between the two products of a feed-forward layer.
+/// The activation function of the feed-forward layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Activation {
-    /// x·σ(x).
+    /// SiLU: x·σ(x).
     Silu,
-    /// GELU in its approximation by tanh.
+    /// GELU, tanh approximation.
     GeluTanh,
 }
 
-/// The sizes of a model.
+/// The hyperparameters of a model.
 pub(super) struct Shape {
     pub(super) layers: usize,
     pub(super) hidden: usize,
+    /// Hidden size of the feed-forward layers.
     pub(super) inner: usize,
-    /// Heads of the queries, a multiple of those of keys and values.
+    /// Number of query heads, a multiple of `kv_heads`.
     pub(super) heads: usize,
-    pub(super) key_heads: usize,
-    /// Values of a head, an even number.
-    pub(super) head: usize,
+    pub(super) kv_heads: usize,
+    /// Head dimension, an even number.
+    pub(super) head_dim: usize,
+    /// Epsilon of the norms.
     pub(super) epsilon: f32,
     pub(super) activation: Activation,
-    /// What products of queries and keys are multiplied by.
+    /// Scale of the attention scores.
     pub(super) attention_scale: f32,
 }
 
 impl Shape {
     pub(super) fn read(gguf: &Gguf, family: Family) -> Result<Self, LoadError> {
         if gguf.optional_size("expert_count").is_some_and(|experts| experts > 1) {
-            return Err(gguf.corrupt("it is a mixture of experts, which is not supported"));
+            return Err(gguf.corrupt("mixture-of-experts models are not supported"));
         }
         let (layers, hidden) = (gguf.size("block_count")?, gguf.size("embedding_length")?);
         let heads = gguf.size("attention.head_count")?;
-        let key_heads = gguf.optional_size("attention.head_count_kv").unwrap_or(heads);
-        let head = gguf.optional_size("attention.key_length").unwrap_or(hidden / heads);
-        if !heads.is_multiple_of(key_heads) || head == 0 || !head.is_multiple_of(2) {
+        let kv_heads = gguf.optional_size("attention.head_count_kv").unwrap_or(heads);
+        let head_dim = gguf.optional_size("attention.key_length").unwrap_or(hidden / heads);
+        if !heads.is_multiple_of(kv_heads) || head_dim == 0 || !head_dim.is_multiple_of(2) {
             return Err(gguf.corrupt(format!(
-                "sizes that do not fit: {heads} heads, {key_heads} of keys, {head} values a head"
+                "inconsistent sizes: {heads} query heads, {kv_heads} key/value heads, head dimension {head_dim}"
             )));
         }
-        let epsilon = gguf.real("attention.layer_norm_rms_epsilon");
-        // The largest Gemma 3 alone scales by another size than that of its heads.
-        let scaled_by = match family {
+        let epsilon = gguf.model_float("attention.layer_norm_rms_epsilon");
+        // Gemma 3 27B (62 layers) scales by hidden / heads instead of by its head dimension.
+        let scale_dim = match family {
             Family::Gemma3 if layers == 62 => hidden / heads,
-            _ => head,
+            _ => head_dim,
         };
         Ok(Self {
             layers,
             hidden,
             inner: gguf.size("feed_forward_length")?,
             heads,
-            key_heads,
-            head,
-            epsilon: epsilon.ok_or_else(|| gguf.corrupt("its metadata has no epsilon of the norms"))?,
+            kv_heads,
+            head_dim,
+            epsilon: epsilon.ok_or_else(|| gguf.corrupt("the metadata has no `attention.layer_norm_rms_epsilon`"))?,
             activation: match family {
                 Family::Gemma3 => Activation::GeluTanh,
                 _ => Activation::Silu,
             },
-            attention_scale: 1.0 / (scaled_by as f32).sqrt(),
+            attention_scale: 1.0 / (scale_dim as f32).sqrt(),
         })
     }
 }

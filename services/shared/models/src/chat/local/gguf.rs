@@ -1,4 +1,4 @@
-//! A GGUF file: its metadata, and its tensors in types that are fast to multiply with.
+//! GGUF files: metadata and tensors. Tensors of types with slow kernels are requantised.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -11,17 +11,17 @@ use candle_core::quantized::{GgmlDType, QMatMul, QTensor};
 
 use super::LoadError;
 
-/// An open file whose head has been read.
+/// An open GGUF file whose header has been read.
 pub(super) struct Gguf {
     path: PathBuf,
     content: Content,
     reader: BufReader<File>,
-    /// What the metadata of the model itself is named by, such as `llama`.
+    /// The value of `general.architecture`, such as `llama`. It prefixes the keys of the model's hyperparameters.
     architecture: String,
 }
 
 impl Gguf {
-    /// Reads the head of `path`.
+    /// Opens `path` and reads its header.
     pub(super) fn open(path: &Path) -> Result<Self, LoadError> {
         let corrupt = |error: String| LoadError::corrupt(path, error);
         let mut reader = BufReader::new(File::open(path).map_err(|error| corrupt(error.to_string()))?);
@@ -44,20 +44,20 @@ impl Gguf {
         &self.architecture
     }
 
-    /// An error about this file.
+    /// Creates a [`LoadError::Corrupt`] for this file.
     pub(super) fn corrupt(&self, detail: impl ToString) -> LoadError {
         LoadError::corrupt(&self.path, detail)
     }
 
     fn missing(&self, key: &str) -> LoadError {
-        self.corrupt(format!("its metadata has no usable `{key}`"))
+        self.corrupt(format!("the metadata has no valid `{key}`"))
     }
 
     fn value(&self, key: &str) -> Option<&Value> {
         self.content.metadata.get(key)
     }
 
-    /// A text, such as that of `general.architecture`.
+    /// Reads a string, such as `general.architecture`.
     pub(super) fn text(&self, key: &str) -> Result<&str, LoadError> {
         self.optional_text(key).ok_or_else(|| self.missing(key))
     }
@@ -73,12 +73,12 @@ impl Gguf {
         self.value(key)?.to_bool().ok()
     }
 
-    /// A whole number that is not negative, in whatever width it was written.
+    /// Reads a non-negative integer of any width.
     pub(super) fn number(&self, key: &str) -> Option<u64> {
-        whole(self.value(key)?)
+        to_u64(self.value(key)?)
     }
 
-    /// A list of texts.
+    /// Reads an array of strings.
     pub(super) fn texts(&self, key: &str) -> Result<Vec<&str>, LoadError> {
         let Some(Value::Array(values)) = self.value(key) else {
             return Err(self.missing(key));
@@ -93,7 +93,7 @@ impl Gguf {
         Ok(texts)
     }
 
-    /// A list of numbers, empty where there is none.
+    /// Reads an array of numbers, converted by `read`. Empty if the key is missing.
     pub(super) fn numbers<T>(&self, key: &str, read: impl Fn(&Value) -> Option<T>) -> Result<Vec<T>, LoadError> {
         match self.value(key) {
             None => Ok(Vec::new()),
@@ -105,7 +105,8 @@ impl Gguf {
         }
     }
 
-    /// A size of the model that is at least 1: `block_count` is read from `llama.block_count`.
+    /// Reads a model size that is at least 1. `name` is without the architecture: `block_count` reads
+    /// `llama.block_count`.
     pub(super) fn size(&self, name: &str) -> Result<usize, LoadError> {
         let key = format!("{}.{name}", self.architecture);
         let size = self.number(&key).and_then(|size| usize::try_from(size).ok());
@@ -116,8 +117,8 @@ impl Gguf {
         self.size(name).ok()
     }
 
-    /// A number of the model with a fraction.
-    pub(super) fn real(&self, name: &str) -> Option<f32> {
+    /// Reads a float of the model. `name` is without the architecture.
+    pub(super) fn model_float(&self, name: &str) -> Option<f32> {
         match self.value(&format!("{}.{name}", self.architecture))? {
             Value::F32(value) => Some(*value),
             Value::F64(value) => Some(*value as f32),
@@ -125,8 +126,8 @@ impl Gguf {
         }
     }
 
-    /// A text of the model.
-    pub(super) fn word(&self, name: &str) -> Option<&str> {
+    /// Reads a string of the model. `name` is without the architecture.
+    pub(super) fn model_text(&self, name: &str) -> Option<&str> {
         self.optional_text(&format!("{}.{name}", self.architecture))
     }
 
@@ -134,46 +135,44 @@ impl Gguf {
         self.content.tensor_infos.contains_key(tensor)
     }
 
-    /// The rows and columns of a matrix that the file has.
+    /// The number of rows of a matrix, if the file has it.
     pub(super) fn rows(&self, tensor: &str) -> Option<usize> {
         self.content.tensor_infos.get(tensor)?.shape.dims().first().copied()
     }
 
     fn tensor(&mut self, name: &str, shape: &[usize]) -> Result<QTensor, LoadError> {
         let Some(info) = self.content.tensor_infos.get(name) else {
-            return Err(self.corrupt(format!("it has no tensor `{name}`")));
+            return Err(self.corrupt(format!("tensor `{name}` is missing")));
         };
         if info.shape.dims() != shape {
             let found = info.shape.dims();
-            return Err(self.corrupt(format!(
-                "tensor `{name}` has the shape {found:?}, and {shape:?} is expected"
-            )));
+            return Err(self.corrupt(format!("tensor `{name}` has the shape {found:?}, expected {shape:?}")));
         }
         let read = info.read(&mut self.reader, self.content.tensor_data_offset, &Device::Cpu);
         read.map_err(|error| self.corrupt(format!("tensor `{name}`: {error}")))
     }
 
-    /// A matrix of `rows` × `columns`, to be multiplied with and to take rows from.
+    /// Reads a matrix of `rows` × `columns`, for products and row lookups.
     pub(super) fn matrix(&mut self, name: &str, rows: usize, columns: usize) -> Result<Arc<QTensor>, LoadError> {
         let tensor = self.tensor(name, &[rows, columns])?;
         let block = tensor.dtype().block_size();
         if !columns.is_multiple_of(block) {
             return Err(self.corrupt(format!(
-                "tensor `{name}` has rows of {columns} values in blocks of {block}"
+                "tensor `{name}` has rows of {columns} values, which is not a multiple of its block size {block}"
             )));
         }
-        fast(tensor)
+        requantize(tensor)
             .map(Arc::new)
             .map_err(|error| self.corrupt(format!("tensor `{name}`: {error}")))
     }
 
-    /// The same to multiply with only.
+    /// Reads a matrix of `rows` × `columns`, for products only.
     pub(super) fn linear(&mut self, name: &str, rows: usize, columns: usize) -> Result<QMatMul, LoadError> {
         let matrix = self.matrix(name, rows, columns)?;
         QMatMul::from_arc(matrix).map_err(|error| self.corrupt(format!("tensor `{name}`: {error}")))
     }
 
-    /// The `length` values of a vector.
+    /// Reads a vector of `length` values as f32.
     pub(super) fn vector(&mut self, name: &str, length: usize) -> Result<Vec<f32>, LoadError> {
         let tensor = self.tensor(name, &[length])?;
         let values = tensor.dequantize(&Device::Cpu).and_then(|tensor| tensor.to_vec1());
@@ -181,10 +180,10 @@ impl Gguf {
     }
 }
 
-/// `tensor`, or the same in eight bits where the product with its own type is computed one value at a time.
+/// Requantises `tensor` to Q8_0 if candle has no vectorised dot product for its type.
 ///
-/// Eight bits hold what four or five say up to rounding, and every dot product of them is vectorised.
-fn fast(tensor: QTensor) -> candle_core::Result<QTensor> {
+/// Q8_0 represents 4- and 5-bit values up to rounding, and its dot product is vectorised on every platform.
+fn requantize(tensor: QTensor) -> candle_core::Result<QTensor> {
     match tensor.dtype() {
         GgmlDType::Q4_1 | GgmlDType::Q5_0 | GgmlDType::Q5_1 | GgmlDType::Q8_1 => {
             QTensor::quantize(&tensor.dequantize(&Device::Cpu)?, GgmlDType::Q8_0)
@@ -193,8 +192,8 @@ fn fast(tensor: QTensor) -> candle_core::Result<QTensor> {
     }
 }
 
-/// The number in whatever width it was written; none where it is negative or no whole number.
-pub(super) fn whole(value: &Value) -> Option<u64> {
+/// Converts an integer of any width. `None` if it is negative or not an integer.
+pub(super) fn to_u64(value: &Value) -> Option<u64> {
     match value {
         Value::I8(value) => u64::try_from(*value).ok(),
         Value::I16(value) => u64::try_from(*value).ok(),

@@ -1,4 +1,4 @@
-//! From a name or a path to a model that the whole process shares.
+//! Loads a local chat model by name or path. All callers in the process share its weights.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -11,10 +11,10 @@ use crate::chat::{ChatError, ChatOptions, LocalModel};
 use crate::fetch::{self, FetchOptions};
 use crate::progress::Progress;
 
-/// Where a model is kept while somebody holds it. The lock is held while it is loaded.
+/// A weak reference to a loaded model. The lock is held while the model is loaded.
 type Slot = Arc<tokio::sync::Mutex<Weak<Engine>>>;
 
-/// A model, and the folder that is looked at for it.
+/// A model and the value of `--llm-model-dir`.
 type Key = (LocalModel, Option<PathBuf>);
 
 fn slot(model: &LocalModel, model_dir: Option<PathBuf>) -> Slot {
@@ -26,12 +26,12 @@ fn slot(model: &LocalModel, model_dir: Option<PathBuf>) -> Slot {
     slots.entry((model.clone(), model_dir)).or_default().clone()
 }
 
-/// `model` with the defaults of `options`, its weights the ones that the process already has, or read.
+/// Loads `model`, or reuses its weights if this process has loaded them, with the request defaults of `options`.
 ///
-/// A file that is not on this machine is downloaded, which `progress` follows. Calls at the same time load once.
+/// A missing file is downloaded; `progress` reports the download. Concurrent calls load the model once.
 ///
 /// # Errors
-/// [`ChatError::Options`] when the file cannot be had or used.
+/// [`ChatError::Options`] if the file cannot be fetched or loaded.
 pub async fn load(options: &ChatOptions, model: &LocalModel, progress: Progress) -> Result<LocalChat, ChatError> {
     let engine = engine(options, model, progress)
         .await
@@ -51,8 +51,8 @@ async fn engine(options: &ChatOptions, model: &LocalModel, progress: Progress) -
     let started = Instant::now();
     let (path, name) = match model {
         LocalModel::SmolLm2 => {
-            let where_to_look = FetchOptions::new(options.llm_model_dir.clone())?;
-            let files = fetch::ensure(&fetch::SMOLLM2, &where_to_look, progress).await?;
+            let fetch_options = FetchOptions::new(options.llm_model_dir.clone())?;
+            let files = fetch::ensure(&fetch::SMOLLM2, &fetch_options, progress).await?;
             (files.paths().next(), fetch::SMOLLM2.name.to_owned())
         }
         LocalModel::File(path) => {

@@ -6,91 +6,96 @@ use super::LoadError;
 use super::family::{Family, Shape};
 use super::gguf::Gguf;
 
-/// The frequencies with which the pairs of values of a head are rotated.
+/// The rotation frequencies of the value pairs of a head.
 pub(super) struct Rope {
     frequencies: Vec<f32>,
-    /// Whether a pair is two neighbours; elsewhere a value of the first half and one of the second.
-    neighbours: bool,
+    /// Whether a pair is two adjacent values (GPT-J style) instead of one value of each half of the head (NeoX style).
+    interleaved: bool,
 }
 
 impl Rope {
     pub(super) fn read(gguf: &mut Gguf, family: Family, shape: &Shape) -> Result<Self, LoadError> {
-        let rotated = gguf.optional_size("rope.dimension_count").unwrap_or(shape.head);
-        if rotated != shape.head {
+        let rotated = gguf.optional_size("rope.dimension_count").unwrap_or(shape.head_dim);
+        if rotated != shape.head_dim {
             return Err(gguf.corrupt(format!(
-                "{rotated} of the {} values of a head are rotated, which is not supported",
-                shape.head
+                "partial rotary embedding is not supported: it rotates {rotated} of the {} values of a head",
+                shape.head_dim
             )));
         }
-        let stretched = match gguf.word("rope.scaling.type") {
+        let factor = match gguf.model_text("rope.scaling.type") {
             None | Some("none") => 1.0,
-            Some("linear") => gguf.real("rope.scaling.factor").unwrap_or(1.0),
+            Some("linear") => gguf.model_float("rope.scaling.factor").unwrap_or(1.0),
             Some(other) => {
                 return Err(gguf.corrupt(format!(
-                    "its positions are scaled by `{other}`, which is not supported; known: none, linear"
+                    "the RoPE scaling type `{other}` is not supported; known: none, linear"
                 )));
             }
         };
-        let base = gguf.real("rope.freq_base").unwrap_or(match family {
+        let base = gguf.model_float("rope.freq_base").unwrap_or(match family {
             Family::Gemma3 => 1_000_000.0,
             _ => 10_000.0,
         });
-        let mut frequencies = frequencies(base, shape.head);
+        let mut frequencies = frequencies(base, shape.head_dim);
         for frequency in &mut frequencies {
-            *frequency /= stretched;
+            *frequency /= factor;
         }
-        // Llama 3.1 and later slow the long waves down.
+        // Llama 3.1 and later scale down the low frequencies.
         if gguf.has("rope_freqs.weight") {
-            let factors = gguf.vector("rope_freqs.weight", shape.head / 2)?;
+            let factors = gguf.vector("rope_freqs.weight", shape.head_dim / 2)?;
             for (frequency, factor) in frequencies.iter_mut().zip(factors) {
                 *frequency /= factor;
             }
         }
         Ok(Self {
             frequencies,
-            neighbours: family.rotates_neighbours(),
+            interleaved: family.interleaved_rope(),
         })
     }
 
-    /// The same for layers that look back over a window: faster waves, never stretched.
-    pub(super) fn nearby(&self, gguf: &Gguf) -> Self {
-        let base = gguf.real("rope.local_freq_base").unwrap_or(10_000.0);
+    /// The rotary embedding of the sliding-window layers: a smaller base and no scaling.
+    pub(super) fn local(&self, gguf: &Gguf) -> Self {
+        let base = gguf.model_float("rope.local_freq_base").unwrap_or(10_000.0);
         Self {
             frequencies: frequencies(base, self.frequencies.len() * 2),
-            neighbours: self.neighbours,
+            interleaved: self.interleaved,
         }
     }
 
-    /// The rotations at these places.
-    pub(super) fn rotary(&self, places: Range<usize>) -> RotaryTable {
-        let angles = places.flat_map(|place| self.frequencies.iter().map(move |frequency| place as f32 * frequency));
+    /// Computes the rotations of `positions`.
+    pub(super) fn table(&self, positions: Range<usize>) -> RotaryTable {
+        let angles = positions.flat_map(|position| {
+            self.frequencies
+                .iter()
+                .map(move |frequency| position as f32 * frequency)
+        });
         RotaryTable {
             rotary: angles.map(f32::sin_cos).collect(),
-            neighbours: self.neighbours,
+            interleaved: self.interleaved,
         }
     }
 }
 
-fn frequencies(base: f32, head: usize) -> Vec<f32> {
-    (0..head)
+fn frequencies(base: f32, head_dim: usize) -> Vec<f32> {
+    (0..head_dim)
         .step_by(2)
-        .map(|at| 1.0 / base.powf(at as f32 / head as f32))
+        .map(|at| 1.0 / base.powf(at as f32 / head_dim as f32))
         .collect()
 }
 
-/// Sine and cosine of every angle, place by place.
+/// Sine and cosine of every rotation angle, `head_dim / 2` pairs per position.
 pub(super) struct RotaryTable {
     rotary: Vec<(f32, f32)>,
-    neighbours: bool,
+    interleaved: bool,
 }
 
 impl RotaryTable {
-    /// Rotates every head of `rows`, a row a place.
-    pub(super) fn apply(&self, rows: &mut [f32], heads: usize, head: usize) {
-        let half = head / 2;
-        for (row, rotary) in rows.chunks_exact_mut(heads * head).zip(self.rotary.chunks_exact(half)) {
-            for head in row.chunks_exact_mut(head) {
-                if self.neighbours {
+    /// Rotates all heads of `rows` in place, one row per position.
+    pub(super) fn apply(&self, rows: &mut [f32], heads: usize, head_dim: usize) {
+        let half = head_dim / 2;
+        let rows = rows.chunks_exact_mut(heads * head_dim);
+        for (row, rotary) in rows.zip(self.rotary.chunks_exact(half)) {
+            for head in row.chunks_exact_mut(head_dim) {
+                if self.interleaved {
                     let (pairs, _) = head.as_chunks_mut::<2>();
                     for (pair, (sin, cos)) in pairs.iter_mut().zip(rotary) {
                         let [a, b] = *pair;

@@ -1,4 +1,4 @@
-//! From logits to the next token and to what could have stood in its place.
+//! Token sampling and log-probabilities.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -6,40 +6,42 @@ use std::collections::HashMap;
 
 use crate::chat::ChatRequest;
 
-/// How tokens are chosen.
+/// The sampler of one reply.
 pub(super) struct Sampling {
     temperature: f32,
+    /// Frequency penalty.
     penalty: f32,
-    /// How often each token has been chosen.
-    said: HashMap<u32, u16>,
+    /// How often each token has been sampled.
+    counts: HashMap<u32, u16>,
     random: fastrand::Rng,
 }
 
-/// A token and its natural log-probability at temperature 1.
+/// A token with its natural log-probability at temperature 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Likely {
+pub(super) struct ScoredToken {
     pub(super) token: u32,
     pub(super) logprob: f64,
 }
 
 impl Sampling {
-    /// At a temperature of 0, which is also that of a request without one, the likeliest token is chosen; the same seed
-    /// chooses the same tokens again. As often as a token has been chosen, its logit is less by the frequency penalty,
-    /// as in OpenAI's API.
+    /// Creates the sampler of `request`.
+    ///
+    /// Sampling is greedy at temperature 0, which is the default, and deterministic with a seed. The frequency penalty
+    /// is subtracted from a token's logit once per earlier occurrence, as in OpenAI's API.
     pub(super) fn new(request: &ChatRequest) -> Self {
         Self {
             temperature: request.temperature.unwrap_or_default(),
             penalty: request.frequency_penalty.unwrap_or_default(),
-            said: HashMap::new(),
+            counts: HashMap::new(),
             random: request.seed.map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed),
         }
     }
 
-    /// A token; `None` where a logit is no number.
-    pub(super) fn choose(&mut self, logits: &[f32]) -> Option<u32> {
+    /// Samples a token. `None` if `logits` is empty or contains NaN.
+    pub(super) fn sample(&mut self, logits: &[f32]) -> Option<u32> {
         let logits = self.penalised(logits);
         let token = self.draw(&logits)?;
-        let count = self.said.entry(token).or_default();
+        let count = self.counts.entry(token).or_default();
         *count = count.saturating_add(1);
         Some(token)
     }
@@ -47,7 +49,7 @@ impl Sampling {
     fn penalised<'a>(&self, logits: &'a [f32]) -> Cow<'a, [f32]> {
         let mut logits = Cow::Borrowed(logits);
         if self.penalty != 0.0 {
-            for (token, count) in &self.said {
+            for (token, count) in &self.counts {
                 if let Some(logit) = logits.to_mut().get_mut(*token as usize) {
                     *logit -= self.penalty * f32::from(*count);
                 }
@@ -61,8 +63,8 @@ impl Sampling {
         if self.temperature < 1e-5 {
             return u32::try_from(best).ok();
         }
-        let most = logits.get(best).copied()?;
-        let weight = |logit: &f32| f64::from((logit - most) / self.temperature).exp();
+        let max = logits.get(best).copied()?;
+        let weight = |logit: &f32| f64::from((logit - max) / self.temperature).exp();
         let mut left = self.random.f64() * logits.iter().map(weight).sum::<f64>();
         let found = logits.iter().position(|logit| {
             left -= weight(logit);
@@ -72,6 +74,7 @@ impl Sampling {
     }
 }
 
+/// The index of the largest logit. `None` if there is none or one is NaN.
 fn best(logits: &[f32]) -> Option<usize> {
     if logits.iter().any(|logit| logit.is_nan()) {
         return None;
@@ -80,11 +83,11 @@ fn best(logits: &[f32]) -> Option<usize> {
     best.map(|(index, _)| index)
 }
 
-/// The log-probability of `token`, and the `count` likeliest tokens, best first.
-pub(super) fn likelihoods(logits: &[f32], token: u32, count: usize) -> (Likely, Vec<Likely>) {
-    let most = logits.iter().copied().fold(f32::MIN, f32::max);
-    let sum: f64 = logits.iter().map(|logit| f64::from(logit - most).exp()).sum();
-    let logprob = |logit: f32| (f64::from(logit - most) - sum.ln()).min(0.0);
+/// Returns the log-probability of `token`, and the `count` most likely tokens, best first.
+pub(super) fn top_logprobs(logits: &[f32], token: u32, count: usize) -> (ScoredToken, Vec<ScoredToken>) {
+    let max = logits.iter().copied().fold(f32::MIN, f32::max);
+    let sum: f64 = logits.iter().map(|logit| f64::from(logit - max).exp()).sum();
+    let logprob = |logit: f32| (f64::from(logit - max) - sum.ln()).min(0.0);
     let descending = |a: &(u32, f32), b: &(u32, f32)| match b.1.total_cmp(&a.1) {
         Ordering::Equal => a.0.cmp(&b.0),
         order => order,
@@ -95,12 +98,12 @@ pub(super) fn likelihoods(logits: &[f32], token: u32, count: usize) -> (Likely, 
         ranked.truncate(count);
     }
     ranked.sort_unstable_by(descending);
-    let likely = |(token, logit)| Likely {
+    let scored = |(token, logit)| ScoredToken {
         token,
         logprob: logprob(logit),
     };
-    let chosen = logits.get(token as usize).copied().unwrap_or(f32::MIN);
-    (likely((token, chosen)), ranked.into_iter().map(likely).collect())
+    let sampled = logits.get(token as usize).copied().unwrap_or(f32::MIN);
+    (scored((token, sampled)), ranked.into_iter().map(scored).collect())
 }
 
 #[cfg(test)]

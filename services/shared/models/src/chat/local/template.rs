@@ -1,4 +1,4 @@
-//! The chat template of a model: a conversation as the text that it was trained on.
+//! Chat templates: render a conversation in the format that the model was trained on.
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
@@ -6,12 +6,12 @@ use minijinja::{Environment, Error, ErrorKind, context};
 
 use crate::chat::{Message, Role};
 
-/// What Qwen and SmolLM write, for files without a template.
+/// ChatML, the format of Qwen and SmolLM. Used for files without a template.
 const CHATML: &str = "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n\
                       {% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
 const NAME: &str = "chat";
 
-/// A template in Jinja, as the hub's tokenizers have it.
+/// A Jinja chat template, as in the `tokenizer_config.json` of Hugging Face models.
 pub(super) struct Template {
     environment: Environment<'static>,
     bos: String,
@@ -19,15 +19,15 @@ pub(super) struct Template {
 }
 
 impl Template {
-    /// Compiles `source`, ChatML where there is none. Templates may write the tokens `bos` and `eos`.
+    /// Compiles `source`, or ChatML if it is `None`. Templates can use the tokens `bos` and `eos`.
     ///
     /// # Errors
-    /// Where the source is wrong, in words.
+    /// The message of the template engine if `source` does not parse.
     pub(super) fn new(source: Option<&str>, bos: String, eos: String) -> Result<Self, String> {
         let mut environment = Environment::new();
         let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
         environment.set_syntax(syntax.map_err(|error| error.to_string())?);
-        // Templates call the methods of Python's strings.
+        // Templates call methods of Python strings.
         environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
         environment.add_function("raise_exception", |reason: String| -> Result<Value, Error> {
             Err(Error::new(ErrorKind::InvalidOperation, reason))
@@ -42,17 +42,18 @@ impl Template {
         Ok(Self { environment, bos, eos })
     }
 
-    /// The conversation up to where the model is to speak.
+    /// Renders the conversation, followed by the generation prompt.
     ///
-    /// A template that refuses a system message gets it in front of what the user says first.
+    /// If the template rejects the system message, it is prepended to the first user message.
     ///
     /// # Errors
-    /// What the template says against the conversation.
+    /// The message with which the template rejects the conversation.
     pub(super) fn render(&self, messages: &[Message]) -> Result<String, String> {
-        self.render_as_is(messages).or_else(|refusal| match joined(messages) {
-            Some(messages) => self.render_as_is(&messages),
-            None => Err(refusal),
-        })
+        self.render_as_is(messages)
+            .or_else(|error| match merge_system_message(messages) {
+                Some(messages) => self.render_as_is(&messages),
+                None => Err(error),
+            })
     }
 
     fn render_as_is(&self, messages: &[Message]) -> Result<String, String> {
@@ -61,18 +62,19 @@ impl Template {
             template.render(context! {
                 messages => Value::from(Serde(messages)),
                 add_generation_prompt => true,
-                // Models that can think aloud before they answer: a grade is one word, and words take time here.
+                // No reasoning: a grade is one word, and each token is slow on a CPU.
                 enable_thinking => false,
                 bos_token => self.bos.as_str(),
                 eos_token => self.eos.as_str(),
             })
         });
-        rendered.map_err(|error| format!("its chat template refuses the conversation: {error}"))
+        rendered.map_err(|error| format!("the chat template rejects the conversation: {error}"))
     }
 }
 
-/// The conversation without its system message, which begins what the user says first; none where there is no such pair.
-fn joined(messages: &[Message]) -> Option<Vec<Message>> {
+/// Merges the system message into the user message that follows it. `None` if the conversation does not begin with
+/// both.
+fn merge_system_message(messages: &[Message]) -> Option<Vec<Message>> {
     let (system, rest) = messages.split_first()?;
     let (first, rest) = rest.split_first()?;
     (system.role == Role::System && first.role == Role::User).then(|| {

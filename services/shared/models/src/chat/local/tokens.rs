@@ -1,4 +1,4 @@
-//! From text to tokens and back, by the tables that a GGUF file has.
+//! The tokenizer of a GGUF file.
 
 mod bytes;
 mod merges;
@@ -14,20 +14,20 @@ use tokenizers::pre_tokenizers::split::{Split, SplitPattern};
 use tokenizers::{AddedToken, PreTokenizerWrapper, SplitDelimiterBehavior, Tokenizer};
 
 use super::LoadError;
-use super::gguf::{Gguf, whole};
+use super::gguf::{Gguf, to_u64};
 
-pub(super) use bytes::Text;
+pub(super) use bytes::Utf8Decoder;
 
-/// The mark that stands for a space in a sentencepiece vocabulary.
+/// The character for a space in a SentencePiece vocabulary.
 const SPACE: &str = "\u{2581}";
 
-/// Contractions, words, numbers in groups, signs, and white space: how Llama 3 cuts a text.
+/// Pre-tokenizer pattern of Llama 3: contractions, words, groups of up to three digits, punctuation and white space.
 const LLAMA3: &str = r"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
-/// The same with each digit for itself: Qwen 2.
+/// Pre-tokenizer pattern of Qwen 2: as Llama 3, but with single digits.
 const QWEN2: &str = r"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
-/// Ends of a turn that not every file names as one.
-const ENDS: [&str; 8] = [
+/// End-of-turn tokens that some files do not declare as such.
+const END_TOKENS: [&str; 8] = [
     "<|im_end|>",
     "<|eot_id|>",
     "<|end_of_text|>",
@@ -38,49 +38,50 @@ const ENDS: [&str; 8] = [
     "<eos>",
 ];
 
-/// What `tokenizer.ggml.token_type` says of a token.
+/// The type of a token (`tokenizer.ggml.token_type`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Normal,
-    /// What structures a conversation; no text of its own.
+    /// Marks the structure of a conversation and has no text.
     Control,
-    /// A text that is always one token.
-    Whole,
-    /// `<0x0A>`: one byte.
+    /// User-defined: its text is always tokenized as this one token.
+    UserDefined,
+    /// A single byte, such as `<0x0A>`.
     Byte,
-    /// Nothing that is written.
+    /// Unknown or unused token.
     Unused,
 }
 
 impl Kind {
-    fn of(code: u64) -> Self {
+    fn from_code(code: u64) -> Self {
         match code {
             2 | 5 => Self::Unused,
             3 => Self::Control,
-            4 => Self::Whole,
+            4 => Self::UserDefined,
             6 => Self::Byte,
             _ => Self::Normal,
         }
     }
 }
 
-/// The vocabulary of a model.
+/// The tokenizer and vocabulary of a model.
 pub(super) struct Tokens {
     tokenizer: Tokenizer,
-    /// The bytes that each token stands for; none for those that are no text.
+    /// The bytes of each token, by id. Empty for tokens without text.
     bytes: Vec<Box<[u8]>>,
-    /// How the tokens that are no text are written.
+    /// The names of the control tokens, by id.
     control: HashMap<u32, String>,
     bos: Option<u32>,
     add_bos: bool,
+    /// The tokens that end a reply.
     ends: Vec<u32>,
 }
 
 impl Tokens {
-    /// Reads the tables of `gguf`.
+    /// Reads the tokenizer of `gguf`.
     pub(super) fn read(gguf: &Gguf) -> Result<Self, LoadError> {
         let pieces = gguf.texts("tokenizer.ggml.tokens")?;
-        let mut kinds = gguf.numbers("tokenizer.ggml.token_type", |value| whole(value).map(Kind::of))?;
+        let mut kinds = gguf.numbers("tokenizer.ggml.token_type", |value| to_u64(value).map(Kind::from_code))?;
         kinds.resize(pieces.len(), Kind::Normal);
         let model = gguf.text("tokenizer.ggml.model")?;
         let (tokenizer, is_bytes) = match model {
@@ -111,28 +112,28 @@ impl Tokens {
             let named = Some(index) == tokens.bos || tokens.ends.contains(&index);
             let kind = if named { Kind::Control } else { *kind };
             tokens.bytes.push(match kind {
-                Kind::Normal if is_bytes => bytes::of_byte_level(piece),
-                Kind::Normal | Kind::Whole => piece.replace(SPACE, " ").into_bytes().into(),
-                Kind::Byte => bytes::of_hex(piece),
+                Kind::Normal if is_bytes => bytes::from_byte_level(piece),
+                Kind::Normal | Kind::UserDefined => piece.replace(SPACE, " ").into_bytes().into(),
+                Kind::Byte => bytes::from_hex(piece),
                 Kind::Control | Kind::Unused => Box::default(),
             });
             match kind {
                 Kind::Control => {
                     added.push(AddedToken::from(*piece, true).normalized(false));
-                    if ENDS.contains(piece) && !tokens.ends.contains(&index) {
+                    if END_TOKENS.contains(piece) && !tokens.ends.contains(&index) {
                         tokens.ends.push(index);
                     }
                     tokens.control.insert(index, (*piece).to_owned());
                 }
-                Kind::Whole => added.push(AddedToken::from(*piece, false).normalized(false)),
+                Kind::UserDefined => added.push(AddedToken::from(*piece, false).normalized(false)),
                 Kind::Normal | Kind::Byte | Kind::Unused => {}
             }
         }
-        // They are in the vocabulary: this makes the text of one be that token, whatever is around it.
+        // They are already in the vocabulary. This makes the tokenizer match them before pre-tokenization.
         let added = tokens.tokenizer.add_tokens(added);
-        added.map_err(|error| gguf.corrupt(format!("its tokens: {error}")))?;
+        added.map_err(|error| gguf.corrupt(format!("invalid tokens: {error}")))?;
         if tokens.ends.is_empty() {
-            return Err(gguf.corrupt("no token of it ends a reply"));
+            return Err(gguf.corrupt("the vocabulary has no end-of-sequence token"));
         }
         Ok(tokens)
     }
@@ -141,11 +142,11 @@ impl Tokens {
         self.bytes.len()
     }
 
-    /// The tokens of a conversation as its template wrote it, in which control tokens are what they say.
+    /// Tokenizes a rendered conversation, including control tokens. Prepends BOS if the file asks for it.
     ///
     /// # Errors
-    /// The tokenizer's own words when it fails.
-    pub(super) fn of_conversation(&self, text: &str) -> Result<Vec<u32>, String> {
+    /// The message of the tokenizer if it fails.
+    pub(super) fn encode(&self, text: &str) -> Result<Vec<u32>, String> {
         let encoding = self.tokenizer.encode_fast(text, false);
         let mut ids = encoding.map_err(|error| error.to_string())?.get_ids().to_vec();
         if let Some(bos) = self.bos.filter(|bos| self.add_bos && ids.first() != Some(bos)) {
@@ -154,8 +155,9 @@ impl Tokens {
         Ok(ids)
     }
 
-    /// `text` so that no control token is in it: what somebody wrote must not end a turn or begin another.
-    pub(super) fn harmless(&self, text: &str) -> String {
+    /// Breaks up control tokens in `text`, so that untrusted text cannot end a turn or begin another (prompt
+    /// injection).
+    pub(super) fn escape_control_tokens(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for control in self.control.values() {
             let Some(first) = control.chars().next().filter(|_| text.contains(control.as_str())) else {
@@ -167,12 +169,12 @@ impl Tokens {
         text
     }
 
-    /// The bytes of a token; none where it is no text.
+    /// The bytes of a token. Empty if it has no text.
     pub(super) fn bytes(&self, token: u32) -> &[u8] {
         self.bytes.get(token as usize).map_or(&[], |bytes| bytes)
     }
 
-    /// A token for a person: its text, with a mark for what is only a part of a character.
+    /// The printable name of a token: its text, with U+FFFD for an incomplete character.
     pub(super) fn name(&self, token: u32) -> String {
         match self.control.get(&token) {
             Some(name) => name.clone(),
@@ -180,34 +182,34 @@ impl Tokens {
         }
     }
 
-    /// How the first token of a conversation is written, for templates.
+    /// The name of the BOS token, for templates. Empty if there is none.
     pub(super) fn bos(&self) -> String {
         self.bos.map(|bos| self.name(bos)).unwrap_or_default()
     }
 
-    /// How the end of a turn is written, for templates.
+    /// The name of the EOS token, for templates.
     pub(super) fn eos(&self) -> String {
         self.ends.first().map(|end| self.name(*end)).unwrap_or_default()
     }
 
-    /// Whether a reply ends with this token.
-    pub(super) fn ends(&self, token: u32) -> bool {
+    /// Whether `token` ends a reply.
+    pub(super) fn is_end(&self, token: u32) -> bool {
         self.ends.contains(&token)
     }
 }
 
-/// Byte-pair encoding over bytes, as GPT-2 began it; how a text is cut before that is `tokenizer.ggml.pre`.
+/// Builds a byte-level BPE tokenizer (GPT-2). `tokenizer.ggml.pre` selects the pre-tokenizer.
 fn byte_level(gguf: &Gguf, pieces: &[&str]) -> Result<Tokenizer, LoadError> {
     let merges = gguf.texts("tokenizer.ggml.merges")?;
     let pairs = merges.iter().map(|merge| {
         let (left, right) = merge
             .split_once(' ')
-            .ok_or_else(|| gguf.corrupt(format!("`{merge}` is no merge")))?;
+            .ok_or_else(|| gguf.corrupt(format!("`{merge}` is not a valid merge")))?;
         Ok((left.to_owned(), right.to_owned()))
     });
     let pairs = pairs.collect::<Result<Merges, LoadError>>()?;
-    let failed = |error: tokenizers::Error| gguf.corrupt(format!("its tokenizer: {error}"));
-    let cut = |pattern: &str| -> Result<PreTokenizerWrapper, LoadError> {
+    let failed = |error: tokenizers::Error| gguf.corrupt(format!("invalid tokenizer: {error}"));
+    let split = |pattern: &str| -> Result<PreTokenizerWrapper, LoadError> {
         let pattern = SplitPattern::Regex(pattern.to_owned());
         let split = Split::new(pattern, SplitDelimiterBehavior::Isolated, false).map_err(failed)?;
         Ok(Sequence::new(vec![split.into(), ByteLevel::new(false, false, false).into()]).into())
@@ -221,8 +223,8 @@ fn byte_level(gguf: &Gguf, pieces: &[&str]) -> Result<Tokenizer, LoadError> {
             None,
             false,
         ),
-        "llama-bpe" | "llama3" | "llama-v3" => (cut(LLAMA3)?, None, true),
-        "qwen2" | "deepseek-r1-qwen" => (cut(QWEN2)?, Some(NFC), false),
+        "llama-bpe" | "llama3" | "llama-v3" => (split(LLAMA3)?, None, true),
+        "qwen2" | "deepseek-r1-qwen" => (split(QWEN2)?, Some(NFC), false),
         other => {
             return Err(LoadError::Tokenizer {
                 path: gguf.path().to_owned(),
@@ -242,9 +244,9 @@ fn byte_level(gguf: &Gguf, pieces: &[&str]) -> Result<Tokenizer, LoadError> {
     Ok(tokenizer)
 }
 
-/// Sentencepiece's byte-pair encoding: of two neighbours, those are merged first that make the piece with the best score.
+/// Builds a SentencePiece BPE tokenizer, which merges the adjacent pair whose piece has the best score first.
 fn sentencepiece(gguf: &Gguf, pieces: &[&str], kinds: &[Kind]) -> Result<Tokenizer, LoadError> {
-    let failed = |error: tokenizers::Error| gguf.corrupt(format!("its tokenizer: {error}"));
+    let failed = |error: tokenizers::Error| gguf.corrupt(format!("invalid tokenizer: {error}"));
     let scores = gguf.numbers("tokenizer.ggml.scores", |value| value.to_f32().ok())?;
     let merges = merges::from_scores(pieces, &scores, |index| kinds.get(index) == Some(&Kind::Normal));
     let unknown = gguf.number("tokenizer.ggml.unknown_token_id");

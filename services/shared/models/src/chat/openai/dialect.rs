@@ -1,25 +1,25 @@
-//! What a server understands and what it does not. It is found out once; after that the client speaks as the server does.
+//! Feature detection: learns from rejected requests which request fields a server supports, and leaves out the others.
 
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
-/// A part of a request that some servers reject.
+/// A request field or value that some servers reject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Feature {
     /// `response_format` with a JSON schema.
     JsonSchema,
-    /// `response_format` with any JSON object, in place of [`Feature::JsonSchema`].
+    /// `response_format` with any JSON object, the alternative to [`Feature::JsonSchema`].
     JsonObject,
     /// `logprobs` and `top_logprobs`.
     Logprobs,
     /// `stream_options`, for the usage of a streamed reply.
     StreamOptions,
-    /// `temperature` other than the server's own.
+    /// `temperature` other than the server's default.
     Temperature,
     /// `seed`.
     Seed,
     /// `frequency_penalty`.
     FrequencyPenalty,
-    /// `max_tokens` under its old name; without it, it is `max_completion_tokens`.
+    /// The deprecated field `max_tokens`. Without it, the limit is sent as `max_completion_tokens`.
     MaxTokens,
 }
 
@@ -35,7 +35,7 @@ impl Feature {
         Self::MaxTokens,
     ];
 
-    /// Words that name it in an error, in lower case.
+    /// Lower-case substrings of error messages that name the feature.
     fn signs(self) -> &'static [&'static str] {
         match self {
             Self::JsonSchema => &[
@@ -56,19 +56,19 @@ impl Feature {
     }
 }
 
-/// What a server may reject without saying so, the likeliest first.
+/// Features that a server may reject without naming them, most likely first.
 const SUSPECTS: [Feature; 3] = [Feature::JsonSchema, Feature::JsonObject, Feature::Logprobs];
-/// Requests that are rejected without any suspect as well, after which no more are suspected: the fault is elsewhere.
+/// After this many requests that were rejected even without all suspects, the search stops: the cause is another.
 const FRUITLESS: u32 = 8;
 
-/// Nothing is known yet.
+/// Not known yet.
 const UNKNOWN: u8 = 0;
-/// The server took it.
+/// The server supports it.
 const TAKEN: u8 = 1;
-/// The server rejected it.
+/// The server rejects it.
 const MISSING: u8 = 2;
 
-/// Which features a server has.
+/// The features of a server, as far as known.
 #[derive(Debug, Default)]
 pub(super) struct Dialect {
     known: [AtomicU8; Feature::ALL.len()],
@@ -76,7 +76,7 @@ pub(super) struct Dialect {
 }
 
 impl Dialect {
-    /// Whether to send it: it is there, or has not been tried.
+    /// Whether to send the feature: it is supported or has not been tried.
     pub(super) fn has(&self, feature: Feature) -> bool {
         self.state(feature) != MISSING
     }
@@ -90,9 +90,11 @@ impl Dialect {
         }
     }
 
-    /// The server took a request with all that was `sent`, after it had rejected one with the `suspects` too.
+    /// Records that the server accepted a request with the features for which `sent` is true, after it had rejected the
+    /// same request with the `suspects`.
     pub(super) fn learn(&self, suspects: &[Feature], sent: impl Fn(Feature) -> bool) {
-        // Leaving out the ones before it did not help: the last one is at fault. A server without JSON has no schemas.
+        // The request was still rejected without the earlier suspects, so the last one is the cause. A server without
+        // JSON mode does not support JSON schemas either.
         match suspects.last() {
             Some(Feature::JsonObject) => {
                 self.give_up(Feature::JsonSchema);
@@ -103,13 +105,13 @@ impl Dialect {
         }
         for feature in Feature::ALL.into_iter().filter(|feature| sent(*feature)) {
             let known = &self.known[feature as usize];
-            // One that another call has just found missing stays so.
+            // Does not overwrite MISSING, which a concurrent call may have set.
             let _ = known.compare_exchange(UNKNOWN, TAKEN, Ordering::Relaxed, Ordering::Relaxed);
         }
     }
 
-    /// What to leave out next of a request that was rejected without a reason: something that was `sent` and that the
-    /// server has not taken before.
+    /// The feature to leave out next after a rejection that names no feature: one that was `sent` and that the server
+    /// has not accepted before.
     pub(super) fn suspect(&self, sent: impl Fn(Feature) -> bool) -> Option<Feature> {
         if self.fruitless.load(Ordering::Relaxed) >= FRUITLESS {
             return None;
@@ -119,12 +121,12 @@ impl Dialect {
             .find(|feature| sent(*feature) && self.state(*feature) == UNKNOWN)
     }
 
-    /// A request was rejected without its suspects as well.
+    /// Records that a request was rejected even without its suspects.
     pub(super) fn acquit(&self) {
         self.fruitless.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The feature that the server's words complain about, if it was `sent`.
+    /// The feature that the server's error message names, if it was `sent`.
     pub(super) fn blamed(words: &str, sent: impl Fn(Feature) -> bool) -> Option<Feature> {
         let words = words.to_lowercase();
         let named = |feature: &Feature| feature.signs().iter().any(|sign| words.contains(sign));

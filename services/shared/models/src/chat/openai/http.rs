@@ -1,4 +1,4 @@
-//! Posting a request: what is tried again, when, and what a status means.
+//! Sends requests: retries, back-off and the mapping of HTTP status codes to errors.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,16 +12,16 @@ use super::limit::{Held, Slot};
 use super::{Inner, wire};
 use crate::chat::{ChatError, ChatRequest, call};
 
-/// Tries of one call that failed in passing, the first one included.
+/// Maximum attempts per call on transient errors, including the first.
 const MAX_TRIES: u32 = 3;
-/// Waits between them.
+/// Back-off between attempts.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(250), Duration::from_secs(4));
-/// The longest reply that is read, in bytes.
+/// Maximum size of a response body in bytes.
 const MAX_BODY: usize = 8 << 20;
 
 impl Inner {
-    /// Waits until it is the turn of a call of its own for `request`, and says when that has to be over: at the caller's
-    /// deadline, or when the client's timeout has passed from now on.
+    /// Waits for a concurrency slot and counts the call. Returns the slot and the call's deadline: the earlier of the
+    /// caller's deadline and the client's timeout, which starts when the slot is acquired.
     pub(super) async fn enter(&self, request: &ChatRequest) -> Result<(Slot, Instant), ChatError> {
         let latest = || Instant::now() + self.timeout;
         let slot = self.admit(request.deadline.unwrap_or_else(latest)).await?;
@@ -43,7 +43,8 @@ impl Inner {
         })
     }
 
-    /// The server's answer with a 2xx status, its body still to be read, and the call's turn.
+    /// Sends the request, with retries. Returns the response with a 2xx status, whose body is not read yet, and the
+    /// concurrency slot.
     pub(super) async fn send(
         &self,
         request: &ChatRequest,
@@ -67,8 +68,8 @@ impl Inner {
                 Ok(response) => self.refusal(response).await,
                 Err(error) => self.unreachable(error),
             };
-            // A model that keeps its log-probabilities to itself says so with 403, as if the key were wrong, and a server
-            // that cannot make a grammar of a schema with 500, as if it were broken.
+            // Some servers reject logprobs with 403, as if the API key were wrong, and a JSON schema that they cannot
+            // compile to a grammar with 500, as if they were unavailable.
             if let ChatError::Rejected { reason, .. }
             | ChatError::Unavailable { reason, .. }
             | ChatError::Unauthorized {
@@ -82,7 +83,7 @@ impl Inner {
                 continue;
             }
             if matches!(error, ChatError::Rejected { .. }) {
-                // Not every server says what it did not understand: only success without it is proof.
+                // The error may not name the unsupported feature. Only a success without it is proof.
                 let next = self.dialect.suspect(sent);
                 if next.is_none() && !suspects.is_empty() {
                     self.dialect.acquit();
@@ -101,7 +102,7 @@ impl Inner {
                     "the chat server limits the rate"
                 );
             }
-            // Whoever waits for a second try leaves the turn to others.
+            // Releases the slot during the back-off.
             drop(slot);
             tries += 1;
             if !error.is_transient() || tries >= MAX_TRIES {
@@ -125,7 +126,7 @@ impl Inner {
         post.send().await
     }
 
-    /// The whole body of `response`.
+    /// Reads the whole body of `response`, at most [`MAX_BODY`] bytes.
     pub(super) async fn body(&self, mut response: Response) -> Result<Vec<u8>, ChatError> {
         let mut body = Vec::new();
         loop {
@@ -148,7 +149,7 @@ impl Inner {
         }
     }
 
-    /// What a status other than 2xx means.
+    /// Maps a response with a status other than 2xx to an error.
     async fn refusal(&self, response: Response) -> ChatError {
         let status = response.status();
         let retry_after = retry_after(&response);
@@ -177,7 +178,7 @@ impl Inner {
                 retry_after,
             },
             StatusCode::REQUEST_TIMEOUT | StatusCode::CONFLICT => ChatError::Unavailable { model, reason },
-            // A server that is asked to come back later says when, as with 429.
+            // A 5xx with `Retry-After` is handled like 429.
             _ if status.is_server_error() && retry_after.is_some() => ChatError::RateLimited {
                 model,
                 reason,
@@ -195,7 +196,7 @@ impl Inner {
     }
 }
 
-/// `retry-after-ms`, or `retry-after` in seconds or as a date.
+/// Parses `retry-after-ms`, or `retry-after` in seconds or as an HTTP date.
 fn retry_after(response: &Response) -> Option<Duration> {
     let text = |name: &str| response.headers().get(name)?.to_str().ok().map(str::trim);
     let number = |name: &str| text(name)?.parse::<f64>().ok();
@@ -206,6 +207,6 @@ fn retry_after(response: &Response) -> Option<Duration> {
         return Duration::try_from_secs_f64(seconds).ok();
     }
     let date = httpdate::parse_http_date(text("retry-after")?).ok()?;
-    // A date that has passed means now.
+    // A date in the past means zero.
     Some(date.duration_since(SystemTime::now()).unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! How much one model is asked at once, when it is left alone, and how often it is asked again.
+//! The adaptive concurrency limit, rate-limit pauses and retry budget of one model.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -6,15 +6,17 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-/// Retries that may be made before any call has succeeded, and the most that are saved up.
+/// Initial and maximum retry budget.
 const RETRIES: f64 = 10.0;
-/// What a success adds to them: one retry for ten successes.
+/// Retries that a success adds to the budget: one per ten successes.
 const EARNED: f64 = 0.1;
-/// The longest pause that a server gets, whatever it asks for; after that it is asked again.
+/// Maximum pause. A longer `Retry-After` is capped to it.
 const MAX_PAUSE: Duration = Duration::from_secs(600);
 
-/// What all calls of one model share. The number of calls at once is halved by a 429 and grows again by one with each
-/// round of successes (additive increase, multiplicative decrease), between 1 and what is configured.
+/// The concurrency limit of one model, shared by all its calls.
+///
+/// The limit is halved on 429 and grows by one with each round of successes (additive increase, multiplicative
+/// decrease), between 1 and the configured maximum.
 #[derive(Debug)]
 pub(super) struct Limit {
     slots: Arc<Semaphore>,
@@ -25,38 +27,38 @@ pub(super) struct Limit {
 
 #[derive(Debug)]
 struct State {
-    /// Calls at once, 1 to the limit's `most`; its whole part holds.
+    /// The current limit, 1 to `most`. The integer part applies.
     allowed: f64,
-    /// Slots that are in use and go as soon as they are free.
+    /// Slots in use that are removed instead of returned when they are released.
     owed: usize,
-    /// How often `allowed` has shrunk.
+    /// How often `allowed` has been lowered.
     shrunk: u64,
-    /// Until when no call begins.
+    /// No call starts before this time.
     paused_until: Option<Instant>,
-    /// Retries left.
+    /// Retry budget.
     retries: f64,
 }
 
-/// Why a call may not begin.
+/// Why a call was not admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Held {
-    /// The server wants to be left alone for this long, which is beyond the deadline or the limit's patience.
+    /// The server asked for a pause, of which this much is left: it ends after the deadline or exceeds `patience`.
     Paused(Duration),
-    /// The deadline passed before it was the call's turn.
+    /// The deadline passed before a slot was free.
     OutOfTime,
 }
 
-/// One call's turn, until it is dropped.
+/// A concurrency slot of one call. Dropping it releases it.
 #[derive(Debug)]
 pub(super) struct Slot {
     limit: Arc<Limit>,
     permit: Option<OwnedSemaphorePermit>,
-    /// [`State::shrunk`] when the call began.
+    /// [`State::shrunk`] when the call started.
     shrunk: u64,
 }
 
 impl Limit {
-    /// A limit of `most` calls at once, at least 1. No call waits for the end of a pause that is longer than `patience`.
+    /// Creates a limit of `most` concurrent calls, at least 1. Calls fail at once if a pause is longer than `patience`.
     pub(super) fn new(most: usize, patience: Duration) -> Arc<Self> {
         let most = most.clamp(1, Semaphore::MAX_PERMITS);
         Arc::new(Self {
@@ -73,8 +75,8 @@ impl Limit {
         })
     }
 
-    /// Waits for a turn until `deadline`, and for the end of a pause that ends before. Turns come in the order of asking, but
-    /// for those that a pause has held up.
+    /// Waits until `deadline` for a slot and for the end of a pause. Slots are granted in FIFO order, except to calls
+    /// that a pause has delayed.
     pub(super) async fn admit(self: &Arc<Self>, deadline: Instant) -> Result<Slot, Held> {
         loop {
             if let Some(until) = self.pause() {
@@ -91,15 +93,15 @@ impl Limit {
                 permit: turn.map_err(|_| Held::OutOfTime)?.ok(),
                 shrunk: self.state().shrunk,
             };
-            // A pause may have begun while this call was waiting. It is not waited for in a turn that another call, with
-            // an earlier deadline, needs to find out that it is too late.
+            // A pause may have started while this call waited for the slot. The slot is released during the pause, so
+            // that calls with an earlier deadline can get it and fail fast.
             if self.pause().is_none() {
                 return Ok(slot);
             }
         }
     }
 
-    /// Whether a failed call may be made again. Each time costs a retry.
+    /// Takes a retry from the budget. Returns false if the budget is exhausted.
     pub(super) fn may_retry(&self) -> bool {
         let mut state = self.state();
         let may = state.retries >= 1.0;
@@ -109,7 +111,7 @@ impl Limit {
         may
     }
 
-    /// Calls allowed at once.
+    /// The current concurrency limit.
     pub(super) fn allowed(&self) -> usize {
         floor(self.state().allowed)
     }
@@ -124,12 +126,12 @@ impl Limit {
 }
 
 impl Slot {
-    /// The server answered.
+    /// Records a success, which raises the concurrency limit and the retry budget.
     pub(super) fn succeeded(&self) {
         let mut state = self.limit.state();
         state.retries = (state.retries + EARNED).min(RETRIES);
         let before = floor(state.allowed);
-        // As many successes as calls are allowed are one round; the least bit more, so that their sum is a whole one.
+        // A round of `allowed` successes adds 1. The epsilon compensates for rounding.
         state.allowed = (state.allowed + 1.0 / whole(before) + 1e-9).min(whole(self.limit.most));
         for _ in before..floor(state.allowed) {
             if state.owed > 0 {
@@ -140,8 +142,8 @@ impl Slot {
         }
     }
 
-    /// The server limits the rate, and wants to be left alone for `retry_after`. Calls that began before the last such
-    /// answer say nothing new.
+    /// Records a 429, with the pause of its `Retry-After`. The limit is not lowered again for calls that started before
+    /// it was last lowered.
     pub(super) fn limited(&self, retry_after: Option<Duration>) {
         let mut state = self.limit.state();
         if let Some(pause) = retry_after.filter(|pause| !pause.is_zero()) {

@@ -1,23 +1,23 @@
-//! Server-sent events out of chunks of bytes, as the HTML standard's event stream interpretation has it.
+//! A parser of server-sent events, following the HTML standard's event stream interpretation.
 
-/// The longest event that is kept, in bytes.
+/// Maximum size of an event in bytes.
 const MAX_EVENT: usize = 1 << 20;
 
-/// Joins chunks and cuts them into events.
+/// Splits a stream of byte chunks into events.
 #[derive(Debug, Default)]
 pub(super) struct Events {
-    /// Bytes of a line whose end has not come yet. A character may be cut in two here.
+    /// The incomplete last line. It may end in the middle of a character.
     line: Vec<u8>,
-    /// The data lines of an event whose end has not come yet.
+    /// The data lines of the incomplete event.
     data: Vec<u8>,
 }
 
-/// An event is longer than any server sends.
+/// An event exceeds the maximum size.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooLong;
 
 impl Events {
-    /// The data of each event that `chunk` completes.
+    /// Returns the data of each event that `chunk` completes.
     pub(super) fn push(&mut self, chunk: &[u8]) -> Result<Vec<Vec<u8>>, TooLong> {
         let mut found = Vec::new();
         for byte in chunk {
@@ -33,7 +33,7 @@ impl Events {
         Ok(found)
     }
 
-    /// The event that the end of the stream completes: some servers leave out the last blank line.
+    /// Returns the last event at the end of the stream: some servers omit the last blank line.
     pub(super) fn finish(&mut self) -> Option<Vec<u8>> {
         let mut found = Vec::new();
         self.end_line(&mut found);
@@ -54,7 +54,7 @@ impl Events {
             }
             self.data.extend_from_slice(data.strip_prefix(b" ").unwrap_or(data));
         }
-        // Comments and the fields `event`, `id` and `retry` say nothing here.
+        // Comments and the fields `event`, `id` and `retry` are ignored.
     }
 }
 

@@ -1,4 +1,4 @@
-//! A streamed reply as deltas.
+//! Streamed replies.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use super::sse::Events;
 use super::{Inner, wire};
 use crate::chat::{ChatDelta, ChatError, ChatRequest, FinishReason, Receipt, Usage, call};
 
-/// A call whose reply is being read.
+/// A call whose response is being read.
 struct Reading {
     response: Response,
-    /// The call's turn, which lasts until the reply is over.
+    /// The concurrency slot, held until the reply is complete.
     _slot: Slot,
     events: Events,
     deadline: Instant,
@@ -26,11 +26,11 @@ struct Reading {
     text: String,
     finish_reason: Option<FinishReason>,
     usage: Usage,
-    /// What was asked for, which servers may send unasked.
+    /// Whether logprobs were requested. Some servers send them even if not.
     wants_logprobs: bool,
     may_be_empty: bool,
     receipt: Receipt,
-    /// `[DONE]` or the end of the body has come.
+    /// Whether `[DONE]` or the end of the body has been read.
     ended: bool,
 }
 
@@ -40,7 +40,7 @@ enum State {
     Over,
 }
 
-/// The deltas of the reply to `request`. The request goes out when the stream is first polled.
+/// Streams the reply to `request`. The request is sent when the stream is first polled.
 pub(super) fn deltas(
     inner: Arc<Inner>,
     request: ChatRequest,
@@ -95,7 +95,7 @@ async fn ask(inner: &Inner, request: &ChatRequest) -> Result<Box<Reading>, ChatE
     }))
 }
 
-/// Reads until there is a delta to give out.
+/// Reads the response up to the next delta.
 async fn advance(inner: &Inner, mut reading: Box<Reading>) -> Result<(ChatDelta, Box<Reading>), ChatError> {
     loop {
         if let Some(delta) = reading.ready.pop_front() {
@@ -121,7 +121,8 @@ async fn advance(inner: &Inner, mut reading: Box<Reading>) -> Result<(ChatDelta,
                     reading.take(inner, &event)?;
                 }
             }
-            // Servers that close without the last chunk have still said all when they have said how it finished.
+            // Some servers close the connection without the last chunk. The reply is complete if it has a finish
+            // reason.
             Err(_) if reading.finish_reason.is_some() => reading.ended = true,
             Err(error) => {
                 return Err(inner.bad_reply(format!(

@@ -1,4 +1,4 @@
-//! The bodies of `/chat/completions`: what is sent, and what may come back.
+//! Request and response bodies of `/chat/completions`.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -6,19 +6,19 @@ use serde_json::{Map, Value, json};
 use super::dialect::Feature;
 use crate::chat::{ChatReply, ChatRequest, FinishReason, TokenLogprobs, Usage};
 
-/// How a reply's form is asked for, the strictest first.
+/// How the reply format is requested, strictest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
-    /// By a JSON schema that the server enforces.
+    /// With a JSON schema that the server enforces (structured output).
     JsonSchema,
-    /// By words, with a server that enforces JSON.
+    /// With the schema in the prompt, and JSON mode on the server.
     JsonObject,
-    /// By words, or not at all.
+    /// With the schema in the prompt, or without a schema.
     Text,
 }
 
 impl Format {
-    /// The strictest that `request` can have from a server with the features for which `has` is true.
+    /// The strictest format for `request` on a server with the features for which `has` is true.
     pub(super) fn of(request: &ChatRequest, has: impl Fn(Feature) -> bool) -> Self {
         if request.response_schema.is_none() {
             Self::Text
@@ -31,7 +31,7 @@ impl Format {
         }
     }
 
-    /// The name in spans.
+    /// The value recorded in spans.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::JsonSchema => "json_schema",
@@ -41,7 +41,7 @@ impl Format {
     }
 }
 
-/// Whether a request uses `feature` of a server with the features for which `has` is true.
+/// Whether `request` uses `feature` on a server with the features for which `has` is true.
 pub(super) fn uses(request: &ChatRequest, stream: bool, feature: Feature, has: impl Fn(Feature) -> bool) -> bool {
     let wanted = match feature {
         Feature::JsonSchema => return Format::of(request, has) == Format::JsonSchema,
@@ -56,7 +56,7 @@ pub(super) fn uses(request: &ChatRequest, stream: bool, feature: Feature, has: i
     wanted && has(feature)
 }
 
-/// The body to post to `model`, with the features for which `has` is true.
+/// Builds the request body for `model`, with the features for which `has` is true.
 pub(super) fn body(request: &ChatRequest, stream: bool, model: &str, has: impl Fn(Feature) -> bool) -> Value {
     let mut body = Map::new();
     let used = |feature| uses(request, stream, feature, &has);
@@ -118,11 +118,11 @@ pub(super) struct Completion {
 
 #[derive(Deserialize)]
 struct Choice {
-    /// Whole replies have a message, pieces of a stream a delta.
+    /// `message` in complete replies, `delta` in streamed ones.
     #[serde(alias = "delta")]
     message: Option<Said>,
     finish_reason: Option<String>,
-    /// Not typed here: servers write them in more than one way, and one that cannot be read must not cost the reply.
+    /// Untyped, because the format differs between servers and unknown formats must not make the reply fail.
     logprobs: Option<Value>,
 }
 
@@ -130,7 +130,7 @@ struct Choice {
 struct Said {
     content: Option<Value>,
     refusal: Option<String>,
-    /// What a model thinks before its reply, under the names that servers have for it.
+    /// The model's reasoning. The field name differs between servers.
     reasoning: Option<Value>,
     reasoning_content: Option<Value>,
 }
@@ -161,7 +161,7 @@ struct Logprobs {
 #[derive(Deserialize)]
 struct Logprob {
     token: String,
-    /// JSON has no infinity: a server may write null for it.
+    /// Some servers send null for −∞, which JSON cannot represent.
     logprob: Option<f64>,
     top_logprobs: Option<Vec<Alternative>>,
 }
@@ -181,16 +181,16 @@ impl From<Tokens> for Usage {
     }
 }
 
-/// Why a body is no reply.
+/// Why a response body is not a valid reply.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Problem {
-    /// The model declined.
+    /// The model refused to answer.
     Refusal(String),
-    /// It is not what the protocol says.
+    /// The body violates the protocol.
     Malformed(String),
 }
 
-/// What one piece of a stream says.
+/// One event of a streamed reply.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Piece {
     pub(super) model: Option<String>,
@@ -200,7 +200,7 @@ pub(super) struct Piece {
     pub(super) usage: Option<Usage>,
 }
 
-/// Reads a whole reply of the model that was `asked`, which may be empty or not.
+/// Parses a complete reply. `asked` is the requested model; `may_be_empty` allows an empty reply.
 pub(super) fn reply(body: &[u8], asked: &str, may_be_empty: bool) -> Result<ChatReply, Problem> {
     let completion = completion(body)?;
     let choice = completion
@@ -232,7 +232,7 @@ pub(super) fn reply(body: &[u8], asked: &str, may_be_empty: bool) -> Result<Chat
     })
 }
 
-/// What a body that is no reply says that it cost.
+/// The token usage of a body that is not a valid reply. Zero if it contains none.
 pub(super) fn spent(body: &[u8]) -> Usage {
     let completion: Option<Completion> = serde_json::from_slice(body).ok();
     completion
@@ -241,7 +241,7 @@ pub(super) fn spent(body: &[u8]) -> Usage {
         .unwrap_or_default()
 }
 
-/// Reads one event of a stream.
+/// Parses one event of a stream.
 pub(super) fn piece(data: &[u8]) -> Result<Piece, Problem> {
     let completion = completion(data)?;
     let mut piece = Piece {
@@ -249,12 +249,12 @@ pub(super) fn piece(data: &[u8]) -> Result<Piece, Problem> {
         usage: completion.usage.map(Usage::from),
         ..Piece::default()
     };
-    // The event with the usage has no choices.
+    // The last event has the usage and no choices.
     if let Some(choice) = completion.choices.into_iter().next() {
         piece.finish_reason = choice.finish_reason.as_deref().map(reason);
         let thinks = choice.message.as_ref().is_some_and(Said::thinks);
         if !thinks {
-            // Servers tell the tokens of the reasoning too, and those are none of the text's.
+            // Some servers also send logprobs of reasoning tokens, which are not part of the text.
             piece.logprobs = places(choice.logprobs);
         }
         if let Some(said) = choice.message {
@@ -275,7 +275,7 @@ fn completion(body: &[u8]) -> Result<Completion, Problem> {
     }
 }
 
-/// The text of a message, whose content is a string, a list of parts, or absent.
+/// The text of a message. The content is a string, a list of parts, or absent.
 fn spoken(said: Said) -> Result<String, Problem> {
     if let Some(refusal) = said.refusal.filter(|refusal| !refusal.is_empty()) {
         return Err(Problem::Refusal(refusal));
@@ -299,12 +299,12 @@ fn reason(name: &str) -> FinishReason {
     }
 }
 
-/// Whether a model that said nothing meant to: it was not cut off.
+/// Whether the model ended the reply by itself, so that an empty reply is intended.
 pub(super) fn ended(reason: FinishReason) -> bool {
     matches!(reason, FinishReason::Stop | FinishReason::Other)
 }
 
-/// The tokens that have a log-probability; none where they are not written as the protocol says.
+/// Parses the log-probabilities. Skips tokens without one. Empty if the format is unknown.
 fn places(logprobs: Option<Value>) -> Vec<TokenLogprobs> {
     let logprobs = logprobs.and_then(|logprobs| serde_json::from_value::<Logprobs>(logprobs).ok());
     let tokens = logprobs.and_then(|logprobs| logprobs.content).unwrap_or_default();
@@ -323,7 +323,7 @@ fn place(logprob: Logprob) -> Option<TokenLogprobs> {
     })
 }
 
-/// The message of an error object, which servers nest differently.
+/// The message of an error object. The nesting differs between servers.
 pub(super) fn words(error: &Value) -> String {
     let found = [
         error.pointer("/error/message"),

@@ -40,7 +40,7 @@ fn fallbacks_are_a_server_and_a_model_each() {
 }
 
 #[test]
-fn what_would_have_no_effect_is_refused_with_its_value_and_what_to_do() {
+fn an_option_without_effect_is_an_error_with_its_value_and_the_fix() {
     let check = |flags: &[&str]| Cli::parse_from([&["x"], flags].concat()).chat.check();
     let url = ["--llm-url", "http://127.0.0.1:1"];
     let local = ["--llm-local", "smollm2"];
@@ -73,7 +73,7 @@ fn what_would_have_no_effect_is_refused_with_its_value_and_what_to_do() {
     for word in ["--llm-local:", "smollm2", "http://127.0.0.1:1", "give one of them"] {
         assert!(error.contains(word), "{error}");
     }
-    // An option of the environment that is empty is none.
+    // An empty environment variable counts as unset.
     for flags in [
         &[][..],
         &local,
@@ -86,7 +86,7 @@ fn what_would_have_no_effect_is_refused_with_its_value_and_what_to_do() {
 }
 
 #[test]
-fn a_penalty_out_of_range_is_refused() {
+fn a_penalty_out_of_range_is_rejected() {
     let parse = |value: &str| Cli::try_parse_from(["x".to_owned(), format!("--llm-frequency-penalty={value}")]);
     assert_eq!(parse("-0.5").unwrap().chat.llm_frequency_penalty, Some(-0.5));
     for wrong in ["2.1", "-3", "NaN", "much"] {

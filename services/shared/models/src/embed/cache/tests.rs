@@ -4,7 +4,7 @@ use tokio::sync::Semaphore;
 
 use super::*;
 
-/// Counts what it embeds; each call takes one permit of the gate for good.
+/// Records what it embeds. Each call consumes one permit of the gate.
 struct Counting {
     gate: Semaphore,
     embedded: Mutex<Vec<String>>,
@@ -87,7 +87,7 @@ async fn a_text_is_embedded_once_and_the_order_is_kept() {
 }
 
 #[tokio::test]
-async fn a_query_is_not_taken_for_a_passage() {
+async fn queries_and_passages_have_different_keys() {
     let inner = Counting::new(100);
     let cached = Cached::new(inner.clone(), 1);
     cached.embed(Input::Passage, texts(&["same"])).await.unwrap();
@@ -96,25 +96,25 @@ async fn a_query_is_not_taken_for_a_passage() {
 }
 
 #[tokio::test]
-async fn memory_is_bounded_by_bytes() {
+async fn the_cache_is_bounded_in_bytes() {
     let inner = Counting::new(usize::MAX >> 4);
     let cached = Cached::new(inner.clone(), 1);
     let many: Vec<String> = (0..20_000).map(|n| format!("text {n}")).collect();
     cached.embed(Input::Passage, many).await.unwrap();
-    cached.remembered.run_pending_tasks();
-    let size = cached.remembered.weighted_size();
+    cached.cache.run_pending_tasks();
+    let size = cached.cache.weighted_size();
     assert!((1 << 19..=1 << 20).contains(&size), "{size}");
     let nothing = Cached::new(inner.clone(), 0);
     assert_eq!(
         nothing.embed(Input::Passage, texts(&["x", "x"])).await.unwrap().len(),
         2
     );
-    nothing.remembered.run_pending_tasks();
-    assert_eq!(nothing.remembered.entry_count(), 0);
+    nothing.cache.run_pending_tasks();
+    assert_eq!(nothing.cache.entry_count(), 0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_at_the_same_time_share_the_work() {
+async fn concurrent_calls_are_coalesced() {
     let inner = Counting::new(0);
     let cached = Arc::new(Cached::new(inner.clone(), 1));
     let one = tokio::spawn({
@@ -135,7 +135,7 @@ async fn calls_at_the_same_time_share_the_work() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tokens_are_embedded_once_too() {
+async fn token_vectors_are_cached() {
     let inner = Counting::new(0);
     let cached = Arc::new(Cached::new(inner.clone(), 1));
     let calls: Vec<_> = [["ab", "c"], ["a", "bc"], ["ab", "c"]]
@@ -154,13 +154,13 @@ async fn tokens_are_embedded_once_too() {
     let mut embedded = inner.embedded();
     embedded.sort();
     assert_eq!(embedded, ["ab|c", "a|bc"]);
-    // A text is not taken for its tokens.
+    // Embeddings and token vectors have different keys.
     cached.embed(Input::Passage, texts(&["ab"])).await.unwrap();
     assert_eq!(inner.embedded().len(), 3);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_text_whose_caller_left_is_taken_over() {
+async fn a_waiting_call_takes_over_the_text_of_a_dropped_one() {
     let inner = Counting::new(0);
     let cached = Arc::new(Cached::new(inner.clone(), 1));
     let leaves = tokio::spawn({

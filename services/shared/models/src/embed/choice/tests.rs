@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn every_choice_reads_back_what_it_prints() {
+fn display_and_parse_round_trip() {
     for choice in [
         EmbedderChoice::E5Small,
         EmbedderChoice::MiniLm,
@@ -13,7 +13,7 @@ fn every_choice_reads_back_what_it_prints() {
 }
 
 #[test]
-fn a_model_goes_by_its_own_name_too() {
+fn model_names_are_aliases() {
     for (name, choice) in [
         ("multilingual-e5-small", EmbedderChoice::E5Small),
         ("all-MiniLM-L6-v2", EmbedderChoice::MiniLm),
@@ -23,7 +23,7 @@ fn a_model_goes_by_its_own_name_too() {
 }
 
 #[test]
-fn an_unknown_embedder_is_told_which_are_known() {
+fn the_error_of_an_unknown_embedder_lists_the_known_ones() {
     for wrong in ["e5", "openai:", "openai", ""] {
         let error = wrong.parse::<EmbedderChoice>().unwrap_err().to_string();
         assert!(error.contains("e5-small, minilm, hashed or openai:MODEL"), "{error}");

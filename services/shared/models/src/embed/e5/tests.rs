@@ -16,14 +16,14 @@ const PIECES: [(&str, f32); 8] = [
     ("a", -5.5),
 ];
 
-/// Where the parts of [`file`] begin.
+/// Offsets of the parts of [`file`].
 struct Places {
     pieces: usize,
     tensors: usize,
     data: usize,
 }
 
-/// A model of one layer, two heads and vectors of 32 values, with weights that follow a pattern.
+/// A model with one layer, two heads, hidden size 32 and patterned weights.
 fn file(positions: i32) -> (Vec<u8>, Places) {
     let mut file = MAGIC.to_vec();
     for size in [HIDDEN as i32, 1, 2, 32, 8, positions, 1] {
@@ -123,11 +123,11 @@ fn refused(bytes: &[u8]) -> String {
 #[test]
 fn a_whole_file_gives_a_model_and_its_tokenizer() {
     let (bytes, _) = file(16);
-    let (bert, tokenizer, marks) = parse(&bytes).unwrap_or_else(|error| panic!("{error}"));
+    let (bert, tokenizer, special_tokens) = parse(&bytes).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((bert.hidden(), bert.max_positions(), bert.layers.len()), (32, 16, 1));
-    assert_eq!((marks.first, marks.last), (0, 2));
+    assert_eq!((special_tokens.first, special_tokens.last), (0, 2));
     assert_eq!(tokenizer.ids(" sea\u{7} Ｓa龜").unwrap(), [4, 5, 6, 7, 3]);
-    // The marks of the vocabulary are not found in a text, though their score is the best.
+    // Special tokens are not matched in a text, although their score is the best.
     assert!(!tokenizer.ids("<s> </s>\0").unwrap().contains(&0));
     let vectors = bert
         .encode(&[vec![0, 4, 2], vec![0, 6, 7, 2]], &AtomicBool::new(false))
@@ -149,51 +149,51 @@ fn roberta_counts_positions_from_two() {
 }
 
 #[test]
-fn a_file_that_ends_early_is_refused_wherever_it_ends() {
+fn a_truncated_file_is_rejected() {
     let (bytes, places) = file(16);
     for length in (0..bytes.len()).filter(|length| *length < places.data + 40 || length % 97 == 0) {
         refused(&bytes[..length]);
     }
-    assert!(refused(&bytes[..places.tensors + 2]).starts_with("it ends within the number of tensors"));
-    assert!(refused(&bytes[..bytes.len() - 1]).contains("is not within the"));
+    assert!(refused(&bytes[..places.tensors + 2]).starts_with("unexpected end of file in the number of tensors"));
+    assert!(refused(&bytes[..bytes.len() - 1]).contains("is out of bounds"));
 }
 
 #[test]
-fn wrong_sizes_are_refused_before_anything_is_allocated() {
+fn wrong_sizes_are_rejected_before_allocation() {
     let (bytes, places) = file(16);
     let with = |at: usize, value: i32| {
         let mut bytes = bytes.clone();
         bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
         refused(&bytes)
     };
-    assert!(with(0, 0).contains("does not begin like"));
+    assert!(with(0, 0).contains("wrong magic number"));
     assert!(with(8, i32::MAX).starts_with("hidden is 2147483647"));
-    assert!(with(8, 33).contains("sizes that do not fit"));
+    assert!(with(8, 33).contains("inconsistent sizes"));
     assert!(with(12, -1).starts_with("layers is -1"));
     assert!(with(16, 0).starts_with("heads is 0"));
     assert!(with(24, 1_999_999).contains("emb.word"));
     assert!(with(places.pieces, 9).starts_with("pieces is 9"));
     assert!(with(places.pieces + 4, 8).starts_with("bos is 8"));
-    // The piece blob, in 64 bits: its upper half.
-    assert!(with(places.pieces + 24, i32::MAX).starts_with("it ends within the pieces"));
-    // The end of a piece: beyond the blob, within a character, and where it begins.
-    assert!(with(places.pieces + 32, -1).starts_with("piece 0 is not text"));
-    assert!(with(places.pieces + 32, 0).starts_with("piece 0 is not text"));
-    assert!(with(places.pieces + 28 + 5 * 4, 18).starts_with("piece 4 is not text"));
+    // The upper half of the 64-bit length of the piece blob.
+    assert!(with(places.pieces + 24, i32::MAX).starts_with("unexpected end of file in the pieces"));
+    // The end of a piece: beyond the blob, equal to its start, and within a character.
+    assert!(with(places.pieces + 32, -1).starts_with("piece 0 is empty, out of bounds"));
+    assert!(with(places.pieces + 32, 0).starts_with("piece 0 is empty, out of bounds"));
+    assert!(with(places.pieces + 28 + 5 * 4, 18).starts_with("piece 4 is empty, out of bounds"));
     assert!(with(places.tensors, -1).contains("tensor"));
 }
 
 #[test]
-fn no_flipped_byte_makes_it_panic() {
+fn flipped_bytes_do_not_panic() {
     let (bytes, places) = file(16);
     for at in 0..places.data {
         for flip in [0xff, 0x80, 0x01] {
             let mut bytes = bytes.clone();
             bytes[at] ^= flip;
-            if let Ok((bert, tokenizer, marks)) = parse(&bytes) {
+            if let Ok((bert, tokenizer, special_tokens)) = parse(&bytes) {
                 let mut ids = tokenizer.ids("sea s a").unwrap();
-                ids.insert(0, marks.first);
-                // Either outcome is right, as long as there is one.
+                ids.insert(0, special_tokens.first);
+                // May succeed or fail, but must not panic.
                 let _ = bert.encode(&[ids], &AtomicBool::new(false));
             }
         }
@@ -201,17 +201,20 @@ fn no_flipped_byte_makes_it_panic() {
 }
 
 #[test]
-fn a_set_stop_ends_the_work() {
+fn the_stop_flag_cancels_encoding() {
     let (bert, ..) = parse(&file(16).0).unwrap_or_else(|error| panic!("{error}"));
     assert!(bert.encode(&[vec![0, 4, 2]], &AtomicBool::new(true)).unwrap().is_none());
 }
 
 #[test]
-fn ids_and_lengths_that_the_model_does_not_know_are_errors() {
+fn ids_and_lengths_out_of_range_are_errors() {
     let (bert, ..) = parse(&file(16).0).unwrap_or_else(|error| panic!("{error}"));
     let stop = AtomicBool::new(false);
     let error = bert.encode(&[vec![0, 8, 2]], &stop).unwrap_err().to_string();
-    assert!(error.starts_with("token id 8 where the model knows 8"), "{error}");
+    assert!(
+        error.starts_with("token id 8 is out of range, the vocabulary has 8"),
+        "{error}"
+    );
     let error = bert.encode(&[vec![0; 17]], &stop).unwrap_err().to_string();
-    assert!(error.starts_with("17 tokens where the model takes 16"), "{error}");
+    assert!(error.starts_with("text has 17 tokens, the model takes 16"), "{error}");
 }

@@ -7,7 +7,7 @@ async fn embed(texts: &[&str]) -> Vec<Embedding> {
 }
 
 #[tokio::test]
-async fn texts_that_share_words_are_nearer_than_texts_that_do_not() {
+async fn texts_that_share_words_are_more_similar() {
     for (question, near, far) in [
         (
             "How tall is the old lighthouse?",
@@ -40,7 +40,7 @@ async fn embeddings_are_unit_vectors_and_the_same_each_time() {
     assert_eq!(vectors[0].len(), DIMENSIONS);
     assert!((vectors[0].iter().map(|v| v * v).sum::<f32>() - 1.0).abs() < 1e-5);
     assert!(vectors[2].iter().all(|v| *v == 0.0));
-    // A change of the hash would make every stored collection useless without a word.
+    // A change of the hash would silently invalidate every stored collection.
     let first: Vec<usize> = (0..DIMENSIONS).filter(|i| vectors[0][*i] != 0.0).take(4).collect();
     assert_eq!(first, [2, 5, 8, 9]);
 }

@@ -24,7 +24,7 @@ fn gap(left: &Tensor, right: &Tensor) -> f32 {
 }
 
 #[test]
-fn gelu_is_the_one_with_erf() {
+fn gelu_is_exact() {
     let x = ramp(300, 200, -12.0, 12.0);
     let bias = vec![0.25_f32; 200];
     let expected = (&x + 0.25).unwrap().gelu_erf().unwrap();
@@ -33,7 +33,7 @@ fn gelu_is_the_one_with_erf() {
 }
 
 #[test]
-fn softmax_agrees_with_the_plain_one_even_for_large_values() {
+fn softmax_matches_candle_even_for_large_values() {
     for (from, to) in [(-4.0, 4.0), (-600.0, 900.0)] {
         let x = ramp(70, 333, from, to);
         let expected = candle_nn::ops::softmax_last_dim(&(&x * 0.5).unwrap()).unwrap();
@@ -43,7 +43,7 @@ fn softmax_agrees_with_the_plain_one_even_for_large_values() {
 }
 
 #[test]
-fn layer_norm_of_a_sum_agrees_with_the_plain_one() {
+fn layer_norm_of_a_sum_matches_candle() {
     let (x, residual) = (ramp(120, 384, -3.0, 5.0), ramp(120, 384, 1.0, -2.0));
     let norm = LayerNorm {
         weight: vec![1.5; 384],
@@ -66,7 +66,7 @@ fn layer_norm_of_a_sum_agrees_with_the_plain_one() {
 }
 
 #[test]
-fn a_view_that_is_not_contiguous_is_an_error_and_no_wrong_result() {
+fn a_view_that_is_not_contiguous_is_an_error() {
     let x = ramp(4, 6, 0.0, 1.0).t().unwrap();
     assert!(x.inplace_op1(&AddBias(&[0.0; 4])).is_err());
 }

@@ -14,7 +14,7 @@ fn no_flag_gives_the_defaults() {
 }
 
 #[test]
-fn a_wrong_embedder_is_refused_by_the_command_line() {
+fn an_unknown_embedder_is_rejected_by_clap() {
     let Err(error) = Line::try_parse_from(["emend", "--embedder", "bge"]) else {
         panic!("accepted")
     };

@@ -15,7 +15,7 @@ fn the_values_of_a_block_are_in_order() {
 }
 
 #[test]
-fn a_row_is_read_from_its_place() {
+fn rows_are_read_by_index() {
     let blocks = [block(1.0, |_| 8), block(1.0, |_| 9), block(2.0, |_| 9)].concat();
     let table = Q4Table::new(blocks, 32).unwrap();
     let mut row = [0.0; 32];

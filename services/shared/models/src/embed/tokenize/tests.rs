@@ -29,12 +29,12 @@ fn unigram() -> TextTokenizer {
 }
 
 #[test]
-fn the_likeliest_pieces_win() {
+fn the_most_likely_pieces_win() {
     assert_eq!(unigram().ids("seagulls").unwrap(), [2, 3, 4]);
 }
 
 #[test]
-fn spaces_are_marks_and_runs_of_them_are_one() {
+fn runs_of_spaces_are_collapsed() {
     assert_eq!(unigram().ids("  sea \n\u{1} sea ").unwrap(), [2, 2]);
     assert_eq!(unigram().ids(" \n ").unwrap(), [0_u32; 0]);
 }
@@ -46,6 +46,6 @@ fn characters_go_through_the_normaliser() {
 }
 
 #[test]
-fn characters_without_a_piece_are_one_unknown() {
+fn runs_of_unknown_characters_are_one_token() {
     assert_eq!(unigram().ids("sea龜鶴").unwrap(), [2, 0]);
 }

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn every_hash_is_one_and_every_model_has_a_source() {
+fn hashes_are_valid_and_every_model_has_a_source() {
     let hash = |hash: &str| hash.len() == 64 && hash.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     for form in MODELS.iter().flat_map(|model| model.forms) {
         assert!(!form.sources.is_empty());

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn the_query_is_found_in_every_dress() {
+fn the_query_is_extracted_in_every_format() {
     for (reply, expected) in [
         ("{\"query\": \"boiler age\"}", Some("boiler age")),
         ("```json\n{\"query\": \" boiler\\nage \"}\n```", Some("boiler age")),

@@ -1,6 +1,6 @@
 use super::*;
 
-fn talk() -> Vec<Message> {
+fn conversation() -> Vec<Message> {
     vec![
         Message::system("Be brief."),
         Message::user("Hello"),
@@ -10,7 +10,7 @@ fn talk() -> Vec<Message> {
 }
 
 fn rendered(source: Option<&str>) -> Result<String, String> {
-    Template::new(source, "<s>".to_owned(), "</s>".to_owned())?.render(&talk())
+    Template::new(source, "<s>".to_owned(), "</s>".to_owned())?.render(&conversation())
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn without_a_template_it_is_chatml() {
 }
 
 #[test]
-fn templates_are_written_for_python() {
+fn python_syntax_of_templates_is_supported() {
     let source = "{{ bos_token }}{%- set ns = namespace(last=none) %}
             {%- for m in messages[::-1] %}
                 {%- if ns.last is none and m.role == 'user' and m.content is string %}
@@ -41,7 +41,7 @@ fn templates_are_written_for_python() {
 }
 
 #[test]
-fn a_template_that_knows_no_system_message_gets_it_with_the_first_question() {
+fn a_template_without_system_role_gets_it_in_the_first_user_message() {
     let source = "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}\
                       {{ messages[0].content }}";
     assert_eq!(rendered(Some(source)).unwrap(), "Be brief.\n\nHello");
@@ -50,6 +50,6 @@ fn a_template_that_knows_no_system_message_gets_it_with_the_first_question() {
 }
 
 #[test]
-fn a_template_that_is_none_is_an_error() {
+fn an_invalid_template_is_an_error() {
     assert!(rendered(Some("{% for %}")).is_err());
 }

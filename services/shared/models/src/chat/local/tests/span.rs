@@ -1,4 +1,4 @@
-//! What a call says about itself in its span.
+//! The span of a local call.
 
 use futures::StreamExt;
 use tokio::time::Instant;
@@ -9,7 +9,7 @@ use emend_testkit::spans::Spans;
 use emend_testkit::tiny_gguf::Tiny;
 
 #[tokio::test]
-async fn a_call_in_this_process_says_what_one_behind_http_says() {
+async fn a_local_call_records_the_same_attributes_as_an_http_call() {
     let model = Model::new(&Tiny::default());
     let client = model.client(&[
         "--llm-seed",
@@ -61,7 +61,7 @@ async fn a_call_in_this_process_says_what_one_behind_http_says() {
 }
 
 #[tokio::test]
-async fn what_was_said_is_in_the_span_where_that_is_switched_on() {
+async fn messages_are_recorded_if_enabled() {
     let model = Model::new(&Tiny::default());
     let client = model.client(&["--llm-record-content"]);
     let (spans, _guard) = Spans::keep();

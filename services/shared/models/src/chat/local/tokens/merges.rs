@@ -1,18 +1,19 @@
-//! The merges of a vocabulary that has scores in their place.
+//! BPE merges derived from the scores of a SentencePiece vocabulary.
 
 use std::collections::HashMap;
 
 use tokenizers::models::bpe::Merges;
 
-/// Every way to make a piece of two others, the best piece first. Only pieces for which `takes_part` holds are made.
-pub(super) fn from_scores(pieces: &[&str], scores: &[f32], takes_part: impl Fn(usize) -> bool) -> Merges {
+/// Returns every split of a piece into two other pieces, best score first. Only pieces whose index passes `include` are
+/// split.
+pub(super) fn from_scores(pieces: &[&str], scores: &[f32], include: impl Fn(usize) -> bool) -> Merges {
     let ids: HashMap<&str, usize> = pieces
         .iter()
         .enumerate()
         .map(|(index, piece)| (*piece, index))
         .collect();
     let mut merges: Vec<(f32, usize, usize, &str, &str)> = Vec::new();
-    for (index, piece) in pieces.iter().enumerate().filter(|(index, _)| takes_part(*index)) {
+    for (index, piece) in pieces.iter().enumerate().filter(|(index, _)| include(*index)) {
         let score = scores.get(index).copied().unwrap_or(f32::MIN);
         for (at, _) in piece.char_indices().skip(1) {
             let (left, right) = piece.split_at(at);

@@ -21,7 +21,7 @@ fn is_full(limit: &Limit) -> bool {
 async fn a_429_halves_the_limit_once_and_successes_grow_it_back_to_what_is_configured() {
     let limit = Limit::new(8, MAX_PAUSE);
     let slots = take(&limit, 8).await;
-    // All eight are told at the same time: that is one answer, not eight.
+    // Eight concurrent 429s lower the limit once, not eight times.
     slots.iter().for_each(|slot| slot.limited(None));
     assert_eq!(limit.allowed(), 4);
     drop(slots);
@@ -64,7 +64,7 @@ async fn slots_in_use_go_when_they_are_free() {
     let limit = Limit::new(4, MAX_PAUSE);
     let mut slots = take(&limit, 4).await;
     slots[0].limited(None);
-    // Two are owed. The first two to come free are gone for good.
+    // Two slots are owed: the first two that are released are removed.
     slots.truncate(2);
     assert!(is_full(&limit));
     slots.truncate(1);
@@ -81,7 +81,7 @@ async fn a_pause_holds_every_call_and_fails_those_that_it_outlasts_at_once() {
     assert_eq!(begin.elapsed(), Duration::ZERO);
     let slot = limit.admit(begin + Duration::from_secs(31)).await.unwrap();
     assert_eq!(begin.elapsed(), Duration::from_secs(30));
-    // A shorter one later does not end it earlier; an absurd one is cut.
+    // A later, shorter pause does not end it earlier. A pause above the maximum is capped.
     slot.limited(Some(Duration::from_secs(1 << 40)));
     slot.limited(Some(Duration::from_secs(1)));
     drop(slot);

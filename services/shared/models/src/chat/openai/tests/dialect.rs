@@ -1,4 +1,4 @@
-//! What a server cannot do is found out once and worked around.
+//! Unsupported features are detected once and then left out.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn vague() -> HttpAnswer {
     response("400 Bad Request", "", "bad request")
 }
 
-/// The form that a request asked for.
+/// The response format of a request.
 fn form(sent: &Value) -> &str {
     sent["response_format"]["type"].as_str().unwrap_or("text")
 }
@@ -90,7 +90,7 @@ async fn a_server_that_rejects_everything_is_not_searched_for_ever() {
     for _ in 0..20 {
         assert!(client.complete(with_schema()).await.is_err());
     }
-    // Eight searches of three requests, and one request each for the other twelve.
+    // Eight searches with three requests each, and one request for each of the other twelve.
     assert_eq!(server.seen().requests, 8 * 3 + 12);
 }
 

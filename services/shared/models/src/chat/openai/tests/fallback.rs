@@ -1,9 +1,9 @@
-//! Models in a row.
+//! Fallback models.
 
 use super::*;
 use crate::chat::{Accepts, Receipt, TokenLogprobs};
 
-/// The model of the first server, and those of the others behind it.
+/// A chain of the model of the first server, then the models of the others as fallbacks.
 fn chain(servers: &[&HttpServer], flags: &[&str]) -> Arc<dyn Chat> {
     let (first, others) = servers.split_first().unwrap();
     let mut flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
@@ -70,7 +70,7 @@ async fn the_chain_goes_on_to_its_end_and_no_further() {
     );
 }
 
-/// Answers that are no replies, and what they are called.
+/// Bad replies with their error types.
 fn no_replies() -> [(HttpAnswer, &'static str); 6] {
     let said =
         |message: Value, why: &str| json!({ "choices": [{ "message": message, "finish_reason": why }] }).to_string();
@@ -224,7 +224,7 @@ async fn a_stream_is_stood_in_for_before_its_first_text() {
     let second = HttpServer::start(move |_, _| events(&[whole])).await;
     let down = failing("503 Service Unavailable", "retry-after-ms: 0\r\n").await;
     let silent = HttpServer::start(|_, _| HttpAnswer::Stuck(pieces(&[]))).await;
-    // Blank text and tokens are no text yet.
+    // Blank text and logprobs do not count as the start of the reply.
     let blank: &[u8] = b"data: {\"choices\":[{\"delta\":{\"content\":\" \"},\"logprobs\":{\"content\":[{\"token\":\" \",\"logprob\":-0.1}]}}]}\n\n";
     let stops: &[u8] = b"data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
     let broken: &[u8] = b"data: {\"choices\n\n";
@@ -253,7 +253,7 @@ async fn a_stream_is_stood_in_for_before_its_first_text() {
     assert_eq!(second.seen().requests, firsts.len());
 }
 
-/// A model that streams this.
+/// A model that streams the given deltas.
 struct Streaming(Vec<Result<ChatDelta, ChatError>>);
 
 impl Chat for Streaming {

@@ -1,4 +1,4 @@
-//! Calls at once, pauses and retries, over real sockets.
+//! Concurrency limit, pauses and retries, over real sockets.
 
 use emend_core::ServiceError as _;
 use futures::future::join_all;
@@ -53,7 +53,7 @@ async fn a_storm_of_429_costs_ten_retries_and_no_more() {
     );
     assert_eq!(server.seen().requests, 40 + 10);
     assert_eq!(client.inner.limit.allowed(), 1);
-    // It does not begin again by itself.
+    // The limit does not reset by itself.
     assert!(client.complete(ask()).await.is_err());
     assert_eq!(server.seen().requests, 51);
 }
@@ -101,7 +101,7 @@ async fn a_pause_that_the_server_asks_for_holds_for_every_call() {
         let client = server.client(&[]);
         let first = client.complete(ask()).await.unwrap_err();
         assert!(first.retry_after() > Some(Duration::from_secs(3500)), "{first:?}");
-        // The others are told at once, without a request.
+        // The other calls fail at once, without a request.
         for _ in 0..5 {
             let receipt = crate::chat::Receipt::default();
             let request = ChatRequest {
@@ -136,7 +136,7 @@ async fn nothing_outlives_the_deadline() {
         deadline: Some(Instant::now() + Duration::from_millis(200)),
         ..ask()
     };
-    // Two hang in the middle of a reply, and one never gets its turn.
+    // Two calls hang in the middle of a reply, and one never gets a slot.
     let replies = join_all((0..3).map(|_| client.complete(soon()))).await;
     assert!(
         replies
@@ -144,7 +144,7 @@ async fn nothing_outlives_the_deadline() {
             .all(|reply| matches!(reply, Err(ChatError::Timeout { .. }))),
         "{replies:?}"
     );
-    // The connections are gone with their calls, and so are the turns.
+    // Dropping the calls closes the connections and releases the slots.
     server.wait_for(0).await;
     assert!(server.seen().most <= 2, "{:?}", server.seen());
     let found: Vec<_> = client.stream(soon()).collect().await;

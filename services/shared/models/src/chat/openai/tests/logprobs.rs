@@ -1,4 +1,4 @@
-//! Log-probabilities: read, told with the text, and done without.
+//! Log-probabilities: parsed, streamed with the text, and optional.
 
 use super::*;
 use crate::chat::TokenLogprobs;
@@ -36,7 +36,7 @@ async fn a_stream_tells_the_tokens_of_each_piece_before_it() {
     };
     let end = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
     let known = "{\"content\":[{\"token\":\"a\",\"logprob\":-0.5},{\"token\":\" b\",\"logprob\":null}]}";
-    // Pieces without, and pieces in a form of the server's own, are pieces all the same.
+    // Events without logprobs, or with an unknown format, are still valid.
     let text = [known, "null", "{\"tokens\":[\"a\"]}", "[-0.5]"].map(piece).concat() + end;
     let server = HttpServer::replying(vec![events(&[text.as_bytes()]), events(&[text.as_bytes()])]).await;
     let client = server.client(&[]);
@@ -52,7 +52,7 @@ async fn a_stream_tells_the_tokens_of_each_piece_before_it() {
     );
     assert_eq!(found.len(), 6, "{found:?}");
     assert_eq!(server.sent(0)["logprobs"], true);
-    // Nobody asked.
+    // Not requested.
     assert_eq!(deltas(&client).await.len(), 5);
     assert_eq!(server.sent(1).get("logprobs"), None);
 }

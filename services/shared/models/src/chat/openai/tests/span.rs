@@ -1,4 +1,4 @@
-//! What a call says about itself in its span.
+//! The span of an HTTP call.
 
 use super::*;
 use emend_testkit::spans::Spans;

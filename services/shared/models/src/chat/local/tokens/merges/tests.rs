@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn the_best_piece_comes_first_and_every_way_to_make_it() {
+fn merges_are_sorted_by_score_and_include_every_split() {
     let pieces = ["a", "b", "ab", "aab", "aa", "<x>"];
     let scores = [0.0, 0.0, -2.0, -3.0, -1.0, 0.0];
     let merges = from_scores(&pieces, &scores, |index| index < 5);
