@@ -88,7 +88,7 @@ async fn headings_and_questions_answer_nothing() {
 
 #[tokio::test]
 async fn a_sentence_that_says_all_of_the_question_is_likely_to_answer_it() {
-    // A role is no name, so that nothing but the words speaks for it.
+    // A role is not a name, so only the words can match.
     let leave = ["Every employee has 25 days of leave. The team lead approves leave within three days."];
     let scores = evaluator().best_sentences("Who approves leave?", &leave).await.unwrap();
     assert_eq!(
@@ -96,7 +96,7 @@ async fn a_sentence_that_says_all_of_the_question_is_likely_to_answer_it() {
         "The team lead approves leave within three days."
     );
     assert!(scores[0].probability >= 0.5, "{scores:?}");
-    // The order of the words counts, and one word is too few to tell.
+    // Word order matters, and a single word is not enough.
     for (question, says) in [
         ("Who approves leave?", true),
         ("Who leaves approvals?", false),
@@ -106,7 +106,7 @@ async fn a_sentence_that_says_all_of_the_question_is_likely_to_answer_it() {
         let sentences = features::answer_sentences(&question, &View::new(leave[0]), None);
         let found = sentences
             .iter()
-            .any(|features| features::says_it_all(&question, features));
+            .any(|features| features::restates_question(&question, features));
         assert_eq!(found, says, "{}", question.text());
     }
 }
@@ -226,8 +226,8 @@ async fn long_passages_are_embedded_in_part() {
     let passage = format!("{long}The boiler was installed in 2019.");
     let view = View::new(&passage);
     let question = Question::new("When was the boiler installed?");
-    let closest = question.closest(&view, pieces::MAX_SENTENCES);
-    assert_eq!(closest.len(), pieces::MAX_SENTENCES);
+    let closest = question.closest(&view, text_pairs::MAX_SENTENCES);
+    assert_eq!(closest.len(), text_pairs::MAX_SENTENCES);
     assert_eq!(closest.last(), Some(&80));
     let explained = evaluator()
         .explain(Pair::Answer {

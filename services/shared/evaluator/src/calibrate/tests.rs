@@ -78,7 +78,7 @@ async fn pairs_become_coefficients_that_tell_them_apart_and_survive_a_file() {
     assert!(metrics::roc_auc(&model.judgements()).unwrap() > 0.99);
     let thresholds = calibration.coefficients.thresholds();
     assert!(thresholds.lower <= thresholds.relevant && thresholds.relevant <= thresholds.upper);
-    let relevant = metrics::complete(&model.judgements(), recall).unwrap();
+    let relevant = metrics::threshold_for_recall(&model.judgements(), recall).unwrap();
     assert!(
         (thresholds.relevant - relevant.threshold).abs() <= 0.0005,
         "{thresholds:?} {relevant:?}"
@@ -135,7 +135,7 @@ async fn too_few_pairs_change_nothing() {
 
 #[test]
 fn of_thresholds_that_are_alike_the_middle_one_is_taken() {
-    // 700 of 1000 right is off by 14.5 by chance.
+    // 700 positives of 1000 deviate by 14.5 by chance.
     let outcomes = [
         (0.1, 600),
         (0.2, 690),

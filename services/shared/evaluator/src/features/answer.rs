@@ -1,4 +1,4 @@
-//! Question and each sentence of a passage: which of them answers?
+//! Features of a question and each sentence of a passage, for the task `answer`: which sentence holds the answer?
 
 use super::kind::Kind;
 use super::overlap::{negates, opposes, subsequence};
@@ -44,9 +44,9 @@ pub(crate) const NAMES: &[&str] = &[
     "asks_why_expected",
 ];
 
-/// Whether a sentence says all content words of the question, at least two and in their order, and something besides, as
-/// "The team lead approves leave within three days." does to "Who approves leave?".
-pub(crate) fn says_it_all(question: &Question, features: &Features) -> bool {
+/// Whether a sentence repeats all content words of the question, at least two and in their order, and adds something:
+/// "The team lead approves leave within three days." for "Who approves leave?".
+pub(crate) fn restates_question(question: &Question, features: &Features) -> bool {
     let is = |name: &str, holds: fn(f64) -> bool| features.get(name).is_some_and(holds);
     question.view.content.len() >= 2
         && is("overlap", |share| share > 0.999)
@@ -57,8 +57,8 @@ pub(crate) fn says_it_all(question: &Question, features: &Features) -> bool {
             .all(|name| is(name, |value| value == 0.0))
 }
 
-/// Whether a sentence is a heading or a question itself.
-pub(crate) fn tells_nothing(features: &Features) -> bool {
+/// Whether a sentence is a heading or a question.
+pub(crate) fn is_heading_or_question(features: &Features) -> bool {
     let is = |name: &str| features.get(name).is_some_and(|value| value > 0.0);
     is("is_heading") || is("is_question")
 }
@@ -111,9 +111,9 @@ pub(crate) fn answer_sentences(question: &Question, passage: &View, cosines: Opt
                     features.set("cosine_late_passage", late.passage.mean);
                 }
             }
-            // A pronoun's name stands in the sentence before.
-            let near = &passage.sets[index.saturating_sub(1)..(index + 2).min(passage.sets.len())];
-            let around = asked.share(|word| near.iter().any(|words| words.contains(word)));
+            // The name that a pronoun refers to is often in the sentence before.
+            let neighbors = &passage.sets[index.saturating_sub(1)..(index + 2).min(passage.sets.len())];
+            let around = asked.share(|word| neighbors.iter().any(|words| words.contains(word)));
             features.set("overlap", overlaps[index]);
             features.set("overlap_plain", asked.plain_share(|word| words.contains(word)));
             features.set("overlap_behind", best_overlap - overlaps[index]);

@@ -1,4 +1,4 @@
-//! Question and passage.
+//! Features of a question and a passage, for the task `relevance`.
 
 use super::overlap::{negates, opposes, subsequence};
 use super::question::Question;
@@ -107,9 +107,9 @@ pub(crate) fn relevance(question: &Question, passage: &View, cosines: Option<&Co
         },
     );
     let flag = |value: bool| f64::from(u8::from(value));
-    let asked_no = flag(negates(&question.view.lower));
-    features.set("negation", asked_no - flag(negates(&lower)));
-    features.set("negation_asked", asked_no);
+    let question_negated = flag(negates(&question.view.lower));
+    features.set("negation", question_negated - flag(negates(&lower)));
+    features.set("negation_asked", question_negated);
     let opposite = opposes(&question.view.all, &passage.sets[best]);
     features.set("opposite", flag(opposite));
     features.set("expected_passage", question.expects(&passage.text));
@@ -117,14 +117,14 @@ pub(crate) fn relevance(question: &Question, passage: &View, cosines: Option<&Co
     let words = &passage.sets[best];
     let new = words.iter().filter(|word| !question.view.all.contains(*word)).count();
     features.set("novelty", new as f64 / words.len().max(1) as f64);
-    // Cosines and shares of words are higher in one language than in another.
+    // Cosines and word overlap have different ranges in different languages.
     let language = emend_text::language(&passage.text);
     features.set("language_ja", flag(language == Language::Ja));
     features.set("language_ko", flag(language == Language::Ko));
     features
 }
 
-/// The first highest value and its place.
+/// The index of the first maximum, and the maximum; `(0, 0.0)` if no value is positive.
 pub(super) fn highest(values: &[f64]) -> (usize, f64) {
     values.iter().enumerate().fold(
         (0, 0.0),

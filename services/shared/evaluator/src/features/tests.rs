@@ -1,7 +1,7 @@
 use super::*;
 
 fn cosines() -> Cosines {
-    let near = late::Near {
+    let near = late::TokenSimilarity {
         mean: 0.8,
         low: 0.7,
         least: 0.6,

@@ -1,4 +1,4 @@
-//! Question and answer.
+//! Features of a question and an answer, for the task `usefulness`.
 
 use super::form::Form;
 use super::kind::Kind;
@@ -122,8 +122,8 @@ pub(crate) fn usefulness(question: &Question, answer: &View, cosines: Option<&Co
     features
 }
 
-/// Whether an answer is a few words, such as a name or a date, and no sentence: one ends with a mark, or says half of the
-/// question again.
+/// Whether an answer is a few words, such as a name or a date, and not a sentence. A sentence ends with a terminator or
+/// repeats half of the question.
 pub(crate) fn is_bare(question: &Question, answer: &View) -> bool {
     super::is_fragment(answer)
         && !emend_text::ends_sentence(&answer.text)

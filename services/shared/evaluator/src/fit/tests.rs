@@ -10,7 +10,7 @@ fn row(values: &[f64], label: bool, key: usize) -> Row {
     }
 }
 
-/// Two columns; the label is yes with the logistic probability of `1 + 2·a − 3·b`.
+/// Two columns; the label is positive with the logistic probability of `1 + 2·a − 3·b`.
 fn table(rows: usize) -> Table {
     let mut state = 7u64;
     let mut random = || {
@@ -54,7 +54,7 @@ fn labels_that_are_separated_or_all_the_same_stay_finite() {
 
 #[test]
 fn a_question_is_never_on_both_sides() {
-    // The label is a coin of the question: what is learnt from one question tells nothing about another.
+    // The label is random per question, so one question says nothing about another.
     let coin = |key: usize| Sha256::digest([b'x', key as u8])[0] % 2 == 0;
     let rows = (0..60).flat_map(|key| {
         let columns: Vec<f64> = (0..60).map(|other| f64::from(u8::from(other == key))).collect();
