@@ -14,12 +14,12 @@ fn words(text: &str) -> usize {
         .sum()
 }
 
-fn split(text: &str, markdown: bool) -> Pieces<'_> {
+fn split(text: &str, markdown: bool) -> SplitText<'_> {
     SETTINGS.split(text, markdown, &words).unwrap()
 }
 
-/// What must hold for any text: spans are right, chunks are within sections, nothing but white space is left out.
-fn check(text: &str, pieces: &Pieces<'_>) {
+/// Invariants for any text: spans are correct, chunks are within sections, and only white space is left out.
+fn check(text: &str, pieces: &SplitText<'_>) {
     let letters: Vec<char> = text.chars().collect();
     let at = |start: u32, end: u32| letters[start as usize..end as usize].iter().collect::<String>();
     let mut covered = vec![0_u8; letters.len()];
@@ -142,7 +142,7 @@ fn a_megabyte_takes_seconds_at_most() {
             began.elapsed()
         );
         assert!(pieces.chunks.len() > 600);
-        // A guard against quadratic work, not a measurement: that would take hours.
+        // Guards against quadratic time, which would take hours.
         assert!(began.elapsed().as_secs() < 120);
     }
 }

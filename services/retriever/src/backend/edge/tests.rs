@@ -1,4 +1,4 @@
-//! The store itself: replacing under readers, damage, and what is left of it.
+//! Tests of the store: replacement with concurrent readers, damage, and recovery.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ fn embedder(dimensions: usize) -> EmbedderInfo {
     }
 }
 
-/// A unit vector that only depends on `seed`.
+/// A unit vector that depends only on `seed`.
 fn vector(seed: u64, dimensions: usize) -> Arc<[f32]> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let values: Vec<f32> = (0..dimensions)
@@ -77,7 +77,7 @@ fn filled(folder: &Path, count: u64) {
     collection.close();
 }
 
-/// Every document is found, whole and once.
+/// Checks that every document is found completely and once.
 fn check(folder: &Path, count: u64) {
     let collection = Collection::new(NAME, folder.join(NAME));
     let info = collection.info().unwrap().unwrap();
@@ -106,7 +106,7 @@ fn points_without_a_document_go_and_documents_without_points_get_them_back() {
     filled(folder.path(), 10);
     let stored = points(folder.path());
     let index = index(folder.path());
-    // As a crash leaves it between the index and the catalog, and as a power cut may leave the index.
+    // The state after a crash between the index and the catalog, and after a power cut that lost the index.
     let orphan = vector(1, 4);
     index
         .insert(9_999, &BTreeMap::new(), (0..5).map(|chunk| (chunk, &*orphan)))
@@ -207,7 +207,7 @@ fn the_log_of_the_engine_shrinks_when_the_index_is_opened_and_writes_go_on() {
         after < before && after <= 24 << 20,
         "{before} bytes before, {after} after"
     );
-    // Operations are numbered through the log: were the count to start anew, these would be taken for old ones.
+    // Operation numbers continue from the log. If they restarted, these operations would be taken for old ones.
     put("d3", 100);
     put("new", 200);
     assert_eq!(collection.delete(&["d4".to_owned()]).unwrap(), 1);

@@ -2,7 +2,7 @@ use std::convert::Infallible;
 
 use super::*;
 
-/// A search over a fixed list that counts how often it is asked.
+/// A search over a fixed list that counts its calls.
 fn over<'a>(
     all: &'a [(u32, f64)],
     asked: &'a mut Vec<usize>,

@@ -13,7 +13,7 @@ fn a_part_has_the_tokens_of_its_words() {
     assert_eq!((&tokens).size(&text[9..11]), 0);
     assert_eq!((&tokens).size(&text[6..16]), 8);
     assert_eq!((&tokens).size(""), 0);
-    // A word cut in two counts on both sides: never too few.
+    // A word split in two counts on both sides, so the count is never too low.
     assert_eq!((&tokens).size(&text[3..9]), 6);
 }
 
