@@ -1,4 +1,4 @@
-//! Progress on a terminal; silence where there is none.
+//! Progress bars and spinners on a terminal; nothing is shown otherwise.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -18,7 +18,7 @@ pub fn spinner(message: &str) -> ProgressBar {
     bar
 }
 
-/// A bar that counts documents.
+/// A progress bar of documents.
 #[must_use]
 pub fn documents(total: u64) -> ProgressBar {
     ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style(
@@ -26,7 +26,7 @@ pub fn documents(total: u64) -> ProgressBar {
     ))
 }
 
-/// A bar that counts questions.
+/// A progress bar of questions.
 #[must_use]
 pub fn questions(what: &str, total: u64) -> ProgressBar {
     ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr())
@@ -36,7 +36,7 @@ pub fn questions(what: &str, total: u64) -> ProgressBar {
         .with_message(what.to_owned())
 }
 
-/// A bar that counts labelled pairs.
+/// A progress bar of labelled pairs.
 #[must_use]
 pub fn pairs(what: &str, total: u64) -> ProgressBar {
     ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr())
@@ -46,14 +46,14 @@ pub fn pairs(what: &str, total: u64) -> ProgressBar {
         .with_message(what.to_owned())
 }
 
-/// Shows the fetching and loading of a model; gone from the screen when [`ModelProgress::finish`] is called.
+/// Shows the progress of downloading and loading a model until [`ModelProgress::finish`] is called.
 #[derive(Debug)]
 pub struct ModelProgress {
     bar: ProgressBar,
 }
 
 impl ModelProgress {
-    /// Shows nothing until the first report.
+    /// Creates a bar that is hidden until the first report.
     #[must_use]
     pub fn start() -> (Self, Progress) {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
@@ -81,7 +81,7 @@ impl ModelProgress {
         (Self { bar }, progress)
     }
 
-    /// Takes it off the screen.
+    /// Removes the bar from the terminal.
     pub fn finish(self) {
         self.bar.finish_and_clear();
     }

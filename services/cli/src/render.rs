@@ -1,4 +1,4 @@
-//! A walk for a person: what happens, as it happens, on standard error; the answer on standard output.
+//! Renders a walk for people: progress on standard error, the answer on standard output.
 
 mod live;
 mod piece;
@@ -18,7 +18,7 @@ pub(crate) const BAD: Style = AnsiColor::Red.on_default();
 pub(crate) const DIM: Style = Style::new().dimmed();
 pub(crate) const BOLD: Style = Style::new().bold();
 
-/// A duration in three digits.
+/// Formats a duration in milliseconds, or in seconds from 10 s.
 fn short(duration: Duration) -> String {
     match duration.as_millis() {
         ms @ 0..10_000 => format!("{ms} ms"),
@@ -26,7 +26,7 @@ fn short(duration: Duration) -> String {
     }
 }
 
-/// A path as seen from the current folder, where it lies below it.
+/// A path relative to the current folder, if it is below it.
 fn relative(source: &str) -> String {
     std::env::current_dir()
         .ok()
@@ -40,14 +40,15 @@ fn relative(source: &str) -> String {
         .unwrap_or_else(|| source.to_owned())
 }
 
-/// Text of documents, models and the web without the characters that a terminal would obey.
+/// Strips control characters other than newlines and tabs from untrusted text of documents, models and the web, so that
+/// it cannot control the terminal.
 fn printable(text: &str) -> String {
     text.chars()
         .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
         .collect()
 }
 
-/// The beginning of a text on one line, at most so many characters.
+/// The beginning of a text on one line, at most `most` characters and an ellipsis.
 pub(crate) fn excerpt(text: &str, most: usize) -> String {
     let line = printable(text).split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(most) {
@@ -56,10 +57,10 @@ pub(crate) fn excerpt(text: &str, most: usize) -> String {
     }
 }
 
-/// Prints why a command failed: what a service said, field by field, or the chain of causes.
+/// Prints an error: the message and field violations of a service, or the chain of causes.
 pub fn error(error: &anyhow::Error) {
     if let Some(invalid) = error.downcast_ref::<InvalidGraph>() {
-        // Each line begins with the place, as editors and terminals follow it.
+        // Each line begins with the file position, which editors and terminals link.
         anstream::eprintln!("{invalid}\n{BAD}error{BAD:#}: {} cannot be walked", invalid.file);
     } else {
         anstream::eprintln!("{BAD}error{BAD:#}: {}", explain(error));

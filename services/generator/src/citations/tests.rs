@@ -1,6 +1,6 @@
 use super::*;
 
-/// The cleaned text and the marks, which must not depend on how the text is cut.
+/// The cleaned text and the marks. They must not depend on how the text is chunked.
 fn clean(text: &str, passages: usize) -> (String, Vec<(usize, usize)>) {
     let cut = |size: usize| {
         let chars: Vec<char> = text.chars().collect();

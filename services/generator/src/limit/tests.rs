@@ -1,6 +1,6 @@
 use super::*;
 
-/// What comes through, which must not depend on how the text is cut into pieces.
+/// The emitted text. It must not depend on how the text is chunked.
 fn limited(text: &str, most: usize) -> String {
     let cut = |size: usize| {
         let chars: Vec<char> = text.chars().collect();

@@ -57,7 +57,7 @@ fn a_later_attempt_differs_from_every_earlier_one() {
     assert_eq!(of(2, &[]), [STORM]);
     assert_eq!(of(3, &[]), Vec::<String>::new());
     assert_eq!(of(u32::MAX, &[]), Vec::<String>::new());
-    // The grader cut the sentence differently.
+    // The grader split the sentence differently.
     assert_eq!(
         of(2, &["The lighthouse was built by Ada Marsh. It was opened in 1871."]),
         [STORM]

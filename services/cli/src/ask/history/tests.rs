@@ -67,7 +67,7 @@ fn what_a_question_cannot_carry_is_cut_and_said() {
         (1, MAX_QUESTION_BYTES)
     );
     assert!(
-        sent.notice.contains("1 of them longer than 8192 bytes"),
+        sent.notice.contains("messages truncated to 8192 bytes: 1"),
         "{}",
         sent.notice
     );
@@ -85,7 +85,7 @@ fn what_is_no_conversation_is_named_with_what_is_expected_and_stays() {
         fs::write(&file, wrong).unwrap();
         let error = format!("{:#}", Conversation::read(&file).unwrap_err());
         assert!(
-            error.contains("chat.json is no conversation") && error.contains(r#"[{"role": "user""#),
+            error.contains("chat.json is not a valid conversation") && error.contains(r#"[{"role": "user""#),
             "{error}"
         );
         assert_eq!(fs::read_to_string(&file).unwrap(), wrong);
