@@ -53,7 +53,7 @@ impl Library {
                 .unzip();
             let embeddings = self.embed(Input::Passage, texts).await?;
             chunks.extend(
-                places
+                spans
                     .into_iter()
                     .zip(embeddings)
                     .map(|((section, start, end), embedding)| Chunk {

@@ -29,8 +29,8 @@ fn runs_without_spaces_are_counted_in_pieces() {
     let text = "字".repeat(40);
     let tokens = Tokens::new(&text, &by_letters, 1000);
     assert_eq!((&tokens).size(&text), 40);
-    assert_eq!((&tokens).size(&text[..3 * MAX_RUN]), MAX_RUN);
-    assert!((&tokens).size(&text[..3]) <= MAX_RUN);
+    assert_eq!((&tokens).size(&text[..3 * MAX_WORD]), MAX_WORD);
+    assert!((&tokens).size(&text[..3]) <= MAX_WORD);
 }
 
 #[test]
