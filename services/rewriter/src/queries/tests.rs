@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn case_width_and_spacing_make_no_new_query() {
+fn case_width_and_spacing_do_not_make_a_new_query() {
     let failed = FailedQueries::new(&[
         "When was the Boiler installed?".to_owned(),
         "ボイラー 設置".to_owned(),
@@ -30,7 +30,7 @@ fn attempts_are_counted_without_the_question() {
 }
 
 #[test]
-fn long_queries_end_with_a_whole_word() {
+fn long_queries_are_truncated_at_a_word() {
     let long = "keyword ".repeat(200);
     let kept = truncated(&long, DEFAULT_MAX_TOKENS);
     assert!(

@@ -165,7 +165,7 @@ impl Calibrator {
             });
         }
         if self.words_only {
-            coefficients.forget(Group::Cross);
+            coefficients.remove_group(Group::Cross);
         }
         let thresholds = self.thresholds(*coefficients.thresholds(), &models, targets);
         coefficients.set_thresholds(thresholds);

@@ -243,7 +243,7 @@ impl Coefficients {
     }
 
     /// Removes the models of a group, so that those for alphabets judge its pairs.
-    pub(super) fn forget(&mut self, group: Group) {
+    pub(super) fn remove_group(&mut self, group: Group) {
         if group != Group::Alphabet {
             self.models.values_mut().for_each(|models| {
                 models.remove(&group);

@@ -118,7 +118,9 @@ fn weights(rows: &[&Row]) -> Vec<f64> {
 }
 
 fn fit_rows(width: usize, rows: &[&Row], c: f64) -> Fit {
-    let spread = (0..width).map(|column| standard(rows, column)).collect::<Vec<_>>();
+    let spread = (0..width)
+        .map(|column| mean_and_deviation(rows, column))
+        .collect::<Vec<_>>();
     let used: Vec<usize> = (0..width).filter(|column| spread[*column].1 > 1e-6).collect();
     // The bias is a column of ones, which is not regularized.
     let inputs: Vec<Vec<f64>> = rows
@@ -150,7 +152,7 @@ fn fit_rows(width: usize, rows: &[&Row], c: f64) -> Fit {
 }
 
 /// The mean and standard deviation of a column.
-fn standard(rows: &[&Row], column: usize) -> (f64, f64) {
+fn mean_and_deviation(rows: &[&Row], column: usize) -> (f64, f64) {
     let count = rows.len().max(1) as f64;
     let mean = rows.iter().map(|row| row.values[column]).sum::<f64>() / count;
     let variance = rows.iter().map(|row| (row.values[column] - mean).powi(2)).sum::<f64>() / count;

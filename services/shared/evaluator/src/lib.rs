@@ -253,7 +253,7 @@ impl Evaluator {
         sentence: &str,
         evidence: &[&str],
     ) -> Result<Groundedness, EvaluateError> {
-        let (claim, question) = (Question::new(sentence), asked(question));
+        let (claim, question) = (Question::new(sentence), optional_question(question));
         let task = groundedness_task(claim.view(), question.as_ref());
         let sections = text_pairs::sections(evidence);
         let texts = sections.iter().map(|section| section.text);
@@ -350,7 +350,7 @@ impl Evaluator {
                 question,
                 claim,
                 evidence,
-            } => (Task::Groundedness, claim, evidence, asked(question)),
+            } => (Task::Groundedness, claim, evidence, optional_question(question)),
         };
         let first = Question::new(first);
         let task = match task {
@@ -400,7 +400,7 @@ impl Evaluator {
     }
 }
 
-fn asked(question: &str) -> Option<Question> {
+fn optional_question(question: &str) -> Option<Question> {
     (!question.trim().is_empty()).then(|| Question::new(question))
 }
 

@@ -29,7 +29,7 @@ async fn a_passage_with_the_answer_is_more_relevant() {
 }
 
 #[tokio::test]
-async fn a_passage_under_several_headings_is_as_good_as_its_best_section() {
+async fn a_passage_scores_as_its_best_section() {
     let evaluator = evaluator();
     let asked = "When was the boiler installed?";
     let book = format!("# House\n\n## Garden\n{GARDEN}\n\n## Heating\n{BOILER}\n");
@@ -74,7 +74,7 @@ async fn the_sentence_with_the_answer_comes_first() {
 }
 
 #[tokio::test]
-async fn headings_and_questions_answer_nothing() {
+async fn headings_and_questions_score_zero() {
     let faq =
         ["# Who approves leave?\n\nWho approves leave in July?\n\nAsk the front desk.\n\n## Who approves leave\n"];
     let scores = evaluator().best_sentences("Who approves leave?", &faq).await.unwrap();
@@ -87,7 +87,7 @@ async fn headings_and_questions_answer_nothing() {
 }
 
 #[tokio::test]
-async fn a_sentence_that_says_all_of_the_question_is_likely_to_answer_it() {
+async fn a_sentence_that_restates_the_question_is_likely_to_answer_it() {
     // A role is not a name, so only the words can match.
     let leave = ["Every employee has 25 days of leave. The team lead approves leave within three days."];
     let scores = evaluator().best_sentences("Who approves leave?", &leave).await.unwrap();
@@ -112,7 +112,7 @@ async fn a_sentence_that_says_all_of_the_question_is_likely_to_answer_it() {
 }
 
 #[tokio::test]
-async fn what_is_quoted_is_supported_and_what_is_not_said_is_not() {
+async fn quotes_are_supported_and_unrelated_claims_are_not() {
     let evaluator = evaluator();
     let quoted = evaluator
         .groundedness("", "It is serviced every spring.", &[GARDEN, BOILER])

@@ -101,7 +101,7 @@ fn points(folder: &Path) -> Vec<Point> {
 }
 
 #[test]
-fn points_without_a_document_go_and_documents_without_points_get_them_back() {
+fn orphaned_points_are_removed_and_missing_points_restored() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path(), 10);
     let stored = points(folder.path());
@@ -120,7 +120,7 @@ fn points_without_a_document_go_and_documents_without_points_get_them_back() {
 }
 
 #[test]
-fn a_lost_or_damaged_index_is_built_again() {
+fn a_lost_or_damaged_index_is_rebuilt() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path(), 10);
     let index = folder.path().join(NAME).join("index");
@@ -147,7 +147,7 @@ fn a_lost_or_damaged_index_is_built_again() {
 }
 
 #[test]
-fn readers_find_a_document_that_is_replaced_all_the_time() {
+fn readers_always_find_a_document_while_it_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let collection = Collection::new(NAME, folder.path().join(NAME));
     let put = |round: u32| {
@@ -227,7 +227,7 @@ fn the_log_of_the_engine_shrinks_when_the_index_is_opened_and_writes_go_on() {
 }
 
 #[test]
-fn a_store_that_is_closed_says_so_and_lets_others_in() {
+fn a_closed_store_reports_it_and_releases_its_lock() {
     let folder = tempfile::tempdir().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
@@ -240,7 +240,7 @@ fn a_store_that_is_closed_says_so_and_lets_others_in() {
 }
 
 #[test]
-fn one_broken_collection_does_not_keep_the_others_from_working() {
+fn one_broken_collection_does_not_affect_the_others() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path(), 2);
     fs::create_dir(folder.path().join("broken")).unwrap();

@@ -75,7 +75,7 @@ fn names_numbers_and_quotes_lead_for_documents_and_keep_their_order_for_the_web(
 }
 
 #[test]
-fn no_query_comes_back_in_any_dress_and_the_end_is_empty() {
+fn no_failed_query_is_repeated_and_the_end_is_empty() {
     for (purpose, question) in [
         (
             RewritePurpose::Retrieval,
@@ -148,7 +148,7 @@ fn an_hour_long_question_gives_a_short_query() {
 }
 
 #[test]
-fn condensing_reads_no_failed_queries() {
+fn condensing_ignores_failed_queries() {
     use emend_proto::v1::chat_message::Role;
     let turn = |role: Role, content: &str| ChatMessage {
         role: role.into(),

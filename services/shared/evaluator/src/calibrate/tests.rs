@@ -65,7 +65,7 @@ async fn words_alone_can_be_fitted() {
 }
 
 #[tokio::test]
-async fn pairs_become_coefficients_that_tell_them_apart_and_survive_a_file() {
+async fn fitted_coefficients_separate_pairs_and_round_trip_through_a_file() {
     let mut calibrator = calibrator();
     add_relevance(&mut calibrator).await;
     let recall = 0.25;
@@ -134,7 +134,7 @@ async fn too_few_pairs_change_nothing() {
 }
 
 #[test]
-fn of_thresholds_that_are_alike_the_middle_one_is_taken() {
+fn the_middle_of_equally_good_thresholds_is_chosen() {
     // 700 positives of 1000 deviate by 14.5 by chance.
     let outcomes = [
         (0.1, 600),

@@ -1,9 +1,9 @@
 //! Features of a question and each sentence of a passage, for the task `answer`: which sentence holds the answer?
 
 use super::kind::Kind;
-use super::overlap::{negates, opposes, subsequence};
+use super::overlap::{has_antonym, has_negation, subsequence};
 use super::question::Question;
-use super::relevance::highest;
+use super::relevance::argmax;
 use super::view::View;
 use super::{Cosines, Features};
 
@@ -71,7 +71,7 @@ pub(crate) fn answer_sentences(question: &Question, passage: &View, cosines: Opt
         .iter()
         .map(|words| asked.share(|word| words.contains(word)))
         .collect();
-    let (_, best_overlap) = highest(&overlaps);
+    let (_, best_overlap) = argmax(&overlaps);
     let whole = asked.share(|word| passage.all.contains(word));
     let missing_names = question
         .view
@@ -136,8 +136,11 @@ pub(crate) fn answer_sentences(question: &Question, passage: &View, cosines: Opt
             );
             features.set("names_missing", missing_names as f64);
             features.set("numbers_missing", missing_numbers as f64);
-            features.set("negation", flag(negates(&question.view.lower)) - flag(negates(&lower)));
-            features.set("opposite", flag(opposes(&question.view.all, words)));
+            features.set(
+                "negation",
+                flag(has_negation(&question.view.lower)) - flag(has_negation(&lower)),
+            );
+            features.set("opposite", flag(has_antonym(&question.view.all, words)));
             let expected = question.expects(sentence);
             features.set("expected", expected);
             let new = words.iter().filter(|word| !question.view.all.contains(*word)).count();

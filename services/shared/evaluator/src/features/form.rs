@@ -109,7 +109,7 @@ fn unit(expected: char, answer: &str) -> f64 {
             .next()
             .filter(|c| c.is_alphabetic())
         {
-            Some(unit) if same(unit, expected) => return 1.0,
+            Some(unit) if is_same_counter(unit, expected) => return 1.0,
             Some(_) => other = true,
             None => {}
         }
@@ -122,7 +122,7 @@ fn unit(expected: char, answer: &str) -> f64 {
 }
 
 /// Whether two counters are equal, or variants of the same character.
-fn same(left: char, right: char) -> bool {
+fn is_same_counter(left: char, right: char) -> bool {
     const VARIANTS: [&str; 6] = ["个個", "岁歲歳", "万萬", "亿億", "条條", "种種"];
     left == right
         || VARIANTS

@@ -1,9 +1,9 @@
 //! Features of a claim and its evidence, for the task `groundedness`.
 
 use super::form::Form;
-use super::overlap::{Weighted, negates, opposes, runs, subsequence};
+use super::overlap::{Weighted, has_antonym, has_negation, ngram_overlap, subsequence};
 use super::question::Question;
-use super::relevance::highest;
+use super::relevance::argmax;
 use super::view::View;
 use super::{Cosines, Features};
 use emend_text::Script;
@@ -83,7 +83,7 @@ pub(crate) fn groundedness(
         .iter()
         .map(|words| said.share(|word| words.contains(word)))
         .collect();
-    let (best, sentence_precision) = highest(&shares);
+    let (best, sentence_precision) = argmax(&shares);
     let pairs = evidence
         .sets
         .windows(2)
@@ -97,8 +97,8 @@ pub(crate) fn groundedness(
     features.set("pair_precision", pairs.fold(sentence_precision, f64::max));
     features.set("missing_rarest", rarest);
     features.set("missing_sum", sum);
-    features.set("bigrams", runs(&sequence, &known, 2));
-    features.set("trigrams", runs(&sequence, &known, 3));
+    features.set("bigrams", ngram_overlap(&sequence, &known, 2));
+    features.set("trigrams", ngram_overlap(&sequence, &known, 3));
     features.set("subsequence", subsequence(&sequence, &evidence.words[best]));
     let covered = evidence.all.iter().filter(|word| claim.all.contains(*word)).count();
     features.set("coverage", covered as f64 / evidence.all.len().max(1) as f64);
@@ -131,10 +131,10 @@ pub(crate) fn groundedness(
         },
     );
     let nearest = evidence.sentence(best).to_lowercase();
-    let (denies, denied) = (negates(&claim.lower), negates(&nearest));
+    let (denies, denied) = (has_negation(&claim.lower), has_negation(&nearest));
     features.set("negation", flag(denies != denied));
     features.set("negation_added", flag(denies && !denied));
-    features.set("opposite", flag(opposes(&claim.all, &evidence.sets[best])));
+    features.set("opposite", flag(has_antonym(&claim.all, &evidence.sets[best])));
     features.set("is_question", flag(claim.text.contains(['?', '？'])));
     features.set("first_person", flag(is_first_or_second_person(&claim.lower)));
     features.set("claim_length", (1.0 + sequence.len() as f64).ln());
@@ -173,7 +173,7 @@ fn question_features(question: &Question, claim: &View, evidence: &View) -> (f64
         .iter()
         .map(|words| said.share(|word| words.contains(word)))
         .collect();
-    let (_, most) = highest(&shares);
+    let (_, most) = argmax(&shares);
     let having = |index: usize| {
         let quoted = !wanted.is_empty() && evidence.sentence(index).to_lowercase().contains(&wanted);
         if quoted { 2.0 } else { shares[index] }
@@ -184,7 +184,7 @@ fn question_features(question: &Question, claim: &View, evidence: &View) -> (f64
         .map(|index| asked[index])
         .fold(0.0, f64::max);
     let echo = said.plain_share(|word| question.view.all.contains(word));
-    (near, highest(&asked).1 - near, question.expects(&claim.text), echo)
+    (near, argmax(&asked).1 - near, question.expects(&claim.text), echo)
 }
 
 fn is_first_or_second_person(lower: &str) -> bool {

@@ -56,7 +56,7 @@ impl Weighted {
 }
 
 /// The share of the n-grams of `claim` that `text` contains, 0–1; 0 if there are none.
-pub(super) fn runs<S: AsRef<str>, T: AsRef<str>>(claim: &[S], text: &[T], n: usize) -> f64 {
+pub(super) fn ngram_overlap<S: AsRef<str>, T: AsRef<str>>(claim: &[S], text: &[T], n: usize) -> f64 {
     let known: HashSet<Vec<&str>> = text
         .windows(n)
         .map(|run| run.iter().map(AsRef::as_ref).collect())
@@ -122,7 +122,7 @@ const NEGATIONS: &[&str] = &[
 ];
 
 /// Whether a sentence contains a negation.
-pub(super) fn negates(lower: &str) -> bool {
+pub(super) fn has_negation(lower: &str) -> bool {
     let padded = format!(" {} ", lower.replace(['.', ',', '?', '!', ';'], " "));
     NEGATIONS.iter().any(|word| padded.contains(word))
 }
@@ -183,7 +183,7 @@ const OPPOSITES: &[&[&str]] = &[
 ];
 
 /// Whether `text` has the antonym of a word of `claim` instead of the word.
-pub(super) fn opposes(claim: &HashSet<String>, text: &HashSet<String>) -> bool {
+pub(super) fn has_antonym(claim: &HashSet<String>, text: &HashSet<String>) -> bool {
     OPPOSITES.iter().any(|words| {
         let said: Vec<&&str> = words.iter().filter(|word| claim.contains(**word)).collect();
         !said.is_empty()

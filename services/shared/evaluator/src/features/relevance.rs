@@ -1,6 +1,6 @@
 //! Features of a question and a passage, for the task `relevance`.
 
-use super::overlap::{negates, opposes, subsequence};
+use super::overlap::{has_antonym, has_negation, subsequence};
 use super::question::Question;
 use super::view::View;
 use super::{Cosines, Features};
@@ -53,7 +53,7 @@ pub(crate) fn relevance(question: &Question, passage: &View, cosines: Option<&Co
         .sets
         .windows(2)
         .map(|pair| asked.share(|word| pair.iter().any(|words| words.contains(word))));
-    let (best, sentence_overlap) = highest(&overlaps);
+    let (best, sentence_overlap) = argmax(&overlaps);
     let pair_overlap = pairs.fold(sentence_overlap, f64::max);
     let sentence = passage.sentence(best);
 
@@ -107,10 +107,10 @@ pub(crate) fn relevance(question: &Question, passage: &View, cosines: Option<&Co
         },
     );
     let flag = |value: bool| f64::from(u8::from(value));
-    let question_negated = flag(negates(&question.view.lower));
-    features.set("negation", question_negated - flag(negates(&lower)));
+    let question_negated = flag(has_negation(&question.view.lower));
+    features.set("negation", question_negated - flag(has_negation(&lower)));
     features.set("negation_asked", question_negated);
-    let opposite = opposes(&question.view.all, &passage.sets[best]);
+    let opposite = has_antonym(&question.view.all, &passage.sets[best]);
     features.set("opposite", flag(opposite));
     features.set("expected_passage", question.expects(&passage.text));
     features.set("expected_sentence", question.expects(sentence));
@@ -125,7 +125,7 @@ pub(crate) fn relevance(question: &Question, passage: &View, cosines: Option<&Co
 }
 
 /// The index of the first maximum, and the maximum; `(0, 0.0)` if no value is positive.
-pub(super) fn highest(values: &[f64]) -> (usize, f64) {
+pub(super) fn argmax(values: &[f64]) -> (usize, f64) {
     values.iter().enumerate().fold(
         (0, 0.0),
         |best, (place, &value)| if value > best.1 { (place, value) } else { best },

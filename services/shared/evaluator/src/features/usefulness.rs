@@ -2,7 +2,7 @@
 
 use super::form::Form;
 use super::kind::Kind;
-use super::overlap::{Weighted, runs, subsequence};
+use super::overlap::{Weighted, ngram_overlap, subsequence};
 use super::question::Question;
 use super::view::View;
 use super::{Cosines, Features};
@@ -62,7 +62,7 @@ pub(crate) fn usefulness(question: &Question, answer: &View, cosines: Option<&Co
     features.set("overlap_weighted", asked.share(|word| answer.all.contains(word)));
     features.set("missing_rarest", rarest);
     features.set("missing_sum", sum);
-    features.set("bigrams", runs(&question.view.content, &answer.content, 2));
+    features.set("bigrams", ngram_overlap(&question.view.content, &answer.content, 2));
     features.set("subsequence", subsequence(&question.view.content, &answer.sequence()));
     features.set(
         "echo",

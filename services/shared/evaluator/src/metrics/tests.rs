@@ -9,7 +9,7 @@ fn judged(pairs: &[(f64, bool)]) -> Vec<Judged> {
 }
 
 #[test]
-fn the_area_is_the_share_of_pairs_in_order() {
+fn roc_auc_is_the_share_of_ordered_pairs() {
     let pairs = judged(&[(0.9, true), (0.4, false), (0.4, true), (0.1, false)]);
     // Three of the four pairs are ordered correctly and one is tied.
     assert_eq!(roc_auc(&pairs), Some(3.5 / 4.0));
@@ -38,7 +38,7 @@ fn a_precise_threshold_may_lie_below_imprecise_ones() {
 }
 
 #[test]
-fn calibration_compares_what_was_said_with_what_came_true() {
+fn calibration_compares_probabilities_with_outcomes() {
     let sure = judged(&[(1.0, true), (0.0, false)]);
     assert_eq!((brier(&sure), expected_calibration_error(&sure)), (0.0, 0.0));
     let half = judged(&[(0.75, true), (0.75, false)]);
@@ -50,7 +50,7 @@ fn calibration_compares_what_was_said_with_what_came_true() {
 }
 
 #[test]
-fn few_pairs_are_off_by_chance() {
+fn few_pairs_have_a_chance_calibration_error() {
     // Four fair coins: 0 to 4 heads in 1, 4, 6, 4, 1 of 16 cases are off by 2, 1, 0, 1, 2 of 4, by 0.1875 in the mean.
     let coins = judged(&[(0.5, true); 4]);
     let chance = chance_calibration_error(&coins);

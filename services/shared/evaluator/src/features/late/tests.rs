@@ -18,7 +18,7 @@ fn vectors(tokens: &[(&str, usize)], places: &[usize]) -> TokenVectors {
 }
 
 #[test]
-fn two_sentences_together_can_have_what_neither_has() {
+fn two_sentences_together_can_match_what_neither_does() {
     let question = vectors(&[("▁boiler", 0), ("▁spring", 0)], &[1, 2]);
     let passage = vectors(&[("▁boiler", 0), ("▁hums", 0), ("▁spring", 1)], &[1, 5, 2]);
     let late = Late::new(&question, &passage, 2).unwrap();
@@ -41,7 +41,7 @@ fn two_sentences_together_can_have_what_neither_has() {
 }
 
 #[test]
-fn each_token_finds_its_nearest() {
+fn each_token_matches_its_most_similar_one() {
     let question = vectors(&[("▁boiler", 0), ("▁spring", 0)], &[1, 2]);
     let passage = vectors(&[("▁spring", 0), ("▁hums", 0), ("▁boiler", 1)], &[2, 5, 1]);
     let late = Late::new(&question, &passage, 2).unwrap();
@@ -57,7 +57,7 @@ fn each_token_finds_its_nearest() {
 }
 
 #[test]
-fn words_weigh_by_what_they_tell() {
+fn tokens_weigh_by_the_rarity_of_their_word() {
     let token = |text: &str| Token {
         text: text.into(),
         piece: 0,
