@@ -338,7 +338,7 @@ fn failure(ended: Result<Ended, JoinError>) -> anyhow::Error {
     match ended {
         Ok((component, Err(error))) => anyhow!(error).context(format!("{} failed", component.name())),
         Ok((component, Ok(()))) => anyhow!("{} exited unexpectedly", component.name()),
-        Err(error) => anyhow!(error).context("a service panicked"),
+        Err(error) => anyhow!(error).context("a service task failed"),
     }
 }
 

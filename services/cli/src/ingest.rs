@@ -36,7 +36,7 @@ const READ_AHEAD: usize = 4;
 /// Maximum ids per delete request.
 const DELETE_AT_ONCE: usize = 1000;
 
-/// The outcome of an ingest, by document.
+/// The outcome of an ingest: the numbers of documents, and the failures.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Outcome {
     /// New or changed documents that were stored.
@@ -144,7 +144,7 @@ pub async fn ingest(channel: TracedChannel, collection: &str, found: documents::
     .await;
     bar.finish_and_clear();
     received?;
-    reader.await.context("the document reader panicked")?;
+    reader.await.context("the document reader failed")?;
     let unreadable = std::mem::take(&mut *unreadable.lock().unwrap_or_else(PoisonError::into_inner));
     for Skipped { source, reason } in unreadable {
         outcome.seen.insert(source.clone());

@@ -67,7 +67,7 @@ struct Heading {
     title: String,
 }
 
-/// The top-level headings. Headings nesting block quotes and lists are skipped.
+/// The top-level headings. Headings inside block quotes and lists are skipped.
 fn headings(text: &str) -> Vec<Heading> {
     let mut found = Vec::new();
     let mut open: Option<Heading> = None;
