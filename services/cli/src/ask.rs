@@ -1,4 +1,4 @@
-//! `emend ask`: one question, its walk, its answer.
+//! `emend ask`: asks a question and shows the walk and the answer.
 
 mod history;
 
@@ -29,15 +29,15 @@ use crate::{
     ingest, json, render,
 };
 
-/// Exit status of a walk that ended in an abstention.
+/// Exit status if the answer is an abstention.
 const ABSTAINED: u8 = 3;
-/// Exit status of a wrong command line, as clap has it.
+/// Exit status of an invalid command line, as in clap.
 const MISUSED: u8 = 2;
 
-/// What is asked, read and checked before anything is started.
+/// The input, read and validated before any service is started.
 struct Asked {
     question: String,
-    /// The graph of one's own to walk; empty for one of the service.
+    /// The YAML of the user's graph; empty to use a graph of the service.
     graph_yaml: String,
     conversation: Option<Conversation>,
 }
@@ -85,13 +85,13 @@ impl Asked {
     }
 }
 
-/// A graph file that can be walked.
+/// Reads and validates a graph file.
 fn own_graph(file: &Path) -> Result<String> {
     let name = file.display().to_string();
     let yaml = fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
     if yaml.len() > MAX_GRAPH_BYTES {
         bail!(
-            "{name} has {} bytes; a question carries a graph of at most {MAX_GRAPH_BYTES}",
+            "{name} has {} bytes, more than the limit of {MAX_GRAPH_BYTES} for a graph",
             yaml.len()
         );
     }
@@ -102,7 +102,7 @@ fn own_graph(file: &Path) -> Result<String> {
 /// Runs the command.
 ///
 /// # Errors
-/// The documents cannot be read, a service cannot start or be reached, or the question is refused.
+/// The documents cannot be read, a service fails to start or is unreachable, or the question is rejected.
 pub async fn run(options: AskOptions) -> Result<ExitCode> {
     let (question, docs) = match options.question_and_docs() {
         Ok(both) => both,
@@ -139,7 +139,7 @@ async fn ask_locally(options: &AskOptions, asked: &Asked, docs: &[PathBuf]) -> R
     let local = Cluster::start(&options.local, Plan::default()).await?;
     let answered = async {
         if let Some(found) = found {
-            // A collection of its own mirrors the files; one that the user named may hold more.
+            // An automatic collection mirrors the files; one that the user named may have other documents.
             let mirror = options.collection.is_none();
             let outcome = ingest::ingest(local.channel(Component::Retriever)?, &collection, found, mirror).await?;
             let quiet = options.json.is_some() && outcome.failed.is_empty();
@@ -147,7 +147,7 @@ async fn ask_locally(options: &AskOptions, asked: &Asked, docs: &[PathBuf]) -> R
                 ingest::report(&outcome);
             }
             if outcome.ingested + outcome.unchanged == 0 {
-                bail!("none of the documents could be stored; each is named above with its reason");
+                bail!("no document could be stored; see the reasons above");
             }
         }
         ask(local.channel(Component::Orchestrator)?, options, asked, collection).await
@@ -215,7 +215,8 @@ fn print_line(line: &str) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// The collection that mirrors some paths: the same for the same paths and embedder, whatever the current folder.
+/// The name of the collection that mirrors `paths`. It depends only on the canonical paths and the embedder, not on the
+/// current folder.
 fn collection_of(paths: &[PathBuf], embedder: &str) -> Result<String> {
     let mut hash = Sha256::new();
     hash.update(embedder.as_bytes());
@@ -235,7 +236,7 @@ fn collection_of(paths: &[PathBuf], embedder: &str) -> Result<String> {
     Ok(format!("docs-{}-{suffix}", slug(full.first().map(PathBuf::as_path))))
 }
 
-/// A readable piece of a path's name that a collection's name may hold.
+/// The last component of a path, reduced to the characters of a collection name.
 fn slug(path: Option<&Path>) -> String {
     let name = path
         .and_then(Path::file_name)

@@ -1,4 +1,4 @@
-//! The six services in one process, each on a port of its own, with real gRPC connections between them.
+//! Runs the six services in one process, each on its own port, connected by gRPC.
 
 use std::{
     collections::BTreeMap,
@@ -31,9 +31,9 @@ use crate::{
 /// One of the six services.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Component {
-    /// Walks the graphs.
+    /// Walks the graph of a question.
     Orchestrator,
-    /// Keeps and finds passages.
+    /// Stores and retrieves passages.
     Retriever,
     /// Grades passages and answers.
     Grader,
@@ -56,7 +56,7 @@ impl Component {
         Self::WebSearch,
     ];
 
-    /// As users know it.
+    /// The name of the service.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -70,21 +70,21 @@ impl Component {
     }
 }
 
-/// What runs here, where it listens, and what runs elsewhere.
+/// Which services to run, where they listen, and the URLs of external services.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Address to listen on.
+    /// The address to listen on.
     pub host: IpAddr,
-    /// Port of the orchestrator, the others take the ones after it; 0 takes free ports.
+    /// The port of the orchestrator; the other services take the following ports. 0 picks free ports.
     pub base_port: u16,
-    /// What runs here.
+    /// The services to run.
     pub components: Vec<Component>,
-    /// What runs elsewhere, by its URL.
+    /// The URLs of external services.
     pub elsewhere: BTreeMap<Component, String>,
 }
 
 impl Default for Plan {
-    /// All six on free loopback ports.
+    /// All six services on free loopback ports.
     fn default() -> Self {
         Self {
             host: Ipv4Addr::LOCALHOST.into(),
@@ -105,7 +105,7 @@ impl Plan {
         }
     }
 
-    /// With one service somewhere else.
+    /// Uses an external service instead of a local one.
     #[must_use]
     pub fn elsewhere(mut self, component: Component, url: impl Into<String>) -> Self {
         self.components.retain(|here| *here != component);
@@ -121,29 +121,33 @@ impl Plan {
             .iter()
             .position(|known| *known == component)
             .unwrap_or_default();
-        u16::try_from(usize::from(self.base_port) + offset)
-            .map_err(|_| anyhow!("the base port {} leaves no room for six ports", self.base_port))
+        u16::try_from(usize::from(self.base_port) + offset).map_err(|_| {
+            anyhow!(
+                "base port {} is too high: six consecutive ports are needed",
+                self.base_port
+            )
+        })
     }
 }
 
 type Ended = (Component, Result<(), ServeError>);
 
-/// Running services. Dropping it ends them at once; [`Cluster::stop`] lets them finish.
+/// Running services. Dropping it aborts them; [`Cluster::stop`] shuts them down gracefully.
 pub struct Cluster {
     urls: BTreeMap<Component, String>,
     shutdown: CancellationToken,
     running: JoinSet<Ended>,
     kills: BTreeMap<Component, tokio::task::AbortHandle>,
-    /// Loaded once, before the services that share it start.
+    /// Kept loaded for the services that share it.
     _embedder: Option<Arc<dyn Embedder>>,
     _chats: Vec<Arc<dyn Chat>>,
 }
 
 impl Cluster {
-    /// Loads the models, binds every port, starts the services of `plan` and waits until they serve.
+    /// Loads the models, binds the ports, starts the services of `plan` and waits until they respond.
     ///
     /// # Errors
-    /// A model cannot be had, a port is taken, the options contradict each other, or a service does not start.
+    /// A model cannot be loaded, a port is in use, the options conflict, or a service fails to start.
     pub async fn start(local: &LocalOptions, plan: Plan) -> Result<Self> {
         if plan.components.is_empty() {
             bail!("no service to start");
@@ -167,7 +171,7 @@ impl Cluster {
             let address = SocketAddr::new(plan.host, plan.port_of(*component)?);
             let listener = TcpListener::bind(address)
                 .await
-                .with_context(|| format!("the {} cannot listen on {address}", component.name()))?;
+                .with_context(|| format!("{} cannot listen on {address}", component.name()))?;
             urls.insert(*component, format!("http://{}", listener.local_addr()?));
             listeners.push((*component, listener));
         }
@@ -186,7 +190,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Waits until every service answers, or one has ended.
+    /// Waits until every service responds, or one exits.
     async fn ready(&mut self, components: &[Component]) -> Result<()> {
         let mut checks = Vec::new();
         for component in components {
@@ -196,7 +200,7 @@ impl Cluster {
         tokio::select! {
             biased;
             Some(ended) = self.running.join_next() => Err(failure(ended)),
-            // Whatever they answer, they answer: what a service thinks of its health it says to those who call it.
+            // Any response will do: a service reports its health to its callers.
             _ = join_all(checks) => Ok(()),
         }
     }
@@ -259,7 +263,7 @@ impl Cluster {
                     self.urls
                         .get(&component)
                         .cloned()
-                        .with_context(|| format!("the {} has no URL", component.name()))
+                        .with_context(|| format!("{} has no URL", component.name()))
                 };
                 options.services.retriever_url = url(Component::Retriever)?;
                 options.services.grader_url = url(Component::Grader)?;
@@ -282,16 +286,16 @@ impl Cluster {
         self.running.spawn(async move { (component, service.await) })
     }
 
-    /// Where a service is.
+    /// The URL of a service.
     ///
     /// # Errors
     /// The plan did not name it.
     pub fn url(&self, component: Component) -> Result<&str> {
         let url = self.urls.get(&component).map(String::as_str);
-        url.with_context(|| format!("the {} does not run here", component.name()))
+        url.with_context(|| format!("{} is not part of this cluster", component.name()))
     }
 
-    /// A connection to a service.
+    /// A channel to a service.
     ///
     /// # Errors
     /// The plan did not name it.
@@ -299,23 +303,23 @@ impl Cluster {
         Ok(Upstream::new(self.url(component)?)?.channel())
     }
 
-    /// Ends one service at once, as a crash would: its connections break, nothing drains.
+    /// Aborts one service, as a crash would: its connections break without draining.
     pub fn kill(&mut self, component: Component) {
         if let Some(handle) = self.kills.remove(&component) {
             handle.abort();
         }
     }
 
-    /// Lets every service finish what it has begun, and ends them.
+    /// Shuts the services down gracefully.
     pub async fn stop(mut self) {
         self.shutdown.cancel();
         while self.running.join_next().await.is_some() {}
     }
 
-    /// Runs until `signal`, then as [`Cluster::stop`].
+    /// Runs until `signal`, then stops like [`Cluster::stop`].
     ///
     /// # Errors
-    /// A service ended by itself.
+    /// A service exited by itself.
     pub async fn run_until(mut self, signal: impl Future<Output = ()>) -> Result<()> {
         let ended = tokio::select! {
             () = signal => None,
@@ -326,16 +330,16 @@ impl Cluster {
     }
 }
 
-/// Why a service has ended by itself.
+/// Why a service exited.
 fn failure(ended: Result<Ended, JoinError>) -> anyhow::Error {
     match ended {
-        Ok((component, Err(error))) => anyhow!(error).context(format!("the {} ended", component.name())),
-        Ok((component, Ok(()))) => anyhow!("the {} ended by itself", component.name()),
-        Err(error) => anyhow!(error).context("a service ended"),
+        Ok((component, Err(error))) => anyhow!(error).context(format!("{} failed", component.name())),
+        Ok((component, Ok(()))) => anyhow!("{} exited unexpectedly", component.name()),
+        Err(error) => anyhow!(error).context("a service task failed"),
     }
 }
 
-/// The language model of a component; none where it does without.
+/// The language model of a component; `None` if it uses none.
 fn chat_of(local: &LocalOptions, component: Component) -> Option<ChatOptions> {
     let chosen = match component {
         Component::Grader => &local.grader,
@@ -346,7 +350,7 @@ fn chat_of(local: &LocalOptions, component: Component) -> Option<ChatOptions> {
     local.chat_of(chosen.as_ref())
 }
 
-/// Loads the language models that run in this process, so that the services that share one find it.
+/// Loads the in-process language models, so that the services share them.
 async fn local_chats(local: &LocalOptions, components: &[Component]) -> Result<Vec<Arc<dyn Chat>>> {
     let mut chats = Vec::new();
     for options in components.iter().filter_map(|component| chat_of(local, *component)) {
@@ -360,12 +364,12 @@ async fn local_chats(local: &LocalOptions, components: &[Component]) -> Result<V
     Ok(chats)
 }
 
-/// Where collections are kept.
+/// The data folder of the collections.
 fn data_dir(local: &LocalOptions) -> Result<PathBuf> {
     match &local.data_dir {
         Some(folder) => Ok(folder.clone()),
         None => {
-            let strategy = etcetera::choose_base_strategy().context("there is no home folder: give --data-dir")?;
+            let strategy = etcetera::choose_base_strategy().context("no home folder found: set --data-dir")?;
             Ok(strategy.data_dir().join("emend").join("collections"))
         }
     }

@@ -11,18 +11,18 @@ use std::{
 use emend_proto::v1::{Document, DocumentFormat};
 use serde_json::Value;
 
-/// Extensions that are read as documents when found in a folder.
+/// File extensions of documents in folders, by format.
 const PLAIN: [&str; 6] = ["txt", "text", "rst", "adoc", "org", "tex"];
 const MARKDOWN: [&str; 3] = ["md", "markdown", "mdx"];
 const HTML: [&str; 3] = ["html", "htm", "xhtml"];
 const JSON_LINES: [&str; 2] = ["jsonl", "ndjson"];
 
-/// Something that was found but is not a document.
+/// A file or line that is not a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
-    /// The file, and the line where it is about one.
+    /// The file, and the line number if only a line is skipped.
     pub source: String,
-    /// Why, and what to do.
+    /// The reason, and what to do.
     pub reason: String,
 }
 
@@ -39,16 +39,16 @@ enum Kind {
     JsonLines,
 }
 
-/// What is under some paths.
+/// The files under some paths.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// Files to read, in order of their paths.
+    /// The files to read, in the order of their paths.
     pub sources: Vec<Source>,
-    /// Files that are passed over.
+    /// Skipped files.
     pub skipped: Vec<Skipped>,
 }
 
-/// Why nothing can be read.
+/// A path that cannot be read.
 #[derive(Debug)]
 pub struct Missing {
     path: PathBuf,
@@ -63,8 +63,8 @@ impl std::fmt::Display for Missing {
 
 impl std::error::Error for Missing {}
 
-/// Finds the files under `paths`. A file that is named is always read, as plain text when its extension says nothing;
-/// within a folder only known extensions are, and hidden files are not looked at.
+/// Finds the files under `paths`. A file that is given by name is always read, as plain text if its extension is
+/// unknown. In folders only known extensions are read, and hidden files are skipped.
 ///
 /// # Errors
 /// A path that does not exist or cannot be read.
@@ -102,7 +102,7 @@ fn find_in_folder(folder: &Path, found: &mut Found) {
                 }),
                 None => found.skipped.push(Skipped {
                     source: entry.path().display().to_string(),
-                    reason: "not a format that is read; name the file itself to read it as plain text".to_owned(),
+                    reason: "unsupported format; pass the file by name to read it as plain text".to_owned(),
                 }),
             },
             Ok(_) => {}
@@ -131,7 +131,7 @@ fn kind_of(path: &Path) -> Option<Kind> {
 }
 
 impl Source {
-    /// The documents of this file, read as they are asked for.
+    /// The documents of this file, read lazily.
     pub fn read(&self) -> Box<dyn Iterator<Item = Result<Document, Skipped>> + Send> {
         match self.kind {
             Kind::One(format) => Box::new(std::iter::once(read_one(&self.path, format))),
@@ -139,7 +139,7 @@ impl Source {
         }
     }
 
-    /// How many documents the file holds: cheap, and right unless lines are blank.
+    /// The number of documents in the file. It is cheap to compute, and exact unless there are blank lines.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -190,7 +190,7 @@ fn read_one(path: &Path, format: DocumentFormat) -> Result<Document, Skipped> {
     let title = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     Ok(Document {
         id: name.clone(),
-        // Markdown and HTML have titles of their own, which the retriever reads.
+        // The retriever extracts the titles of Markdown and HTML.
         title: title
             .filter(|_| format == DocumentFormat::PlainText)
             .unwrap_or_default(),
@@ -219,7 +219,8 @@ fn read_json_lines(path: &Path) -> Box<dyn Iterator<Item = Result<Document, Skip
     }
 }
 
-/// A document from one line: `id` or `doc_id`, `text`, and optionally `title` and `url`; other scalars are metadata.
+/// Parses a document from a JSON line: `id` or `doc_id`, `text`, and optionally `title` and `url`. Other scalar fields
+/// become metadata.
 fn json_document(line: &[u8], at: &str) -> Result<Document, Skipped> {
     let refuse = |reason: String| skipped(at.to_owned(), reason);
     let value: Value = serde_json::from_slice(line).map_err(|error| refuse(format!("is not JSON: {error}")))?;

@@ -1,4 +1,4 @@
-//! `emend ingest`: documents into a collection, acknowledged one by one.
+//! `emend ingest`: ingests documents into a collection.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -27,29 +27,29 @@ use crate::{
     progress,
 };
 
-/// Longest ingest. A client gives every call a deadline, and that of a question is too short for a library.
+/// Deadline of an ingest call. The deadline of a question would be too short for large document sets.
 const MAX_INGEST_TIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// Documents read ahead of the retriever. Each may be 32 MiB.
+/// Maximum documents read ahead of the retriever. Each may have 32 MiB.
 const READ_AHEAD: usize = 4;
 
-/// Ids that one request may delete.
+/// Maximum ids per delete request.
 const DELETE_AT_ONCE: usize = 1000;
 
-/// What became of the documents.
+/// The outcome of an ingest: the numbers of documents, and the failures.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Outcome {
-    /// Newly stored, or stored again because they changed.
+    /// New or changed documents that were stored.
     pub ingested: u64,
-    /// Already there.
+    /// Documents that were stored already.
     pub unchanged: u64,
-    /// Refused by the retriever, or not readable: where, and why.
+    /// Documents that were unreadable or rejected by the retriever, with the reason.
     pub failed: BTreeMap<String, String>,
-    /// Files that are in no format that is read.
+    /// Files of unsupported formats.
     pub skipped: u64,
-    /// Removed because they are gone from the paths.
+    /// Documents that were removed because they are no longer under the paths.
     pub removed: u64,
-    /// Passages of all documents that were stored now.
+    /// Passages of all stored documents.
     pub passages: u64,
     #[serde(skip)]
     seen: HashSet<String>,
@@ -58,7 +58,7 @@ pub struct Outcome {
 /// Runs the command.
 ///
 /// # Errors
-/// No document could be read, or the retriever cannot be reached.
+/// No document can be read, or the retriever is unreachable.
 pub async fn run(options: IngestOptions) -> Result<ExitCode> {
     let found = found(&options.paths)?;
     let (local, channel) = match &options.url {
@@ -86,16 +86,16 @@ pub async fn run(options: IngestOptions) -> Result<ExitCode> {
     })
 }
 
-/// The documents under `paths`.
+/// Finds the documents under `paths`.
 ///
 /// # Errors
-/// A path does not exist, or there is nothing to read in any of them.
+/// A path does not exist, or no path has a readable document.
 pub fn found(paths: &[PathBuf]) -> Result<documents::Found> {
     let found = documents::find(paths)?;
     if found.sources.is_empty() {
         let list: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
         bail!(
-            "no readable document in {}: {} other files; text, Markdown, HTML and JSON Lines are read",
+            "no readable document in {}, only {} other files; supported formats are text, Markdown, HTML and JSON Lines",
             list.join(", "),
             found.skipped.len()
         );
@@ -106,7 +106,7 @@ pub fn found(paths: &[PathBuf]) -> Result<documents::Found> {
 /// Sends documents to a retriever, with a progress bar on a terminal.
 ///
 /// # Errors
-/// The retriever refuses the stream or cannot be reached. What was acknowledged before stays stored.
+/// The retriever rejects the stream or is unreachable. Acknowledged documents stay stored.
 pub async fn ingest(channel: TracedChannel, collection: &str, found: documents::Found, prune: bool) -> Result<Outcome> {
     let mut client = RetrieverServiceClient::new(channel);
     let total = found.sources.iter().map(|source| source.count().unwrap_or(1)).sum();
@@ -144,7 +144,7 @@ pub async fn ingest(channel: TracedChannel, collection: &str, found: documents::
     .await;
     bar.finish_and_clear();
     received?;
-    reader.await.context("the reader of the documents ended early")?;
+    reader.await.context("the document reader failed")?;
     let unreadable = std::mem::take(&mut *unreadable.lock().unwrap_or_else(PoisonError::into_inner));
     for Skipped { source, reason } in unreadable {
         outcome.seen.insert(source.clone());
@@ -191,7 +191,7 @@ async fn remove_others(
             .await;
         let page = match page {
             Ok(page) => page.into_inner(),
-            // Nothing was stored at all: every document failed.
+            // The collection does not exist because every document failed.
             Err(status) if status.code() == Code::NotFound => return Ok(0),
             Err(status) => return Err(status.into()),
         };
@@ -217,7 +217,7 @@ async fn remove_others(
     Ok(removed)
 }
 
-/// Says on standard error what became of the documents.
+/// Prints the outcome to standard error.
 pub fn report(outcome: &Outcome) {
     let mut parts = Vec::new();
     let mut count = |number: u64, what: &str| {
@@ -229,7 +229,7 @@ pub fn report(outcome: &Outcome) {
     count(outcome.unchanged, "unchanged");
     count(outcome.removed, "removed");
     count(outcome.failed.len() as u64, "failed");
-    count(outcome.skipped, "skipped (not a format that is read)");
+    count(outcome.skipped, "skipped (unsupported format)");
     anstream::eprintln!("documents: {}", parts.join(", "));
     for (document, reason) in outcome.failed.iter().take(10) {
         anstream::eprintln!("  {document}: {reason}");

@@ -1,11 +1,11 @@
-//! Protocol buffers as JSON, in the canonical mapping with the field names of the proto files.
+//! Protocol buffers as canonical JSON, with the field names of the proto files.
 
 use anyhow::{Context as _, Result};
 use prost::Message;
 use prost_reflect::{DescriptorPool, DeserializeOptions, DynamicMessage, MessageDescriptor, SerializeOptions};
 use serde_json::Value;
 
-/// The JSON of a message of `emend.v1`; `name` is the message's name within the package.
+/// Converts a message of `emend.v1` to JSON; `name` is the message's name within the package.
 ///
 /// # Errors
 /// `name` is not a message of the package.
@@ -19,10 +19,10 @@ pub fn value(name: &str, message: &impl Message) -> Result<Value> {
     Ok(dynamic.serialize_with_options(serde_json::value::Serializer, &options)?)
 }
 
-/// A message of `emend.v1` from its JSON; fields that this version does not know are passed over.
+/// Parses a message of `emend.v1` from JSON; unknown fields are ignored.
 ///
 /// # Errors
-/// `name` is not a message of the package, or the JSON is not one.
+/// `name` is not a message of the package, or the JSON does not match it.
 pub fn message<M: Message + Default>(name: &str, value: Value) -> Result<M> {
     let options = DeserializeOptions::new().deny_unknown_fields(false);
     let dynamic = DynamicMessage::deserialize_with_options(descriptor(name)?, value, &options)?;

@@ -16,7 +16,7 @@ use crate::{
     progress::{self, ModelProgress},
 };
 
-/// What a chat model is loaded with, as nobody says otherwise.
+/// The default options of a chat model.
 #[derive(Parser)]
 struct Chats {
     #[command(flatten)]
@@ -26,7 +26,7 @@ struct Chats {
 /// Runs the command.
 ///
 /// # Errors
-/// There is no cache folder, or a model cannot be had from any source.
+/// There is no cache folder, or a model cannot be fetched from any source.
 pub async fn run(command: ModelsCommand) -> Result<ExitCode> {
     match command {
         ModelsCommand::List { model_dir } => {
@@ -38,7 +38,7 @@ pub async fn run(command: ModelsCommand) -> Result<ExitCode> {
                         .next()
                         .map(|path| path.display().to_string())
                         .unwrap_or_default(),
-                    None => "not on this machine".to_owned(),
+                    None => "not downloaded".to_owned(),
                 };
                 anstream::println!("{:<28} {:<12} {place}", model.name, model.licence);
             }

@@ -1,4 +1,4 @@
-//! Progress on a terminal; silence where there is none.
+//! Progress bars and spinners on a terminal; nothing is shown otherwise.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -22,7 +22,7 @@ pub fn spinner(message: &str) -> ProgressBar {
     bar
 }
 
-/// A bar that counts documents.
+/// A progress bar of documents.
 #[must_use]
 pub fn documents(total: u64) -> ProgressBar {
     ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style(
@@ -75,14 +75,14 @@ pub async fn embedder(options: &EmbedderOptions) -> Result<Arc<dyn Embedder>, Mo
     embedder
 }
 
-/// Shows the fetching and loading of a model; gone from the screen when [`ModelProgress::finish`] is called.
+/// Shows the progress of downloading and loading a model until [`ModelProgress::finish`] is called.
 #[derive(Debug)]
 pub struct ModelProgress {
     bar: ProgressBar,
 }
 
 impl ModelProgress {
-    /// Shows nothing until the first report.
+    /// Creates a bar that is hidden until the first report.
     #[must_use]
     pub fn start() -> (Self, ModelSteps) {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
@@ -110,7 +110,7 @@ impl ModelProgress {
         (Self { bar }, progress)
     }
 
-    /// Takes it off the screen.
+    /// Removes the bar from the terminal.
     pub fn finish(self) {
         self.bar.finish_and_clear();
     }

@@ -1,4 +1,4 @@
-//! A walk for a person: what happens, as it happens, on standard error; the answer on standard output.
+//! Renders a walk for people: progress on standard error, the answer on standard output.
 
 mod live;
 mod piece;
@@ -18,7 +18,7 @@ const BAD: Style = AnsiColor::Red.on_default();
 const DIM: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
 
-/// A duration in three digits.
+/// Formats a duration in milliseconds, or in seconds from 10 s.
 fn short(duration: Duration) -> String {
     match duration.as_millis() {
         ms @ 0..10_000 => format!("{ms} ms"),
@@ -26,7 +26,7 @@ fn short(duration: Duration) -> String {
     }
 }
 
-/// A path as seen from the current folder, where it lies below it.
+/// A path relative to the current folder, if it is below it.
 fn relative(source: &str) -> String {
     std::env::current_dir()
         .ok()
@@ -40,10 +40,10 @@ fn relative(source: &str) -> String {
         .unwrap_or_else(|| source.to_owned())
 }
 
-/// Prints why a command failed: what a service said, field by field, or the chain of causes.
+/// Prints an error: the message and field violations of a service, or the chain of causes.
 pub fn error(error: &anyhow::Error) {
     if let Some(invalid) = error.downcast_ref::<InvalidGraph>() {
-        // Each line begins with the place, as editors and terminals follow it.
+        // Each line begins with the file position, which editors and terminals link.
         anstream::eprintln!("{invalid}\n{BAD}error{BAD:#}: {} cannot be walked", invalid.file);
     } else {
         anstream::eprintln!("{BAD}error{BAD:#}: {}", explain(error));

@@ -1,4 +1,4 @@
-//! `emend up`: the six services until Ctrl-C.
+//! `emend up`: runs the six services until Ctrl-C.
 
 use std::process::ExitCode;
 
@@ -9,10 +9,10 @@ use crate::{
     cluster::{Cluster, Component, Plan},
 };
 
-/// Runs the services until they are told to stop.
+/// Runs the services until a stop signal.
 ///
 /// # Errors
-/// A service cannot start, or ends by itself.
+/// A service fails to start or exits by itself.
 pub async fn run(options: UpOptions) -> Result<ExitCode> {
     let stop = emend_chassis::stop_on_signal()?;
     let plan = Plan {
@@ -27,7 +27,7 @@ pub async fn run(options: UpOptions) -> Result<ExitCode> {
     anstream::println!();
     anstream::println!("emend ingest --url {} FOLDER", cluster.url(Component::Retriever)?);
     anstream::println!("emend ask --url {} \"QUESTION\"", cluster.url(Component::Orchestrator)?);
-    anstream::println!("Ctrl-C stops.");
+    anstream::println!("Press Ctrl-C to stop.");
     cluster.run_until(stop.cancelled_owned()).await?;
     Ok(ExitCode::SUCCESS)
 }

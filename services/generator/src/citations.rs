@@ -1,16 +1,16 @@
-//! Citation marks in what a model writes: taken out of the text, kept with the place they stood at.
+//! Extracts citation marks from a model's text and records their positions.
 
-/// Takes marks such as `[1]`, `[2, 3]`, `[1][4]`, `[1-3]` and `【1】` out of a text that comes in pieces.
+/// Removes marks such as `[1]`, `[2, 3]`, `[1][4]`, `[1-3]` and `【1】` from a streamed text.
 ///
-/// White space before a mark goes with it, and so does white space at both ends of the text. A number beyond the
-/// passages is no citation; its mark is taken out when it can only have been meant as one.
+/// White space before a mark is removed, and so is white space at both ends of the text. A number without a passage is
+/// not a citation; its mark is removed if it can only have been meant as one.
 #[derive(Debug)]
 pub(crate) struct Citations {
     passages: usize,
-    /// White space, and after it a mark as far as it has come: what may still turn out not to be text.
+    /// Pending white space, followed by the pending part of a mark: text that may still be removed.
     space: String,
     mark: String,
-    /// Bytes of text let through so far.
+    /// Bytes of text emitted so far.
     written: usize,
     found: Vec<Mark>,
 }
@@ -18,19 +18,19 @@ pub(crate) struct Citations {
 /// A citation mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
-    /// Bytes of the cleaned text before it.
+    /// Byte offset in the cleaned text.
     pub(crate) at: usize,
     /// The passage's number, from 1.
     pub(crate) number: usize,
 }
 
-/// Longer than this is no mark: `[1, 2, 3, 4, 5, 6, 7, 8]` is 24.
+/// Maximum length of a mark in bytes: `[1, 2, 3, 4, 5, 6, 7, 8]` has 24.
 const MAX_MARK: usize = 32;
-/// A number above this was never meant as a passage's: `[1984]`.
+/// Maximum passage number. A larger number in brackets is text, such as `[1984]`.
 const MAX_NUMBER: usize = 100;
 
 impl Citations {
-    /// For an answer from this many passages.
+    /// Creates a filter for an answer from this many passages.
     pub(crate) fn new(passages: usize) -> Self {
         Self {
             passages,
@@ -41,7 +41,7 @@ impl Citations {
         }
     }
 
-    /// Takes the next piece and returns the text that is sure by now.
+    /// Processes the next chunk and returns the text that can be emitted.
     pub(crate) fn push(&mut self, piece: &str) -> String {
         let mut text = String::new();
         for c in piece.chars() {
@@ -50,12 +50,12 @@ impl Citations {
         text
     }
 
-    /// Bytes of text let through so far.
+    /// Bytes of text emitted so far.
     pub(crate) fn written(&self) -> usize {
         self.written
     }
 
-    /// Ends the text: what was held back, and the marks in order.
+    /// Ends the text. Returns the pending text and the marks in order.
     pub(crate) fn finish(mut self) -> (String, Vec<Mark>) {
         let mut text = String::new();
         self.give_up(&mut text);
@@ -84,7 +84,7 @@ impl Citations {
         }
     }
 
-    /// A mark is whole: a citation, an invented number, or brackets of the text's own.
+    /// Handles a complete mark: a citation, an invalid number, or brackets of the text itself.
     fn close(&mut self, text: &mut String) {
         let inside = self.mark.trim_matches(['[', '【', '［', ']', '】', '］']);
         let Some(numbers) = numbers(inside) else {
@@ -103,11 +103,11 @@ impl Citations {
             number,
         }));
         self.mark.clear();
-        // The white space before the mark goes; what follows the mark brings its own.
+        // Drop the white space before the mark; the text after it has its own.
         self.space.clear();
     }
 
-    /// What was held back is text after all.
+    /// Emits the pending mark as text.
     fn give_up(&mut self, text: &mut String) {
         for c in std::mem::take(&mut self.mark).chars() {
             self.write(c, text);

@@ -1,31 +1,30 @@
-//! Continuing an answer: what a model writes again of it goes, and so does its word that nothing is left to add.
+//! Continues an answer: removes what a model repeats of it, and the marker that it is complete.
 
 use emend_text::{is_closing_mark, is_sentence_end};
 
-/// What a model is asked to reply when the answer is complete. No language is needed to compare it, and chat models
-/// rarely manage to say nothing.
+/// The marker that a model is asked to reply with if the answer is complete. It is language-independent, and chat
+/// models rarely manage an empty reply.
 pub(crate) const COMPLETE: &str = "[complete]";
 
-/// Takes what an answer says already out of the beginning of its continuation, which comes in pieces, and [`COMPLETE`]
-/// out of its end.
+/// Removes the repeated answer from the beginning of a streamed continuation, and [`COMPLETE`] from its end.
 ///
-/// Models like to begin again, or with the last sentence. Only such a beginning is held back; a sentence that comes
-/// again later is for the grader.
+/// Models tend to repeat the answer from the beginning or from its last sentence. Only such a repetition at the start
+/// is removed; a sentence that is repeated later is left to the grader.
 #[derive(Debug)]
 pub(crate) struct Continuation {
-    /// Letters and digits of the answer so far.
+    /// The letters and digits of the answer so far.
     said: String,
-    /// Where in them its sentences start.
+    /// The offsets in `said` at which its sentences start.
     starts: Vec<usize>,
     begins: bool,
     held: String,
-    /// Bytes that were taken out of the beginning, and how many of them are white space at their end.
+    /// Bytes removed from the beginning, and how many of them are trailing white space.
     dropped: usize,
     space: usize,
 }
 
 impl Continuation {
-    /// Of this answer; with an empty one everything is let through.
+    /// Creates a filter for the continuation of `answer_so_far`. If it is empty, everything passes.
     pub(crate) fn new(answer_so_far: &str) -> Self {
         let mut said = String::new();
         let mut starts = Vec::new();
@@ -43,7 +42,7 @@ impl Continuation {
         }
     }
 
-    /// Takes the next piece and returns what is new.
+    /// Processes the next chunk and returns the new text.
     pub(crate) fn push(&mut self, piece: &str) -> String {
         if self.said.is_empty() {
             return piece.to_owned();
@@ -64,7 +63,7 @@ impl Continuation {
         std::mem::replace(&mut self.held, rest)
     }
 
-    /// Ends the text: what was held back and is new.
+    /// Ends the text. Returns the pending text that is new.
     pub(crate) fn finish(&mut self) -> String {
         let held = std::mem::take(&mut self.held);
         let said = letters(&held);
@@ -78,22 +77,23 @@ impl Continuation {
         }
     }
 
-    /// Bytes that were taken out of the beginning.
+    /// Bytes removed from the beginning.
     pub(crate) fn dropped(&self) -> usize {
         self.dropped
     }
 
-    /// Where what is new begins, with the white space before it: a token brings the space before its word.
+    /// The byte offset at which the new text begins, including the white space before it: a token includes the space
+    /// before its word.
     pub(crate) fn start(&self) -> usize {
         self.dropped - self.space
     }
 
-    /// The answer so far from each of its sentences on.
+    /// The suffixes of the answer so far that start at a sentence.
     fn rests(&self) -> impl Iterator<Item = &str> {
         self.starts.iter().filter_map(|start| self.said.get(*start..))
     }
 
-    /// How much of what is held says the answer so far again, from one of its sentences to its end.
+    /// How much of the held text repeats the answer so far, from the start of one of its sentences to its end.
     fn repeated(&self) -> Repeated {
         let new = letters(&self.held);
         if self.rests().any(|rest| rest.starts_with(&new)) {
@@ -112,7 +112,7 @@ impl Continuation {
             }
             end = at + c.len_utf8();
         }
-        // "It is red" is no repetition within "It is red and old".
+        // "It is red" does not repeat a part of "It is red and old".
         let rest = self.held.get(end..).unwrap_or_default();
         let after = rest.trim_start_matches(is_end);
         if longest == 0 || after.len() == rest.len() {
@@ -123,13 +123,13 @@ impl Continuation {
 }
 
 enum Repeated {
-    /// More text is needed to tell.
+    /// More text is needed to decide.
     Perhaps,
-    /// So many bytes.
+    /// The number of repeated bytes.
     Bytes(usize),
 }
 
-/// Where the text stops that is surely neither the beginning of [`COMPLETE`] nor the white space before it.
+/// The end of the text that cannot be the beginning of [`COMPLETE`] or white space before it.
 fn complete(text: &str) -> usize {
     let mark = text.rfind('[').filter(|at| {
         let rest = text.get(*at..).unwrap_or_default();
@@ -143,7 +143,7 @@ fn is_complete(text: &str) -> bool {
     text.trim().trim_end_matches(is_end).to_lowercase() == COMPLETE
 }
 
-/// Whether `c` ends a sentence, or closes one that has ended.
+/// Whether `c` ends a sentence or is a closing mark after its end.
 fn is_end(c: char) -> bool {
     c == '\n' || is_sentence_end(c) || is_closing_mark(c)
 }

@@ -1,4 +1,4 @@
-//! An answer while a model writes it: what of the model's text is the answer's.
+//! An answer while it is streamed: which part of the model's text belongs to it.
 
 use emend_models::chat::TokenLogprobs;
 use emend_proto::v1::GenerateRequest;
@@ -9,8 +9,8 @@ use crate::likelihood::Likelihood;
 use crate::limit::SentenceLimit;
 use crate::reasoning::Reasoning;
 
-/// Takes a model's text piece by piece and lets the answer through: no reasoning, no marks of citations, nothing that
-/// has been said before, and no more sentences than were asked for.
+/// Filters the streamed text of a model down to the answer: without reasoning, citation marks, and repetitions of the
+/// answer so far, and with at most the requested number of sentences.
 #[derive(Debug)]
 pub(crate) struct Draft {
     reasoning: Reasoning,
@@ -21,21 +21,21 @@ pub(crate) struct Draft {
     answer: String,
 }
 
-/// What a model wrote.
+/// A finished answer.
 #[derive(Debug)]
 pub(crate) struct Written {
     /// The answer.
     pub(crate) answer: String,
     /// Its citations.
     pub(crate) marks: Vec<Mark>,
-    /// How likely the model finds it, 0–1, where it says so.
+    /// The likelihood of the answer under the model, 0–1, if the model returns log-probabilities.
     pub(crate) likelihood: Option<f64>,
-    /// Whether there was more of it than sentences were asked for.
+    /// Whether the answer was truncated to the requested number of sentences.
     pub(crate) is_cut: bool,
 }
 
 impl Draft {
-    /// An answer to this request.
+    /// Creates a draft for this request.
     pub(crate) fn new(request: &GenerateRequest) -> Self {
         let most = request.max_sentences.and_then(|most| usize::try_from(most).ok());
         Self {
@@ -48,12 +48,12 @@ impl Draft {
         }
     }
 
-    /// Takes the tokens of the next piece.
+    /// Adds the tokens of the next chunk.
     pub(crate) fn tokens(&mut self, tokens: &[TokenLogprobs]) {
         self.likelihood.take(self.citations.written(), tokens);
     }
 
-    /// Takes the next piece and returns what is surely the answer's.
+    /// Processes the next chunk and returns the answer text that can be emitted.
     pub(crate) fn push(&mut self, piece: &str) -> String {
         let said = self.reasoning.push(piece);
         if said.len() < piece.len() && !self.reasoning.is_open() {
@@ -64,17 +64,17 @@ impl Draft {
         self.add(&new)
     }
 
-    /// What was let through so far.
+    /// The answer text emitted so far.
     pub(crate) fn answer(&self) -> &str {
         &self.answer
     }
 
-    /// Whether all sentences that were asked for are there and the model goes on.
+    /// Whether the requested number of sentences is reached and the model continues.
     pub(crate) fn is_full(&self) -> bool {
         self.limit.is_full()
     }
 
-    /// Ends the text: what was held back, and the whole.
+    /// Ends the text. Returns the pending text and the whole answer.
     pub(crate) fn finish(mut self) -> (String, Written) {
         let held = std::mem::replace(&mut self.reasoning, Reasoning::new()).finish();
         let mut cleaned = self.citations.push(&held);
@@ -88,7 +88,7 @@ impl Draft {
         self.answer.push_str(&last);
         let (start, dropped) = (self.continuation.start(), self.continuation.dropped());
         let end = dropped + self.answer.len();
-        // What cites a sentence that was said before went with it.
+        // Citations in the removed repetition are removed too.
         let of_answer = |mark: &Mark| mark.at <= end && (dropped == 0 || mark.at > start);
         let marks = marks.into_iter().filter(of_answer).map(|mark| Mark {
             at: mark.at.saturating_sub(dropped),

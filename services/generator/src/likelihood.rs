@@ -1,19 +1,19 @@
-//! How likely a model finds its own words.
+//! The likelihood of an answer under the model that wrote it.
 
 use std::ops::Range;
 
 use emend_models::chat::TokenLogprobs;
 
-/// The least log-probability that counts: servers write −9999 for a token that is not among the likeliest, and one such
-/// token says little about an answer of a hundred.
+/// Minimum log-probability; lower ones are clamped. Servers return −9999 for a token that is not among the most likely,
+/// and one such token says little about an answer of a hundred.
 const LEAST: f64 = -20.0;
 
-/// The log-probabilities of an answer's tokens, each with the place in the text at which it stands.
+/// The log-probabilities of an answer's tokens, each with its byte offset in the text.
 #[derive(Debug, Default)]
 pub(crate) struct Likelihood(Vec<(usize, f64)>);
 
 impl Likelihood {
-    /// Takes the tokens of the text that starts at `at`.
+    /// Adds the tokens of the text that starts at offset `at`.
     pub(crate) fn take(&mut self, at: usize, tokens: &[TokenLogprobs]) {
         let known = tokens
             .iter()
@@ -22,12 +22,12 @@ impl Likelihood {
         self.0.extend(known.map(|logprob| (at, logprob.clamp(LEAST, 0.0))));
     }
 
-    /// Forgets what came so far: it was no answer.
+    /// Discards the tokens so far: they were not part of the answer.
     pub(crate) fn forget(&mut self) {
         self.0.clear();
     }
 
-    /// The geometric mean of the probabilities of the tokens in `range`, 0–1; none where no token is known.
+    /// The geometric mean of the probabilities of the tokens in `range`, 0–1; `None` without known tokens.
     pub(crate) fn of(&self, range: &Range<usize>) -> Option<f64> {
         let within = || self.0.iter().filter(|(at, _)| range.contains(at));
         let count = within().count();

@@ -1,34 +1,34 @@
-//! Where an answer of so many sentences ends, seen while it is still being written.
+//! Limits the number of sentences of an answer while it is streamed.
 
 use std::ops::Range;
 
 use emend_text::{Script, is_sentence_end};
 
-/// What follows an end tells whether it was one, as soon as there is this much of it: letters and digits, a Chinese,
-/// Japanese or Korean one counting for two, its first word whole.
+/// Minimum text after a sentence terminator to decide whether the sentence ends there: letters and digits, with a
+/// Chinese, Japanese or Korean character counting as two, and the first word complete.
 const TELLING: usize = 4;
-/// A first word longer than this is told by its beginning.
+/// A first word longer than this need not be complete.
 const LONG: usize = 24;
 
-/// Lets through so many sentences of a text that comes in pieces.
+/// Passes a limited number of sentences of a streamed text.
 ///
-/// A full stop does not end a sentence by itself: `3.5`, `Dr. Marsh`. So what comes after the last sentence allowed is
-/// held back until it shows whether it is another one.
+/// A full stop does not always end a sentence: `3.5`, `Dr. Marsh`. So the text after the last allowed sentence is held
+/// back until it is clear whether it is another sentence.
 #[derive(Debug)]
 pub(crate) struct SentenceLimit {
     most: Option<usize>,
     text: String,
-    /// Bytes of the text let through.
+    /// Bytes of the text emitted.
     through: usize,
-    /// Places so far at which a sentence may have ended.
+    /// Number of possible sentence ends so far.
     ends: usize,
-    /// Whether the last of them is not told yet.
+    /// Whether the last of them is still undecided.
     waits: bool,
     full: bool,
 }
 
 impl SentenceLimit {
-    /// At most `most` sentences; none lets everything through.
+    /// Passes at most `most` sentences; `None` means no limit.
     pub(crate) fn new(most: Option<usize>) -> Self {
         Self {
             most,
@@ -40,7 +40,7 @@ impl SentenceLimit {
         }
     }
 
-    /// Takes the next piece and returns the text that is sure by now.
+    /// Processes the next chunk and returns the text that can be emitted.
     pub(crate) fn push(&mut self, piece: &str) -> String {
         let Some(most) = self.most else { return piece.to_owned() };
         if self.full {
@@ -65,7 +65,7 @@ impl SentenceLimit {
                 Some(length) => {
                     self.through += length;
                     self.ends += 1;
-                    // There are no more sentences than places where one may end.
+                    // There are at most as many sentences as possible ends.
                     self.waits = self.ends >= most;
                 }
                 None => {
@@ -77,12 +77,12 @@ impl SentenceLimit {
         self.text.get(from..self.through).unwrap_or_default().to_owned()
     }
 
-    /// Whether all sentences are there and another has begun.
+    /// Whether the limit is reached and another sentence has begun.
     pub(crate) fn is_full(&self) -> bool {
         self.full
     }
 
-    /// Ends the text: what was held back and belongs to the answer.
+    /// Ends the text. Returns the pending text that is part of the answer.
     pub(crate) fn finish(&mut self) -> String {
         let Some(most) = self.most else { return String::new() };
         let from = self.through;
@@ -97,7 +97,7 @@ impl SentenceLimit {
         self.text.get(from..self.through).unwrap_or_default().to_owned()
     }
 
-    /// Nothing more than the first `count` sentences, and what is through already.
+    /// Truncates to the first `count` sentences, or to the text emitted already if that is longer.
     fn cut(&mut self, sentences: &[Range<usize>], count: usize) {
         let end = count
             .checked_sub(1)
@@ -112,7 +112,7 @@ impl SentenceLimit {
     }
 }
 
-/// The length of the text up to and with the first place at which a sentence may end.
+/// The length of the text up to and including the first possible sentence end.
 fn end(text: &str) -> Option<usize> {
     let ends = |c: char| c == '\n' || is_sentence_end(c);
     let at = text.find(ends)?;
@@ -120,7 +120,7 @@ fn end(text: &str) -> Option<usize> {
     Some(at + length)
 }
 
-/// Whether there is enough text to tell what it follows.
+/// Whether there is enough text to decide whether a sentence ended before it.
 fn is_telling(text: &str) -> bool {
     let weight = |text: &str| -> usize {
         let letters = text.chars().filter(|c| c.is_alphanumeric());

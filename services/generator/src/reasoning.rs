@@ -1,17 +1,16 @@
-//! The reasoning that some models write before their answer, between `<think>` and `</think>`.
+//! Removes the reasoning that some models write before their answer, between `<think>` and `</think>`.
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
 
-/// Takes the reasoning at the start of a text that comes in pieces out of it. It is no answer, and it must not be
-/// streamed as one.
+/// Removes the reasoning at the start of a streamed text. It is not part of the answer and must not be streamed.
 #[derive(Debug)]
 pub(crate) enum Reasoning {
-    /// Not yet enough text to see whether it starts with reasoning.
+    /// Too little text to decide whether it starts with reasoning.
     Start(String),
-    /// Within it; what could be the beginning of its end.
+    /// Inside the reasoning; holds a possible prefix of the closing tag.
     Inside(String),
-    /// Past it, or there was none.
+    /// After the reasoning, or there is none.
     Past,
 }
 
@@ -20,7 +19,7 @@ impl Reasoning {
         Self::Start(String::new())
     }
 
-    /// Takes the next piece and returns what belongs to the answer.
+    /// Processes the next chunk and returns the text of the answer.
     pub(crate) fn push(&mut self, piece: &str) -> String {
         match self {
             Self::Past => piece.to_owned(),
@@ -49,7 +48,7 @@ impl Reasoning {
                     *self = Self::Past;
                     return answer;
                 }
-                // Only the beginning of the closing tag has to be remembered.
+                // Keep only a possible prefix of the closing tag.
                 let from = held.len().saturating_sub(CLOSE.len());
                 let from = (from..=held.len())
                     .find(|at| held.is_char_boundary(*at))
@@ -60,12 +59,12 @@ impl Reasoning {
         }
     }
 
-    /// Whether it cannot be told yet whether the text starts with reasoning.
+    /// Whether it is still undecided if the text starts with reasoning.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self, Self::Start(_))
     }
 
-    /// What was held back when the text ended before it could be told apart.
+    /// Ends the text. Returns the text held back if it was still undecided.
     pub(crate) fn finish(self) -> String {
         match self {
             Self::Start(held) => held,

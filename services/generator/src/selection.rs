@@ -1,7 +1,7 @@
-//! Which sentences make an extractive answer.
+//! Selects the sentences of an extractive answer.
 //!
-//! A short answer is better than a long one: the best sentence alone, and another only when it covers words of the
-//! question that the answer does not cover yet. A later attempt never gives an earlier answer again (R3).
+//! Short answers are preferred: the best sentence alone, and another one only if it covers words of the question that
+//! the answer does not cover yet. A later attempt never repeats an earlier answer (R3).
 
 use emend_text::{ends_question, ends_sentence};
 use std::collections::BTreeSet;
@@ -10,35 +10,36 @@ use std::ops::Range;
 use emend_evaluator::SentenceScore;
 use emend_proto::v1::Passage;
 
-/// A further sentence has to be nearly as probable as the best one.
+/// Minimum probability of a further sentence, as a share of the best one's.
 const NEARLY: f64 = 0.7;
-/// A sentence that shares this part of its words with a chosen one says the same.
+/// Minimum word overlap at which a sentence duplicates a selected one.
 const SAME: f64 = 0.6;
-/// A sentence that shares this part of its words with one of the answer so far says the same. It is more than [`SAME`]:
-/// a long answer names its subject again and again.
+/// Minimum word overlap at which a sentence duplicates one of the answer so far. It is higher than [`SAME`] because a
+/// long answer names its subject repeatedly.
 const AGAIN: f64 = 0.8;
-/// A sentence of fewer content words is too short to be recognised by a part of them.
+/// Minimum content words of a sentence to be matched by word overlap.
 const TELLING: usize = 3;
 
-/// A sentence that could be quoted.
+/// A sentence that may be quoted.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate {
-    /// Where it stands, best place first: the index of the passage and the bytes of its text. The same sentence may stand
-    /// in several passages.
+    /// Its occurrences, best first: the index of the passage and the byte range in its text. A sentence may occur in
+    /// several passages.
     pub(crate) places: Vec<(usize, Range<usize>)>,
     /// Its text, verbatim.
     pub(crate) text: String,
     /// Probability of answering the question, 0–1.
     pub(crate) probability: f64,
-    /// Its words, to recognise it by.
+    /// Its normalized words, for comparison.
     key: String,
     /// Its content words.
     words: BTreeSet<String>,
-    /// The content words of its passage's title: what "it" most often means.
+    /// The content words of its passage's title, which "it" most often refers to.
     title: BTreeSet<String>,
 }
 
-/// The sentences that could answer, best first: probable enough, each once, no echo of the question, no heading.
+/// The candidate sentences, best first: those with a probability of at least `answers`, without duplicates, echoes of
+/// the question and headings.
 pub(crate) fn candidates(
     question: &str,
     passages: &[Passage],
@@ -78,11 +79,11 @@ pub(crate) fn candidates(
     found
 }
 
-/// The sentences of attempt number `attempt` (from 1), at most `most`, in document order; none when nothing is left. What
-/// `answer_so_far` says already is not among them.
+/// Selects at most `most` sentences for attempt number `attempt` (from 1), in document order; empty if none is left.
+/// Sentences that `answer_so_far` contains are left out.
 ///
-/// Answers are a function of the request, so the earlier attempts can be played again: of an earlier answer with
-/// unsupported sentences those are out, one without is out as a whole.
+/// Answers are a function of the request, so earlier attempts are replayed. If an earlier answer has unsupported
+/// sentences, those are excluded; otherwise all of its sentences are.
 pub(crate) fn select(
     question: &str,
     mut candidates: Vec<Candidate>,
@@ -125,7 +126,7 @@ pub(crate) fn select(
     chosen
 }
 
-/// An answer that is continued.
+/// The answer so far, which is continued.
 struct Said {
     key: String,
     /// The content words of each of its sentences.
@@ -145,7 +146,7 @@ impl Said {
         }
     }
 
-    /// Whether it says what the candidate says: in the same words, or in most of them.
+    /// Whether the answer contains the candidate, verbatim or by word overlap.
     fn says(&self, candidate: &Candidate) -> bool {
         holds(&self.key, &candidate.key)
             || self
@@ -155,7 +156,7 @@ impl Said {
     }
 }
 
-/// Indexes of the chosen among `candidates`, which are best first.
+/// The indices of the selected sentences in `candidates`, which are sorted best first.
 fn pick(asked: &BTreeSet<String>, candidates: &[Candidate], most: usize) -> Vec<usize> {
     let Some(best) = candidates.first() else {
         return Vec::new();
@@ -187,7 +188,7 @@ fn pick(asked: &BTreeSet<String>, candidates: &[Candidate], most: usize) -> Vec<
     chosen
 }
 
-/// The part of the smaller set that both have.
+/// The overlap coefficient: the size of the intersection over that of the smaller set, 0–1.
 fn overlap(left: &BTreeSet<String>, right: &BTreeSet<String>) -> f64 {
     let smaller = left.len().min(right.len());
     if smaller == 0 {
@@ -205,33 +206,33 @@ fn key(sentence: &str) -> String {
     emend_text::words(sentence).join(" ")
 }
 
-/// Whether all words of one key stand in another, side by side.
+/// Whether the words of `short` occur in `long` as a contiguous sequence.
 fn holds(long: &str, short: &str) -> bool {
     !short.is_empty() && format!(" {long} ").contains(&format!(" {short} "))
 }
 
-/// Whether one of two sentences holds the other: graders may cut a text elsewhere than we do.
+/// Whether one sentence contains the other. Graders may split a text differently.
 fn says(refused: &str, candidate: &str) -> bool {
     holds(refused, candidate) || holds(candidate, refused)
 }
 
-/// Whether a sentence is a table's ruler or a piece of a code block: nothing that a person says.
+/// Whether a sentence is layout rather than prose: a table separator or part of a code block.
 fn is_layout(sentence: &str) -> bool {
     sentence.contains("```") || sentence.contains("| ---") || sentence.contains("|---")
 }
 
-/// Whether a sentence only says what the question says: a question in the text, or a heading.
+/// Whether a sentence only repeats the question: a question in the text, or a heading.
 fn is_echo(sentence: &str, words: &BTreeSet<String>, asked: &BTreeSet<String>) -> bool {
     ends_question(sentence) || (!ends_sentence(sentence) && words.is_subset(asked))
 }
 
-/// The range without the marks of a list item, a quotation or a heading at its start.
+/// Strips the marker of a list item, block quote or heading from the start of a range.
 fn unmarked(text: &str, range: Range<usize>) -> Range<usize> {
     let Some(sentence) = text.get(range.clone()) else {
         return range;
     };
     let rest = sentence.trim_start_matches(['#', '>', '-', '*', '+', '•', '・', ' ']);
-    // Emphasis at the start belongs to the sentence, and so does a minus before a number.
+    // Emphasis at the start belongs to the sentence, and so does a minus sign before a number.
     let marked = sentence.len() - rest.len();
     let is_mark = sentence
         .get(..marked)

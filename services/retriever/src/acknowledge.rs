@@ -1,4 +1,4 @@
-//! The stream of an ingest: documents in, acknowledgements out, a few documents at once.
+//! The ingest stream: reads documents, ingests a few concurrently, and acknowledges each.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,19 +16,19 @@ use crate::library::Library;
 use crate::validate;
 use crate::work::IngestDocument;
 
-/// How much of one stream is worked on at once.
+/// Concurrency limits of one stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Documents: while one is written, the next is embedded.
+    /// Maximum documents in flight: while one is written, the next is embedded.
     pub(crate) documents: usize,
-    /// Bytes of their contents. A larger document goes alone.
+    /// Maximum bytes of content in flight. A larger document is ingested alone.
     pub(crate) bytes: usize,
 }
 
-/// A document and its collection: two versions of one document must not overtake each other.
+/// Collection and document id. Two versions of one document must not run concurrently.
 type Key = (String, String);
 
-struct Done {
+struct Finished {
     key: Key,
     bytes: usize,
     outcome: Result<IngestResponse, Status>,
@@ -37,26 +37,26 @@ struct Done {
 struct Pipeline<S> {
     requests: S,
     writer: ActorHandle<Library>,
-    /// Dropped with the stream, which cancels what is under way.
+    /// Dropped with the stream, which cancels the documents in flight.
     caller: Caller,
     limits: Limits,
     shutdown: CancellationToken,
-    /// Of the last message.
+    /// The collection of the last message.
     collection: String,
-    /// Read and not begun.
+    /// The document that was read but not started.
     next: Option<(Key, Arc<Document>)>,
-    under_way: FuturesUnordered<BoxFuture<'static, Done>>,
+    in_flight: FuturesUnordered<BoxFuture<'static, Finished>>,
     keys: HashSet<Key>,
     bytes: usize,
-    /// No more requests come.
+    /// Whether the stream of requests has ended.
     ended: bool,
     failure: Option<Status>,
 }
 
-/// Acknowledges each document once, in the order in which they are done. Reads no further than it can work.
+/// Acknowledges each document once, in the order of completion. Reads no further ahead than the limits allow.
 ///
-/// A document that fails is acknowledged as failed. The stream itself only fails when the caller's deadline passes, its
-/// side breaks off or the service stops; what was under way is acknowledged first.
+/// A failed document is acknowledged as failed. The stream itself fails only if the caller's deadline passes, the
+/// request stream fails or the service shuts down. Documents in flight are acknowledged first.
 pub(crate) fn acknowledge(
     requests: impl Stream<Item = Result<IngestRequest, Status>> + Send + Unpin + 'static,
     writer: ActorHandle<Library>,
@@ -72,7 +72,7 @@ pub(crate) fn acknowledge(
         shutdown,
         collection: String::new(),
         next: None,
-        under_way: FuturesUnordered::new(),
+        in_flight: FuturesUnordered::new(),
         keys: HashSet::new(),
         bytes: 0,
         ended: false,
@@ -88,16 +88,16 @@ pub(crate) fn acknowledge(
 impl<S: Stream<Item = Result<IngestRequest, Status>> + Send + Unpin> Pipeline<S> {
     async fn step(&mut self) -> Option<Result<IngestResponse, Status>> {
         loop {
-            self.begin();
+            self.start_next();
             tokio::select! {
                 biased;
-                Some(done) = self.under_way.next(), if !self.under_way.is_empty() => {
+                Some(done) = self.in_flight.next(), if !self.in_flight.is_empty() => {
                     self.keys.remove(&done.key);
                     self.bytes -= done.bytes;
                     match done.outcome {
                         Ok(acknowledgement) => return Some(Ok(acknowledgement)),
                         Err(status) => {
-                            // The deadline is that of all of them: nothing more is begun.
+                            // The deadline applies to all documents, so no more are started.
                             self.next = None;
                             self.end(status);
                         }
@@ -105,8 +105,8 @@ impl<S: Stream<Item = Result<IngestRequest, Status>> + Send + Unpin> Pipeline<S>
                 }
                 request = self.requests.next(), if self.next.is_none() && !self.ended => match request {
                     Some(Ok(request)) => {
-                        if let Some(refused) = self.take(request) {
-                            return Some(Ok(refused));
+                        if let Some(rejected) = self.accept(request) {
+                            return Some(Ok(rejected));
                         }
                     }
                     Some(Err(status)) => self.end(status),
@@ -114,7 +114,7 @@ impl<S: Stream<Item = Result<IngestRequest, Status>> + Send + Unpin> Pipeline<S>
                 },
                 () = self.shutdown.cancelled(), if !self.ended => {
                     self.next = None;
-                    self.end(Status::unavailable("the service stops: send what is not acknowledged again"));
+                    self.end(Status::unavailable("shutting down: resend the documents that were not acknowledged"));
                 }
                 else => return self.failure.take().map(Err),
             }
@@ -126,8 +126,8 @@ impl<S: Stream<Item = Result<IngestRequest, Status>> + Send + Unpin> Pipeline<S>
         self.failure.get_or_insert(status);
     }
 
-    /// Reads a message; returns an acknowledgement where there is nothing to work on.
-    fn take(&mut self, request: IngestRequest) -> Option<IngestResponse> {
+    /// Accepts a message. Returns an acknowledgement if it has no document.
+    fn accept(&mut self, request: IngestRequest) -> Option<IngestResponse> {
         self.collection = validate::collection_after(&self.collection, request.collection);
         match request.document {
             Some(document) => {
@@ -139,12 +139,12 @@ impl<S: Stream<Item = Result<IngestRequest, Status>> + Send + Unpin> Pipeline<S>
         }
     }
 
-    /// Begins with the document that was read, once there is room and its earlier version is done.
-    fn begin(&mut self) {
+    /// Starts the document that was read, once the limits allow it and its earlier version is finished.
+    fn start_next(&mut self) {
         let Some((key, document)) = &self.next else { return };
         let bytes = document.content.len();
-        let room = self.under_way.is_empty()
-            || (self.under_way.len() < self.limits.documents && self.bytes + bytes <= self.limits.bytes);
+        let room = self.in_flight.is_empty()
+            || (self.in_flight.len() < self.limits.documents && self.bytes + bytes <= self.limits.bytes);
         if !room || self.keys.contains(key) {
             return;
         }
@@ -162,7 +162,7 @@ impl<S: Stream<Item = Result<IngestRequest, Status>> + Send + Unpin> Pipeline<S>
                     document: Arc::clone(&document),
                 };
                 match writer.call(work, caller).await {
-                    // Other streams have the places: the sender waits, as it would for the disk.
+                    // The queue is full of other streams' documents: back off and retry.
                     Err(CallError::Full { retry_after }) if !scope.is_stopped() => {
                         tokio::time::sleep(retry_after).await
                     }
@@ -174,9 +174,9 @@ impl<S: Stream<Item = Result<IngestRequest, Status>> + Send + Unpin> Pipeline<S>
                 Err(error @ (CallError::Deadline | CallError::Cancelled | CallError::Full { .. })) => Err(error.into()),
                 Err(error) => Ok(failed(document.id.clone(), error_chain(&error))),
             };
-            Done { key, bytes, outcome }
+            Finished { key, bytes, outcome }
         };
-        self.under_way.push(work.boxed());
+        self.in_flight.push(work.boxed());
     }
 }
 

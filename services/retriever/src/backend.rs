@@ -1,4 +1,4 @@
-//! Where collections are kept: the trait, its plain types, and how it can fail.
+//! Vector stores: the trait, its types and its errors.
 
 mod edge;
 mod gather;
@@ -12,27 +12,30 @@ use futures::future::BoxFuture;
 
 pub use edge::EdgeStore;
 
-/// Keeps collections of embedded documents and searches them.
+/// Stores collections of embedded documents and searches them.
 ///
-/// An implementation promises:
-/// - a document that [`put`](Self::put) has returned `Ok` for survives a crash of the process and of the machine;
-/// - a reader sees a document whole, in its old version or in its new one, never half and never neither;
-/// - a `put` that fails leaves the earlier version of the document as it was.
+/// An implementation guarantees:
+/// - A document for which [`put`](Self::put) has returned `Ok` survives a crash of the process or the machine.
+/// - A reader sees either the old or the new version of a document, complete.
+/// - A failed `put` leaves the earlier version of the document unchanged.
 pub trait VectorStore: Send + Sync + 'static {
     /// All collections, by name.
     fn collections(&self) -> BoxFuture<'_, Result<Vec<CollectionInfo>, StoreError>>;
 
-    /// One collection; [`StoreError::UnknownCollection`] where there is none of that name.
+    /// The collection `name`.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownCollection`] if it does not exist.
     fn collection<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<CollectionInfo, StoreError>>;
 
-    /// What is known of a stored document; `None` where the collection or the document does not exist.
+    /// The fingerprint and size of a stored document; `None` if the collection or the document does not exist.
     fn stored<'a>(
         &'a self,
         collection: &'a str,
         document: &'a str,
     ) -> BoxFuture<'a, Result<Option<StoredDocument>, StoreError>>;
 
-    /// Documents in order of their ids: those after `after`, at most `limit`.
+    /// At most `limit` documents with ids greater than `after`, in the order of their ids.
     fn documents<'a>(
         &'a self,
         collection: &'a str,
@@ -40,7 +43,7 @@ pub trait VectorStore: Send + Sync + 'static {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<ListedDocument>, StoreError>>;
 
-    /// Stores a document in place of its earlier version, and creates the collection with its first document.
+    /// Stores a document, replacing its earlier version. The first document creates the collection.
     fn put<'a>(
         &'a self,
         collection: &'a str,
@@ -48,45 +51,45 @@ pub trait VectorStore: Send + Sync + 'static {
         document: NewDocument,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Removes documents; says how many of them were there.
+    /// Removes documents and returns how many of them existed.
     fn delete<'a>(&'a self, collection: &'a str, documents: Vec<String>) -> BoxFuture<'a, Result<u32, StoreError>>;
 
-    /// The best pieces for an embedding, best first; equal scores by document id and place, so that the order is the
-    /// same each time.
-    fn search<'a>(&'a self, collection: &'a str, search: Search) -> BoxFuture<'a, Result<Vec<Found>, StoreError>>;
+    /// The best units for an embedding, best first. Ties are ordered by document id and position, so the order is
+    /// deterministic.
+    fn search<'a>(&'a self, collection: &'a str, search: Search) -> BoxFuture<'a, Result<Vec<SearchHit>, StoreError>>;
 
-    /// Writes out what is only there for a quick start next time. Nothing acknowledged depends on it.
+    /// Flushes data that only speeds up the next start. No acknowledged write depends on it.
     fn close(&self) -> BoxFuture<'_, ()>;
 }
 
-/// The embedder a collection was made with.
+/// The embedder of a collection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EmbedderInfo {
     /// Its name, for example `multilingual-e5-small`.
     pub id: String,
-    /// Length of an embedding.
+    /// Dimensions of an embedding.
     pub dimensions: usize,
 }
 
-/// What a collection holds.
+/// Metadata of a collection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CollectionInfo {
     /// Its name.
     pub name: String,
-    /// Documents stored.
+    /// Number of documents.
     pub documents: u64,
-    /// Chunks stored.
+    /// Number of chunks.
     pub passages: u64,
-    /// What its embeddings were made with.
+    /// The embedder of its documents.
     pub embedder: EmbedderInfo,
 }
 
-/// What is known of a stored document.
+/// The fingerprint and size of a stored document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoredDocument {
     /// See [`NewDocument::fingerprint`].
     pub fingerprint: Fingerprint,
-    /// Chunks it was cut into.
+    /// Number of chunks.
     pub passages: u32,
 }
 
@@ -97,118 +100,118 @@ pub struct ListedDocument {
     pub id: String,
     /// Its title.
     pub title: String,
-    /// Where a person can find it.
+    /// Where a user can find it, such as a URL or a path.
     pub source: String,
-    /// Chunks it was cut into.
+    /// Number of chunks.
     pub passages: u32,
 }
 
-/// SHA-256 of everything that decides what is stored for a document.
+/// SHA-256 of all inputs that determine what is stored for a document.
 pub type Fingerprint = [u8; 32];
 
-/// A document ready to be stored.
+/// An embedded document, ready to be stored.
 #[derive(Clone, Debug)]
 pub struct NewDocument {
-    /// Identifier within the collection.
+    /// Its identifier within the collection.
     pub id: String,
-    /// Two documents with the same fingerprint are stored the same.
+    /// Documents with the same fingerprint are stored identically.
     pub fingerprint: Fingerprint,
     /// Title; may be empty.
     pub title: String,
-    /// Where a person finds it.
+    /// Where a user can find it, such as a URL or a path.
     pub source: String,
     /// The user's own fields.
     pub metadata: BTreeMap<String, String>,
-    /// The larger pieces, in order.
+    /// The sections, in order.
     pub sections: Vec<Section>,
-    /// The pieces that were embedded, in order.
+    /// The embedded chunks, in order.
     pub chunks: Vec<Chunk>,
 }
 
-/// A parent: a larger piece of a document that reads well on its own.
+/// A parent unit: a section of a document that can be read on its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// First code point in the document.
+    /// Offset of the first code point in the document.
     pub start: u32,
-    /// Its text; its end is `start` and as many code points as it has.
+    /// Its text. Its end is `start` plus the number of code points.
     pub text: String,
 }
 
-/// A child: what was embedded.
+/// A child unit: an embedded chunk.
 #[derive(Clone, Debug)]
 pub struct Chunk {
-    /// Index of its section.
+    /// The index of its section.
     pub section: u32,
-    /// First code point in the document, within the section.
+    /// Offset of the first code point in the document; it is within the section.
     pub start: u32,
     /// One past the last code point.
     pub end: u32,
-    /// A unit vector.
+    /// The embedding, a unit vector.
     pub embedding: Arc<[f32]>,
 }
 
-/// What a search returns.
+/// The unit that a search returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Chunks as they were embedded.
+    /// Chunks, as embedded.
     Chunk,
-    /// Sections, each once, with the score of its best chunk.
+    /// Distinct sections, each with the score of its best chunk.
     Section,
 }
 
-/// A search.
+/// A vector search.
 #[derive(Clone, Debug)]
 pub struct Search {
-    /// A unit vector of the collection's length.
+    /// The query embedding, a unit vector with the dimensions of the collection.
     pub embedding: Arc<[f32]>,
-    /// Most pieces to return.
+    /// Maximum number of units to return.
     pub limit: usize,
-    /// Which pieces.
+    /// The unit to return.
     pub unit: Unit,
-    /// Only documents whose metadata has all these values.
+    /// Restricts the search to documents whose metadata has all these values.
     pub filter: BTreeMap<String, String>,
-    /// Size of the candidate list of the HNSW search.
+    /// Size of the candidate list of the HNSW search (`ef`).
     pub ef: Option<usize>,
 }
 
-/// A piece of a document that was found.
+/// A search hit: a unit of a document with its score.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct SearchHit {
     /// The document's identifier.
     pub document: String,
     /// Its title.
     pub title: String,
-    /// Where a person finds it.
+    /// Where a user can find it, such as a URL or a path.
     pub source: String,
     /// The user's own fields.
     pub metadata: BTreeMap<String, String>,
-    /// Which unit this is.
+    /// The unit.
     pub unit: Unit,
-    /// Index of the unit in the document, from 0.
+    /// The index of the unit in the document, from 0.
     pub index: u32,
-    /// First code point in the document.
+    /// Offset of the first code point in the document.
     pub start: u32,
     /// One past the last code point.
     pub end: u32,
     /// The text.
     pub text: String,
-    /// Cosine, −1 to 1.
+    /// Cosine similarity, −1 to 1.
     pub score: f64,
 }
 
-/// How a store can fail.
+/// Errors of a vector store.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// No collection of that name.
+    /// The collection does not exist.
     #[error("unknown collection {name:?}: {}", known_collections(known))]
     UnknownCollection {
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// The names there are, sorted.
+        /// The existing names, sorted.
         known: Vec<String>,
     },
-    /// The collection was made with another embedder.
+    /// The collection was created with another embedder.
     #[error(
         "collection {collection:?} holds embeddings of {} ({} values), this service embeds with {} ({} values): start it \
          with the collection's embedder, or ingest the documents into another collection",
@@ -217,27 +220,27 @@ pub enum StoreError {
     OtherEmbedder {
         /// The collection.
         collection: String,
-        /// What it was made with.
+        /// The embedder of the collection.
         stored: EmbedderInfo,
-        /// What was to be used.
+        /// The embedder of this service.
         given: EmbedderInfo,
     },
-    /// Another process works on the folder.
+    /// Another process uses the folder.
     #[error("data folder {} is in use by another process: stop it, or choose another folder with --data-dir", folder.display())]
     InUse {
         /// The data folder.
         folder: PathBuf,
     },
-    /// The folder cannot be used at all.
+    /// The folder cannot be created, read or written.
     #[error("data folder {} cannot be used: choose a writable folder with --data-dir", folder.display())]
     Folder {
         /// The data folder.
         folder: PathBuf,
-        /// What the operating system said.
+        /// The I/O error.
         #[source]
         source: std::io::Error,
     },
-    /// Too little room to write safely.
+    /// Not enough free disk space to write safely.
     #[error(
         "no room left for data folder {}: {free_mib} MiB are free and {needed_mib} MiB are needed; free some space",
         folder.display()
@@ -251,13 +254,13 @@ pub enum StoreError {
         needed_mib: u64,
     },
     /// Reading or writing failed.
-    #[error("cannot {doing} in {}: check the disk and its permissions", folder.display())]
+    #[error("cannot {operation} in {}: check the disk and its permissions", folder.display())]
     Storage {
-        /// What was tried.
-        doing: &'static str,
+        /// The operation that failed.
+        operation: &'static str,
         /// The collection's folder.
         folder: PathBuf,
-        /// What failed.
+        /// The cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },

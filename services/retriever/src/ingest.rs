@@ -1,4 +1,4 @@
-//! What happens to one document: read, cut, embedded, stored.
+//! Ingests one document: extracts its text, splits it, embeds the chunks and stores them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,17 +15,19 @@ use crate::split::SplitSettings;
 use crate::validate;
 use crate::work::IngestDocument;
 
-/// Increased when documents are read or cut in another way, so that ingesting them again stores them anew.
+/// Version of text extraction and splitting. Increase it when they change, so that documents are stored again on the
+/// next ingest.
 const SPLITTER: u32 = 1;
 
-/// Chunks embedded in one call: enough to keep an embedder busy, few enough to notice soon that nobody waits any more.
-const CHUNKS_AT_ONCE: usize = 32;
+/// Chunks per embedding call: enough for good throughput, few enough to notice cancellation soon.
+const EMBED_BATCH: usize = 32;
 
-/// Longest title and headings that are embedded before a chunk, in characters: they help to find it, and are not it.
+/// Maximum characters of the title and headings that are prepended to an embedded chunk. They help retrieval but are
+/// not part of the chunk.
 const MAX_CONTEXT: usize = 160;
 
 impl Library {
-    /// Stores a document unless it is stored already.
+    /// Ingests a document unless its stored version has the same fingerprint.
     pub(crate) async fn ingest(&self, task: IngestDocument) -> Result<IngestResponse, RetrieverError> {
         let IngestDocument { collection, document } = task;
         validate::document(&collection, &document)?;
@@ -42,16 +44,16 @@ impl Library {
         }
         let prepared = self.prepare(&document).await?;
         let mut chunks = Vec::with_capacity(prepared.chunks.len());
-        let mut waiting = prepared.chunks.into_iter().peekable();
-        while waiting.peek().is_some() {
-            let (places, texts): (Vec<_>, Vec<_>) = waiting
+        let mut remaining = prepared.chunks.into_iter().peekable();
+        while remaining.peek().is_some() {
+            let (spans, texts): (Vec<_>, Vec<_>) = remaining
                 .by_ref()
-                .take(CHUNKS_AT_ONCE)
+                .take(EMBED_BATCH)
                 .map(|chunk| ((chunk.section, chunk.start, chunk.end), chunk.text))
                 .unzip();
             let embeddings = self.embed(Input::Passage, texts).await?;
             chunks.extend(
-                places
+                spans
                     .into_iter()
                     .zip(embeddings)
                     .map(|((section, start, end), embedding)| Chunk {
@@ -80,7 +82,7 @@ impl Library {
         Ok(acknowledgement(&document, IngestStatus::Ingested, passages))
     }
 
-    /// Reads and cuts a document where that blocks nobody.
+    /// Extracts and splits a document on the blocking thread pool.
     async fn prepare(&self, document: &Arc<Document>) -> Result<Prepared, RetrieverError> {
         let (embedder, split, shared) = (Arc::clone(&self.embedder), self.split, Arc::clone(document));
         let span = tracing::Span::current();
@@ -93,7 +95,7 @@ impl Library {
     }
 }
 
-/// A document in pieces, before it is embedded.
+/// A split document, before its chunks are embedded.
 #[derive(Debug)]
 struct Prepared {
     title: String,
@@ -106,7 +108,7 @@ struct PreparedChunk {
     section: u32,
     start: u32,
     end: u32,
-    /// What is embedded.
+    /// The text to embed.
     text: String,
 }
 
@@ -164,8 +166,8 @@ fn prepare(document: &Document, split: SplitSettings, embedder: &dyn Embedder) -
     })
 }
 
-/// A chunk after the title and the headings it stands under, unless it has them itself: what a paragraph is about is
-/// often only said above it.
+/// Prepends the title and headings to a chunk, unless it contains them itself. The subject of a paragraph is often
+/// named only above it.
 fn with_context(title: &str, headings: &[String], chunk: &str) -> String {
     let mut context: Vec<&str> = Vec::new();
     for part in std::iter::once(title).chain(headings.iter().map(String::as_str)) {
@@ -180,7 +182,8 @@ fn with_context(title: &str, headings: &[String], chunk: &str) -> String {
     format!("{context}\n\n{chunk}")
 }
 
-/// Everything that decides what is stored. Each part is preceded by its length, so that no two lists of parts look alike.
+/// Hashes all inputs that determine what is stored. Each part is preceded by its length, so that different lists of
+/// parts have different hashes.
 fn fingerprint(document: &Document, split: SplitSettings) -> Fingerprint {
     let mut hash = Sha256::new();
     let mut add = |part: &[u8]| {

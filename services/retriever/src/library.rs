@@ -1,4 +1,4 @@
-//! The store and the embedder together: what the actor's tasks do.
+//! The store and the embedder, and the operations of the actor's tasks on them.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,7 +11,7 @@ use opentelemetry::KeyValue;
 use opentelemetry::metrics::Histogram;
 use tracing::{Instrument, field, info_span};
 
-use crate::backend::{CollectionInfo, EmbedderInfo, Found, ListedDocument, Search, StoreError, Unit, VectorStore};
+use crate::backend::{CollectionInfo, EmbedderInfo, ListedDocument, Search, SearchHit, StoreError, Unit, VectorStore};
 use crate::error::RetrieverError;
 use crate::split::SplitSettings;
 use crate::work::{DeleteDocuments, ListDocuments, Retrieve};
@@ -21,13 +21,13 @@ pub(crate) struct Library {
     pub(crate) store: Arc<dyn VectorStore>,
     pub(crate) embedder: Arc<dyn Embedder>,
     pub(crate) split: SplitSettings,
-    /// Who serves the embedder, for telemetry.
+    /// The provider of the embedder, for telemetry.
     provider: &'static str,
     duration: Histogram<f64>,
 }
 
 impl Library {
-    /// Make it when telemetry has started: its instruments are no-ops otherwise.
+    /// Must be called after telemetry is initialized; its instruments are no-ops otherwise.
     pub(crate) fn new(
         store: Arc<dyn VectorStore>,
         embedder: Arc<dyn Embedder>,
@@ -51,7 +51,7 @@ impl Library {
         }
     }
 
-    /// Fails where the collection was made with another embedder; no comparison would mean anything.
+    /// Fails if the collection was created with another embedder, whose vectors are not comparable.
     pub(crate) fn check_embedder(&self, collection: &CollectionInfo) -> Result<(), StoreError> {
         let given = self.embedder_info();
         if collection.embedder == given {
@@ -65,7 +65,7 @@ impl Library {
         })
     }
 
-    /// Finds the passages nearest to a query.
+    /// Retrieves the passages nearest to a query.
     pub(crate) async fn retrieve(&self, task: Retrieve) -> Result<Vec<Passage>, RetrieverError> {
         let span = info_span!(
             "retrieval",
@@ -78,7 +78,7 @@ impl Library {
             emend.retrieval.passages = field::Empty,
         );
         let work = async {
-            // Before the query is embedded: a misspelt name should not cost anything.
+            // Check the collection before embedding the query, so that a misspelt name costs nothing.
             self.check_embedder(&self.store.collection(&task.collection).await?)?;
             let embedding = self.embed(Input::Query, vec![task.query]).await?.into_iter().next();
             let search = Search {
@@ -100,7 +100,7 @@ impl Library {
         Ok(found?.into_iter().map(passage).collect())
     }
 
-    /// Embeds texts: as many unit vectors, in the same order.
+    /// Embeds texts as unit vectors, in the same order.
     pub(crate) async fn embed(&self, kind: Input, texts: Vec<String>) -> Result<Vec<Embedding>, RetrieverError> {
         let model = self.embedder.id();
         let span = info_span!(
@@ -134,7 +134,7 @@ impl Library {
         embedded
     }
 
-    /// A vector of the wrong length or with a NaN in it would spoil the index for good.
+    /// Validates embeddings: a vector with the wrong dimensions or a NaN would corrupt the index.
     fn checked(&self, embeddings: Vec<Embedding>, expected: usize) -> Result<Vec<Embedding>, RetrieverError> {
         let dimensions = self.embedder.dimensions();
         let wrong = |found: String, expected: String| RetrieverError::Embeddings {
@@ -156,7 +156,7 @@ impl Library {
             .any(|embedding| embedding.iter().any(|value| !value.is_finite()))
         {
             return Err(wrong(
-                "an embedding with a value that is no number".to_owned(),
+                "an embedding with a NaN or infinite value".to_owned(),
                 "finite values".to_owned(),
             ));
         }
@@ -167,9 +167,10 @@ impl Library {
         Ok(self.store.delete(&task.collection, task.documents).await?)
     }
 
-    /// A page of documents. Its token is the last id: pages stay right while documents come and go.
+    /// Lists a page of documents. The page token is the last id, so paging is stable while documents are added and
+    /// removed.
     pub(crate) async fn documents(&self, task: ListDocuments) -> Result<v1::ListDocumentsResponse, RetrieverError> {
-        // One more than the page holds tells whether there is another.
+        // Fetch one more than the page size to know whether there is another page.
         let mut listed = self
             .store
             .documents(&task.collection, &task.after, task.limit + 1)
@@ -226,7 +227,7 @@ impl From<CollectionInfo> for v1::Collection {
     }
 }
 
-fn passage(found: Found) -> Passage {
+fn passage(found: SearchHit) -> Passage {
     let unit = match found.unit {
         Unit::Section => 'p',
         Unit::Chunk => 'c',

@@ -1,4 +1,4 @@
-//! Cuts a text into sections, and sections into the chunks that are embedded.
+//! Splits a text into sections, and sections into the chunks that are embedded.
 
 mod tokens;
 
@@ -9,41 +9,41 @@ use text_splitter::{ChunkConfig, ChunkConfigError, MarkdownSplitter, TextSplitte
 
 use tokens::Tokens;
 
-/// A section is a passage's text, which may have 64 KiB at most.
+/// Maximum bytes of a section. A section becomes the text of a passage, which may have at most 64 KiB.
 const MAX_SECTION_BYTES: usize = 60 << 10;
 
-/// The splitter looks at all that is left for every piece that it cuts off: what it is given must be bounded, or a file
-/// without a space in it would keep it for hours.
+/// Maximum bytes of the input of a splitter. A splitter scans the rest of its input for every piece, so an unbounded
+/// input without spaces would take hours.
 const MAX_WINDOW_BYTES: usize = 32 << 10;
 
-/// How large the pieces are, in the embedder's tokens.
+/// The sizes of sections and chunks, in the embedder's tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SplitSettings {
-    /// Most tokens of a chunk.
+    /// Maximum tokens of a chunk.
     pub(crate) chunk: usize,
-    /// Tokens that a chunk repeats of the one before it.
+    /// Overlap of adjacent chunks in tokens.
     pub(crate) overlap: usize,
-    /// Most tokens of a section.
+    /// Maximum tokens of a section.
     pub(crate) section: usize,
 }
 
-/// A larger piece that reads well on its own: what a chunk stands in.
+/// A section: the larger unit of text that a chunk belongs to and that can be read on its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SectionPiece<'t> {
-    /// First code point in the text.
+    /// Offset of the first code point in the text.
     pub(crate) start: u32,
     /// Its text.
     pub(crate) text: &'t str,
-    /// Headings it stands under, outermost first.
+    /// The headings above it, outermost first.
     pub(crate) headings: Vec<String>,
 }
 
-/// What is embedded.
+/// A chunk: the unit of text that is embedded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChunkPiece<'t> {
-    /// Index of its section.
+    /// The index of its section.
     pub(crate) section: u32,
-    /// First code point in the text.
+    /// Offset of the first code point in the text.
     pub(crate) start: u32,
     /// One past the last code point.
     pub(crate) end: u32,
@@ -51,52 +51,54 @@ pub(crate) struct ChunkPiece<'t> {
     pub(crate) text: &'t str,
 }
 
-/// A text in pieces, in its order.
+/// The sections and chunks of a text, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Pieces<'t> {
+pub(crate) struct SplitText<'t> {
     pub(crate) sections: Vec<SectionPiece<'t>>,
     pub(crate) chunks: Vec<ChunkPiece<'t>>,
 }
 
 impl SplitSettings {
-    /// Cuts `text`. Where it is Markdown, sections begin at its headings; small neighbours stay together and large ones
-    /// are divided. Every character that is not white space is in a section and in a chunk; a chunk is within its section.
+    /// Splits `text`. Sections of Markdown begin at its headings; small adjacent ones are merged and large ones are
+    /// split.
+    ///
+    /// Every character that is not white space is in a section and in a chunk. A chunk is within its section.
     ///
     /// # Errors
-    /// The overlap is not smaller than the chunk.
+    /// [`ChunkConfigError`] if the overlap is not smaller than the chunk.
     pub(crate) fn split<'t>(
         &self,
         text: &'t str,
         markdown: bool,
         count: &(dyn Fn(&str) -> usize + Sync),
-    ) -> Result<Pieces<'t>, ChunkConfigError> {
+    ) -> Result<SplitText<'t>, ChunkConfigError> {
         let tokens = Tokens::new(text, count, MAX_SECTION_BYTES);
-        let sections = Cut::new(markdown, ChunkConfig::new(self.section).with_sizer(&tokens));
-        let chunks = Cut::new(
+        let sections = Splitter::new(markdown, ChunkConfig::new(self.section).with_sizer(&tokens));
+        let chunks = Splitter::new(
             markdown,
             ChunkConfig::new(self.chunk)
                 .with_sizer(&tokens)
                 .with_overlap(self.overlap)?,
         );
-        let mut pieces = Pieces::default();
+        let mut pieces = SplitText::default();
         let mut cursor = Cursor::default();
         let blocks = if markdown {
-            self.together(text, &tokens)
+            self.merged_sections(text, &tokens)
         } else {
-            vec![whole(text)]
+            vec![single_section(text)]
         };
         for (window, headings) in blocks
             .iter()
             .flat_map(|block| windows(text, &block.range).map(|window| (window, &block.headings)))
         {
-            for section in sections.cut(&text[window.clone()]) {
+            for section in sections.split(&text[window.clone()]) {
                 let at = window.start + section.start;
                 let section = &text[at..window.start + section.end];
                 let start = cursor.code_points(text, at);
                 let number = u32::try_from(pieces.sections.len()).unwrap_or(u32::MAX);
                 let mut within = Cursor::default();
-                for chunk in chunks.cut(section) {
-                    // With an overlap a chunk begins before the last one's end.
+                for chunk in chunks.split(section) {
+                    // With an overlap, a chunk begins before the end of the last one.
                     let first = start + within.code_points(section, chunk.start);
                     let chunk = &section[chunk];
                     let end = first + u32::try_from(chunk.chars().count()).unwrap_or(u32::MAX);
@@ -117,12 +119,12 @@ impl SplitSettings {
         Ok(pieces)
     }
 
-    /// The parts of a text under its headings, small ones with those that follow at their level or below, up to the size
-    /// of a chunk: a line under a heading is no section to answer from.
-    fn together(&self, text: &str, tokens: &Tokens<'_>) -> Vec<Section> {
-        let mut together: Vec<Section> = Vec::new();
+    /// The Markdown sections of `text`. Small ones are merged with the next ones at the same or a lower heading level,
+    /// up to the size of a chunk: a line under a heading is not enough context for an answer.
+    fn merged_sections(&self, text: &str, tokens: &Tokens<'_>) -> Vec<Section> {
+        let mut merged: Vec<Section> = Vec::new();
         for section in sections(text) {
-            if let Some(last) = together.last_mut()
+            if let Some(last) = merged.last_mut()
                 && section.level >= last.level
                 && tokens.between(last.range.start, section.range.end) <= self.chunk
             {
@@ -135,14 +137,14 @@ impl SplitSettings {
                     .count();
                 last.headings.truncate(shared);
             } else {
-                together.push(section);
+                merged.push(section);
             }
         }
-        together
+        merged
     }
 }
 
-/// A range in parts that are not too large for the splitter, cut where a paragraph ends, else a line, else a word.
+/// Splits a range into windows of at most [`MAX_WINDOW_BYTES`], at the end of a paragraph, or else of a line or a word.
 fn windows(text: &str, range: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let Range { mut start, end } = range.clone();
     std::iter::from_fn(move || {
@@ -166,7 +168,7 @@ fn windows(text: &str, range: &Range<usize>) -> impl Iterator<Item = Range<usize
     })
 }
 
-fn whole(text: &str) -> Section {
+fn single_section(text: &str) -> Section {
     Section {
         range: 0..text.len(),
         level: 0,
@@ -174,13 +176,13 @@ fn whole(text: &str) -> Section {
     }
 }
 
-/// One of the two splitters.
-enum Cut<'t> {
+/// The splitter for plain text or for Markdown.
+enum Splitter<'t> {
     Text(TextSplitter<&'t Tokens<'t>>),
     Markdown(MarkdownSplitter<&'t Tokens<'t>>),
 }
 
-impl<'t> Cut<'t> {
+impl<'t> Splitter<'t> {
     fn new(markdown: bool, config: ChunkConfig<&'t Tokens<'t>>) -> Self {
         if markdown {
             Self::Markdown(MarkdownSplitter::new(config))
@@ -189,8 +191,8 @@ impl<'t> Cut<'t> {
         }
     }
 
-    /// Byte ranges of the pieces, in order, without white space around them.
-    fn cut(&self, text: &str) -> Vec<Range<usize>> {
+    /// The byte ranges of the parts, in order, without surrounding white space.
+    fn split(&self, text: &str) -> Vec<Range<usize>> {
         let ranges = |(start, piece): (usize, &str)| start..start + piece.len();
         match self {
             Self::Text(splitter) => splitter.chunk_indices(text).map(ranges).collect(),
@@ -199,7 +201,7 @@ impl<'t> Cut<'t> {
     }
 }
 
-/// Counts code points up to a byte, from where it was asked last.
+/// Converts byte offsets to code point offsets, incrementally from the last offset.
 #[derive(Default)]
 struct Cursor {
     bytes: usize,

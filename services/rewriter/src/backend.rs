@@ -1,4 +1,4 @@
-//! How queries are made.
+//! Rewriter backends.
 
 mod keywords;
 mod llm;
@@ -17,31 +17,34 @@ use crate::error::{LoadError, RewriteError};
 pub use keywords::KeywordBackend;
 pub use llm::LlmBackend;
 
-/// Makes queries.
+/// A backend that rewrites questions into queries.
 pub trait Backend: Send + Sync {
-    /// The name that spans tell.
+    /// The name recorded in spans.
     fn name(&self) -> &'static str;
 
-    /// A query for the request's purpose, made from its original question, and none of its failed queries in any case or
-    /// spacing; to condense, the question as it stands alone, which no failed query forbids. The request is within the contract's limits. Dropping the future stops the work.
+    /// Rewrites the original question of `request` into a query for its purpose. The query differs from every failed
+    /// query by more than case or spacing.
+    ///
+    /// The purpose "condense" yields the question as it stands alone, even if it is a failed query. The request is
+    /// validated. Dropping the future cancels the work.
     fn rewrite(&self, request: RewriteRequest, scope: Scope) -> BoxFuture<'_, Result<Rewritten, RewriteError>>;
 }
 
-/// A new query.
+/// A rewritten query.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rewritten {
-    /// The query; empty when there is no new one.
+    /// The query; empty if there is no new one.
     pub query: String,
-    /// What it cost.
+    /// The model usage of the rewrite.
     pub usage: Usage,
-    /// Why the backend's first choice was not taken; none where it was.
+    /// Why the backend fell back from its first choice; `None` if it did not.
     pub fallback: Option<&'static str>,
 }
 
-/// The backend that `options` ask for.
+/// Creates the backend that `options` select.
 ///
 /// # Errors
-/// [`LoadError`] when the options do not describe one, or its model cannot be had.
+/// [`LoadError`] if the options are invalid or the model cannot be loaded.
 pub async fn load(options: &Options) -> Result<Arc<dyn Backend>, LoadError> {
     options.chat.check()?;
     match options.backend {

@@ -1,15 +1,15 @@
-//! When two queries are the same, and how long one may be.
+//! Query normalization and length limits.
 
 use std::collections::HashSet;
 
 use emend_text::Script;
 use unicode_normalization::UnicodeNormalization;
 
-/// Longest query in tokens where a request does not say, as Self-RAG's rewriter has it.
-pub(crate) const MAX_TOKENS: usize = 128;
+/// Default maximum length of a query in tokens, as in the query rewriter of Self-RAG.
+pub(crate) const DEFAULT_MAX_TOKENS: usize = 128;
 
-/// What is left of a query when case, width, spacing and its last punctuation mark do not count.
-pub(crate) fn key(query: &str) -> String {
+/// Normalizes a query for comparison: case, width, white space and trailing sentence terminators are ignored.
+pub(crate) fn normalized(query: &str) -> String {
     let folded: String = query
         .nfkc()
         .flat_map(char::to_lowercase)
@@ -20,40 +20,40 @@ pub(crate) fn key(query: &str) -> String {
     if kept.is_empty() { folded } else { kept.to_owned() }
 }
 
-/// Queries that did not help.
+/// Queries that have failed before.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Failed(HashSet<String>);
+pub(crate) struct FailedQueries(HashSet<String>);
 
-impl Failed {
+impl FailedQueries {
     pub(crate) fn new(queries: &[String]) -> Self {
         Self(
             queries
                 .iter()
-                .map(|query| key(query))
-                .filter(|key| !key.is_empty())
+                .map(|query| normalized(query))
+                .filter(|normalized| !normalized.is_empty())
                 .collect(),
         )
     }
 
-    /// Whether `query` says something, and nothing that has failed.
+    /// Whether `query` has a letter or digit and has not failed.
     pub(crate) fn allows(&self, query: &str) -> bool {
-        let key = key(query);
-        key.contains(char::is_alphanumeric) && !self.0.contains(&key)
+        let normalized = normalized(query);
+        normalized.contains(char::is_alphanumeric) && !self.0.contains(&normalized)
     }
 
-    /// How many different queries have failed, `question` itself not counted.
+    /// The number of distinct failed queries, not counting `question` itself.
     pub(crate) fn attempts(&self, question: &str) -> usize {
-        self.0.len() - usize::from(self.0.contains(&key(question)))
+        self.0.len() - usize::from(self.0.contains(&normalized(question)))
     }
 }
 
-/// How many tokens `text` has, counted without a tokeniser: a character of Chinese, Japanese or Korean is one, four
-/// letters or three digits are one.
-pub(crate) fn tokens(text: &str) -> usize {
-    text.chars().map(twelfths).sum::<usize>().div_ceil(12)
+/// Estimates the number of tokens of `text` without a tokenizer. A Chinese, Japanese or Korean character counts as one
+/// token, four letters or three digits as one.
+pub(crate) fn estimated_tokens(text: &str) -> usize {
+    text.chars().map(twelfths_of_token).sum::<usize>().div_ceil(12)
 }
 
-fn twelfths(c: char) -> usize {
+fn twelfths_of_token(c: char) -> usize {
     match Script::of(c) {
         Script::Alphabet => 3,
         Script::Digit => 4,
@@ -62,17 +62,17 @@ fn twelfths(c: char) -> usize {
     }
 }
 
-/// `query` without what goes beyond `most` of these tokens.
-pub(crate) fn shortened(query: &str, most: usize) -> &str {
+/// Truncates `query` to `max_tokens` estimated tokens.
+pub(crate) fn truncated(query: &str, max_tokens: usize) -> &str {
     let mut read = 0;
     let mut last_space = 0;
     for (at, c) in query.char_indices() {
-        read += twelfths(c);
+        read += twelfths_of_token(c);
         if c.is_whitespace() {
             last_space = at;
         }
-        if read > most * 12 {
-            // Better a word less than half a word.
+        if read > max_tokens * 12 {
+            // Cut at a word boundary unless that loses half the text.
             let cut = if last_space * 2 > at { last_space } else { at };
             return query[..cut].trim_end();
         }

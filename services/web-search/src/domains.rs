@@ -1,14 +1,14 @@
-//! Domains as a person writes them, compared as the DNS does.
+//! Domains as users write them, compared as in the DNS.
 
 use std::fmt;
 
 use url::{Host, Url};
 
-/// A domain or an address, in the form that hosts of URLs have: lower case, IDNA-encoded, without a final dot.
+/// A domain or an IP address in the form of URL hosts: lower case, IDNA-encoded, without a trailing dot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Domain(Host);
 
-/// Why a text is no domain.
+/// The text is not a domain.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a domain: write the name alone, like example.com, without scheme, port or path")]
 pub struct DomainError {
@@ -16,7 +16,7 @@ pub struct DomainError {
 }
 
 impl Domain {
-    /// Reads `example.com`, `EXAMPLE.com.`, `*.example.com`, `.example.com`, `例え.jp`, `127.0.0.1`, `[::1]`.
+    /// Parses `example.com`, `EXAMPLE.com.`, `*.example.com`, `.example.com`, `例え.jp`, `127.0.0.1` or `[::1]`.
     ///
     /// # Errors
     /// [`DomainError`] for anything else.
@@ -37,9 +37,9 @@ impl Domain {
         }
     }
 
-    /// The domain of `url`; none for a file.
+    /// The domain of `url`; `None` for a file.
     pub fn of(url: &Url) -> Option<Self> {
-        // A file:// URL may name a machine, which is no domain on the web.
+        // A file:// URL may have a host, which is not a domain on the web.
         (url.scheme() != "file")
             .then(|| Self::parse(url.host_str()?).ok())
             .flatten()
@@ -62,17 +62,18 @@ impl fmt::Display for Domain {
     }
 }
 
-/// Which pages a caller wants, by domain.
+/// A filter of pages by domain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DomainFilter {
-    /// Only these and their subdomains; all where empty.
+    /// Only pages of these domains and their subdomains; all pages if empty.
     pub allowed: Vec<Domain>,
-    /// None of these and their subdomains, even where allowed.
+    /// No pages of these domains and their subdomains, even if allowed.
     pub blocked: Vec<Domain>,
 }
 
 impl DomainFilter {
-    /// Whether a page of `domain` may be returned. A page without one (a file) is in no allowed domain and in no blocked.
+    /// Whether a page of `domain` may be returned. A page without a domain (a file) is in no allowed and no blocked
+    /// domain.
     pub fn admits(&self, domain: Option<&Domain>) -> bool {
         let within =
             |domains: &[Domain]| domain.is_some_and(|domain| domains.iter().any(|other| domain.is_within(other)));

@@ -1,4 +1,4 @@
-//! A conversation kept in a file, so that the next question can lean on the ones before it.
+//! A conversation file, so that a question can refer to the previous ones.
 
 use emend_core::limits::{MAX_HISTORY, MAX_QUESTION_BYTES};
 use std::{
@@ -12,18 +12,18 @@ use emend_proto::v1::{ChatMessage, chat_message};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What a file of a conversation holds, for whoever writes one.
+/// The expected format of a conversation file.
 const EXPECTED: &str =
     r#"expected [{"role": "user", "content": "…"}, {"role": "assistant", "content": "…"}], oldest first"#;
 
-/// A conversation and the file it is kept in.
+/// A conversation and its file.
 #[derive(Debug)]
 pub(super) struct Conversation {
     file: PathBuf,
     messages: Vec<Message>,
 }
 
-/// One turn. Fields that are not ours stay as they are.
+/// A message. Unknown fields are preserved.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 struct Message {
     role: Role,
@@ -39,28 +39,28 @@ enum Role {
     Assistant,
 }
 
-/// The part of a conversation that goes with a question.
+/// The part of a conversation that is sent with a question.
 #[derive(Debug, Default)]
 pub(super) struct Sent {
     /// The messages, oldest first.
     pub(super) messages: Vec<ChatMessage>,
-    /// What was left out, for the user; empty when nothing was.
+    /// A notice to the user of what was left out; empty if nothing was.
     pub(super) notice: String,
 }
 
 impl Conversation {
-    /// Reads a conversation; a file that does not exist begins one.
+    /// Reads a conversation. A missing file is an empty conversation.
     ///
     /// # Errors
-    /// The file is there and is no conversation, or it could not be written later.
+    /// The file is not a valid conversation, or its folder does not exist.
     pub(super) fn read(file: &Path) -> Result<Self> {
         let messages = match fs::read_to_string(file) {
-            Ok(text) => messages(&text).with_context(|| format!("{} is no conversation", file.display()))?,
+            Ok(text) => messages(&text).with_context(|| format!("{} is not a valid conversation", file.display()))?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let folder = folder(file);
                 if !folder.is_dir() {
                     bail!(
-                        "the conversation {} cannot be begun: there is no folder {}",
+                        "cannot create the conversation {}: folder {} does not exist",
                         file.display(),
                         folder.display()
                     );
@@ -77,7 +77,7 @@ impl Conversation {
         })
     }
 
-    /// What goes with the next question: the latest messages, each as long as a message may be.
+    /// The messages to send with the next question: the latest ones, truncated to the maximum length.
     pub(super) fn sent(&self) -> Sent {
         let said: Vec<&Message> = self
             .messages
@@ -98,9 +98,7 @@ impl Conversation {
             ));
         }
         if shortened > 0 {
-            notices.push(format!(
-                "{shortened} of them longer than {MAX_QUESTION_BYTES} bytes, of which the beginning is sent"
-            ));
+            notices.push(format!("messages truncated to {MAX_QUESTION_BYTES} bytes: {shortened}"));
         }
         Sent {
             messages: latest.iter().map(|message| message.sent()).collect(),
@@ -108,11 +106,11 @@ impl Conversation {
         }
     }
 
-    /// Adds a question and its answer, and puts the file in the place of the old one, whole or not at all. What was added
-    /// to it since it was read stays.
+    /// Appends a question and its answer, and replaces the file atomically. Messages that were added to the file since
+    /// it was read are kept.
     ///
     /// # Errors
-    /// The file has become none, or cannot be written; it is as it was then.
+    /// The file is no longer a valid conversation, or cannot be written. It is then unchanged.
     pub(super) fn add(&self, question: &str, answer: &str) -> Result<()> {
         let mut messages = Self::read(&self.file)?.messages;
         messages.push(Message::new(Role::User, question));
@@ -157,7 +155,7 @@ fn folder(file: &Path) -> &Path {
         .unwrap_or(Path::new("."))
 }
 
-/// Writes a file beside the old one and renames it into its place; a link stays a link.
+/// Writes a temporary file and renames it over the old one; a symbolic link is kept.
 fn replace(file: &Path, text: &str) -> Result<()> {
     let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let mut new = tempfile::NamedTempFile::new_in(folder(&file))?;

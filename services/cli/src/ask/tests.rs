@@ -17,7 +17,7 @@ fn the_same_paths_have_the_same_collection_in_any_order_and_spelling() {
 }
 
 #[test]
-fn a_name_that_a_collection_cannot_have_is_cleaned() {
+fn an_invalid_collection_name_is_sanitized() {
     assert_eq!(slug(Some(Path::new("/x/사내 규정"))), "files");
     assert_eq!(slug(Some(Path::new("/x/Hand book!.md"))), "Handbook.md");
 }

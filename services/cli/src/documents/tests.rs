@@ -16,7 +16,7 @@ fn names(found: &Found) -> Vec<String> {
 }
 
 #[test]
-fn a_folder_gives_known_formats_and_reports_the_rest() {
+fn a_folder_yields_known_formats_and_reports_other_files() {
     let folder = folder(&[
         ("a.md", b"# A"),
         ("sub/b.txt", b"b"),
@@ -44,7 +44,7 @@ fn a_path_that_does_not_exist_is_an_error_that_names_it() {
 }
 
 #[test]
-fn json_lines_give_documents_and_name_bad_lines() {
+fn json_lines_yield_documents_and_report_bad_lines() {
     let folder = folder(&[(
             "d.jsonl",
             b"{\"doc_id\":\"a\",\"title\":\"T\",\"text\":\"x\",\"year\":1999}\n\nnonsense\n{\"text\":\"no id\"}\n{\"id\":7,\"text\":\" \"}\n",
@@ -62,7 +62,7 @@ fn json_lines_give_documents_and_name_bad_lines() {
 }
 
 #[test]
-fn an_empty_file_is_skipped_and_says_so() {
+fn an_empty_file_is_skipped_with_a_reason() {
     let folder = folder(&[("empty.txt", b"")]);
     let found = find(&[folder.path().to_owned()]).unwrap();
     let read: Vec<_> = found.sources[0].read().collect();

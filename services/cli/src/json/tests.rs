@@ -19,7 +19,7 @@ fn names_are_those_of_the_proto_files() {
 }
 
 #[test]
-fn a_message_comes_back_from_its_json_and_a_newer_field_does_no_harm() {
+fn a_message_round_trips_and_unknown_fields_are_ignored() {
     let result = WalkResult {
         status: WalkStatus::Answered.into(),
         groundedness: Some(0.5),

@@ -1,4 +1,4 @@
-//! What happens in a walk, while it happens.
+//! Shows the progress of a walk, live.
 
 use std::{
     collections::HashMap,
@@ -18,41 +18,41 @@ use super::{
 };
 use crate::progress;
 
-/// Longest excerpts, in characters.
+/// Maximum lengths of excerpts, in characters.
 const MAX_SENTENCE: usize = 160;
 const MAX_QUERY: usize = 200;
 
-/// Shows a walk on standard error: text as it is written on a terminal, whole lines elsewhere.
+/// Shows a walk on standard error: streamed text on a terminal, whole lines otherwise.
 #[derive(Debug)]
 pub struct Live {
     terminal: bool,
-    /// The step under way, on a terminal.
+    /// The spinner of the current step, on a terminal.
     spinner: Option<ProgressBar>,
     writing: Writing,
     /// What is known of each passage.
     passages: HashMap<String, Known>,
-    /// Why a service did not answer in the step before.
+    /// The service error of the previous step.
     error: String,
 }
 
-/// The text of an answer that is being written.
+/// The answer text being streamed.
 #[derive(Debug, Default)]
 struct Writing {
     attempt: u32,
-    /// What has not been shown of its last line.
+    /// The part of the last line that has not been shown.
     pending: String,
-    /// Whether a line has begun that has not ended.
+    /// Whether a line is unfinished.
     open: bool,
 }
 
-/// A passage as the events carried it last, which a later one may only refer to.
+/// A passage as the events carried it last; a later event may only refer to it.
 #[derive(Debug)]
 struct Known {
     passage: Preview,
     shown: Option<Shown>,
 }
 
-/// What a reader was shown of a passage: whether it is kept, and its score in hundredths.
+/// The shown state of a passage: whether it is kept, and its score in hundredths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shown {
     kept: bool,
@@ -60,7 +60,7 @@ struct Shown {
 }
 
 impl Live {
-    /// Shows nothing yet.
+    /// Creates a view on standard error.
     #[must_use]
     pub fn new() -> Self {
         Self::on(std::io::stderr().is_terminal())
@@ -87,7 +87,7 @@ impl Live {
                 let text = std::mem::take(&mut self.writing.pending).replace('\n', "\n  > ");
                 self.writing.open = true;
                 anstream::eprint!("{DIM}{begins}{text}{DIM:#}");
-                // A terminal that is gone is no reason to end a walk.
+                // A closed terminal must not abort the walk.
                 let _ = std::io::stderr().flush();
                 return;
             }
@@ -106,14 +106,14 @@ impl Live {
         }
     }
 
-    /// Takes a spinner off the screen.
+    /// Removes the spinner from the terminal.
     fn clear(&mut self) {
         if let Some(spinner) = self.spinner.take() {
             spinner.finish_and_clear();
         }
     }
 
-    /// The lines that an event adds.
+    /// The lines to print for an event.
     fn lines(&mut self, event: &Event) -> Vec<String> {
         if let Event::TextDelta(delta) = event {
             return self.written(delta);
@@ -143,7 +143,7 @@ impl Live {
         lines
     }
 
-    /// Takes up text; where nobody looks on, hands out the lines that are whole.
+    /// Buffers text. Without a terminal, returns the complete lines.
     fn written(&mut self, delta: &TextDelta) -> Vec<String> {
         let mut lines = Vec::new();
         if self.writing.attempt != delta.attempt {
@@ -163,7 +163,7 @@ impl Live {
         lines
     }
 
-    /// Ends the line that text has begun.
+    /// Ends the unfinished line.
     fn end_of_text(&mut self) -> Vec<String> {
         let pending = std::mem::take(&mut self.writing.pending);
         if std::mem::take(&mut self.writing.open) {
@@ -208,7 +208,7 @@ impl Live {
         lines
     }
 
-    /// Why an edge was taken, unless its outcome says it all.
+    /// The reason why an edge was taken, unless the outcome implies it.
     fn edge(&self, edge: &EdgeTaken) -> Option<String> {
         let mut obvious = format!("`{}` ended in `{}`", edge.from, edge.outcome);
         if !self.error.is_empty() {
@@ -217,7 +217,7 @@ impl Live {
         let reason = match edge.reason.strip_prefix(&obvious) {
             Some(rest) if rest.trim().is_empty() => return None,
             _ if edge.reason.is_empty() => return None,
-            // The outcome and the error stand in the line above.
+            // The line above shows the outcome and the error.
             Some(rest) => format!("{}{}", edge.outcome, printable(rest)),
             None => printable(&edge.reason),
         };
@@ -232,7 +232,7 @@ impl Default for Live {
 }
 
 impl Drop for Live {
-    /// A walk that broke off leaves neither a spinner nor half a line.
+    /// Removes the spinner and ends the line if the walk was aborted.
     fn drop(&mut self) {
         self.clear();
         if self.writing.open {
@@ -266,7 +266,7 @@ fn step_line(step: &Step) -> String {
         .duration
         .and_then(|d| Duration::try_from(d).ok())
         .unwrap_or_default();
-    // A summary that is but the new query stands below, beside the old one.
+    // Omit a summary that only repeats the new query, which is shown below with the old one.
     let repeated = changed_query(step) && step.summary.ends_with(&step.query);
     let summary = if repeated { "" } else { &step.summary };
     let mut line = format!(
@@ -283,7 +283,7 @@ fn step_line(step: &Step) -> String {
     line
 }
 
-/// How far a sentence is supported, where it was graded.
+/// The support of a sentence, if it was graded.
 fn graded(sentence: &Sentence) -> String {
     let support = match sentence.support() {
         Support::FullySupported => "supported",

@@ -1,21 +1,21 @@
-//! What a step kept and what it dropped.
+//! Shows the passages and strips that a step kept and dropped.
 
 use emend_proto::v1::{GradedPassage, Passage, Relevance, Strip};
 use emend_text::{excerpt, printable};
 
 use super::{DIM, GOOD, relative};
 
-/// Most pieces shown of those that were kept, and of those that were dropped.
+/// Maximum numbers of kept and of dropped pieces to show.
 const MAX_KEPT: usize = 5;
 const MAX_DROPPED: usize = 3;
-/// Longest excerpt of a piece, in characters.
+/// Maximum length of an excerpt, in characters.
 const MAX_PREVIEW_WIDTH: usize = 70;
 
 /// A passage or a strip that a step kept or dropped.
 pub(super) struct Piece {
     kept: bool,
     score: Option<f64>,
-    /// What stands in the place of the score.
+    /// The placeholder for a missing score.
     without_score: &'static str,
     text: String,
 }
@@ -72,7 +72,7 @@ impl Piece {
     }
 }
 
-/// The kept ones in their order, and of the dropped ones those that came closest.
+/// The lines of the first kept pieces, in order, and of the dropped pieces with the highest scores.
 pub(super) fn pieces(pieces: Vec<Piece>) -> Vec<String> {
     let (kept, mut dropped): (Vec<Piece>, Vec<Piece>) = pieces.into_iter().partition(|piece| piece.kept);
     dropped.sort_by(|a, b| b.score.unwrap_or_default().total_cmp(&a.score.unwrap_or_default()));

@@ -1,4 +1,4 @@
-//! The answer with its sources, and how it came about.
+//! Renders the result of a walk.
 
 use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
@@ -7,7 +7,7 @@ use emend_text::printable;
 
 use super::{BAD, BOLD, DIM, DOUBTFUL, GOOD, relative, short};
 
-/// The answer with numbered citations, its sources, and how it came about.
+/// Renders the answer with numbered citations, its sources, and the statistics of the walk.
 #[must_use]
 pub fn result(result: &WalkResult) -> String {
     let mut text = String::new();
@@ -24,7 +24,7 @@ pub fn result(result: &WalkResult) -> String {
     text
 }
 
-/// The answer's text with `[n]` after each sentence.
+/// The text of the answer with `[n]` after each sentence.
 fn answer(result: &WalkResult) -> String {
     if result.sentences.is_empty() || result.status() == WalkStatus::Abstained {
         return printable(&result.answer);
@@ -42,7 +42,7 @@ fn answer(result: &WalkResult) -> String {
     result.sentences.iter().map(marked).collect::<Vec<_>>().join(" ")
 }
 
-/// Citations by number, the first of each.
+/// The first citation of each number.
 fn cited(result: &WalkResult) -> BTreeMap<u32, &Citation> {
     let mut cited = BTreeMap::new();
     if result.status() != WalkStatus::Abstained {
@@ -126,7 +126,7 @@ fn verdict(result: &WalkResult) -> String {
     line
 }
 
-/// What a walk ran out of, after the word for how it ended.
+/// The exhausted limit, to append to the status.
 fn out_of(limit: Limit) -> &'static str {
     match limit {
         Limit::Unspecified => "",

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_refused_request_names_every_field() {
+fn a_rejected_request_lists_every_field() {
     let details = tonic_types::ErrorDetails::with_bad_request(vec![
         tonic_types::FieldViolation::new("top_k", "is 0, must be 1–100"),
         tonic_types::FieldViolation::new("question", "is empty"),

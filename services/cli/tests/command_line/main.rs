@@ -239,7 +239,7 @@ fn a_conversation_goes_on_in_its_file() {
     let err = stderr(&broken);
     assert_eq!(broken.status.code(), Some(1));
     assert!(
-        err.contains("chat.json is no conversation") && err.contains("\"role\": \"assistant\""),
+        err.contains("chat.json is not a valid conversation") && err.contains("\"role\": \"assistant\""),
         "{err}"
     );
     assert_eq!(fs::read_to_string(&file).unwrap(), "[{\"role\": \"user\"}");

@@ -1,6 +1,6 @@
 use super::*;
 
-/// The cleaned text and the marks, which must not depend on how the text is cut.
+/// The cleaned text and the marks. They must not depend on how the text is chunked.
 fn clean(text: &str, passages: usize) -> (String, Vec<(usize, usize)>) {
     let cut = |size: usize| {
         let chars: Vec<char> = text.chars().collect();
@@ -23,7 +23,7 @@ fn clean(text: &str, passages: usize) -> (String, Vec<(usize, usize)>) {
 }
 
 #[test]
-fn marks_are_taken_out_with_the_white_space_before_them() {
+fn marks_are_removed_with_the_white_space_before_them() {
     for (text, cleaned, marks) in [
         ("It is red [1].", "It is red.", vec![(9, 1)]),
         (
@@ -54,7 +54,7 @@ fn marks_are_taken_out_with_the_white_space_before_them() {
 }
 
 #[test]
-fn brackets_of_the_text_stay_and_invented_numbers_go() {
+fn brackets_of_the_text_stay_and_invalid_numbers_are_removed() {
     for (text, cleaned) in [
         ("It [the tower] fell [1984].", "It [the tower] fell [1984]."),
         ("See [", "See ["),

@@ -20,7 +20,7 @@ fn new(answer_so_far: &str, reply: &str) -> String {
 const SO_FAR: &str = "The tower is red. It is \"old.\"";
 
 #[test]
-fn what_is_said_already_goes_from_the_beginning() {
+fn a_repetition_at_the_beginning_is_removed() {
     for (reply, expected) in [
         ("It fell in 1912.", "It fell in 1912."),
         ("The tower is red. It is \"old.\" It fell in 1912.", "It fell in 1912."),
@@ -43,7 +43,7 @@ fn what_is_said_already_goes_from_the_beginning() {
 }
 
 #[test]
-fn saying_that_it_is_complete_is_saying_nothing() {
+fn the_completion_marker_is_removed() {
     for (reply, expected) in [
         ("[complete]", ""),
         (" [Complete].\n", ""),

@@ -12,7 +12,7 @@ fn tokens(logprobs: &[f64]) -> Vec<TokenLogprobs> {
 }
 
 #[test]
-fn it_is_the_geometric_mean_over_the_tokens_within() {
+fn likelihood_is_the_geometric_mean_over_the_tokens_in_range() {
     let mut likelihood = Likelihood::default();
     assert_eq!(likelihood.of(&(0..9)), None);
     likelihood.take(0, &tokens(&[0.5_f64.ln(), f64::NAN]));

@@ -1,6 +1,6 @@
 use super::*;
 
-/// What comes through, which must not depend on how the text is cut into pieces.
+/// The emitted text. It must not depend on how the text is chunked.
 fn limited(text: &str, most: usize) -> String {
     let cut = |size: usize| {
         let chars: Vec<char> = text.chars().collect();
@@ -19,7 +19,7 @@ fn limited(text: &str, most: usize) -> String {
 }
 
 #[test]
-fn so_many_sentences_come_through_whole() {
+fn sentences_up_to_the_limit_pass() {
     for (text, most, expected) in [
         ("It is red. It was built in 1871. It is old.", 1, "It is red."),
         (
@@ -55,7 +55,7 @@ fn so_many_sentences_come_through_whole() {
 }
 
 #[test]
-fn the_last_sentence_allowed_comes_at_once_and_another_one_ends_it() {
+fn the_last_allowed_sentence_is_emitted_at_once() {
     let mut limit = SentenceLimit::new(Some(1));
     assert_eq!(limit.push("It is red."), "It is red.");
     assert_eq!(limit.push(" It w"), "");
@@ -69,7 +69,7 @@ fn the_last_sentence_allowed_comes_at_once_and_another_one_ends_it() {
 }
 
 #[test]
-fn without_a_limit_everything_comes_through() {
+fn without_a_limit_everything_passes() {
     let mut limit = SentenceLimit::new(None);
     assert_eq!(limit.push("A bee. A cat. A dog."), "A bee. A cat. A dog.");
     assert!(!limit.is_full() && limit.finish().is_empty());

@@ -12,7 +12,7 @@ fn strip(text: &str, size: usize) -> String {
 }
 
 #[test]
-fn only_reasoning_at_the_start_goes() {
+fn only_reasoning_at_the_start_is_removed() {
     for (text, answer) in [
         ("<think>是否？ 1 < 2 </thin</think>Yes.", "Yes."),
         ("\n <think>\n\n</think>\nYes.", "\nYes."),

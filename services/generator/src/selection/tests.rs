@@ -45,7 +45,7 @@ const OPENED: &str = "It was opened in 1871.";
 const STORM: &str = "A storm damaged the lighthouse roof.";
 
 #[test]
-fn a_further_sentence_is_there_only_for_what_the_best_leaves_open() {
+fn a_further_sentence_must_cover_more_of_the_question() {
     assert_eq!(of(1, &[]), [BUILT, OPENED]);
     assert_eq!(of(0, &[]), [BUILT, OPENED], "an unset attempt is the first");
 }
@@ -57,7 +57,7 @@ fn a_later_attempt_differs_from_every_earlier_one() {
     assert_eq!(of(2, &[]), [STORM]);
     assert_eq!(of(3, &[]), Vec::<String>::new());
     assert_eq!(of(u32::MAX, &[]), Vec::<String>::new());
-    // The grader cut the sentence differently.
+    // The grader split the sentence differently.
     assert_eq!(
         of(2, &["The lighthouse was built by Ada Marsh. It was opened in 1871."]),
         [STORM]
@@ -65,7 +65,7 @@ fn a_later_attempt_differs_from_every_earlier_one() {
 }
 
 #[test]
-fn what_the_answer_says_already_is_not_said_again() {
+fn sentences_of_the_answer_so_far_are_not_repeated() {
     assert_eq!(continuing(BUILT, 1, &[]), [OPENED, STORM]);
     let reworded = "Ada Marsh built the lighthouse, they say.";
     assert_eq!(continuing(reworded, 1, &[]), [OPENED, STORM]);
@@ -100,14 +100,14 @@ fn the_same_sentence_in_two_passages_is_quoted_once_and_cited_twice() {
 }
 
 #[test]
-fn rulers_of_tables_and_code_blocks_are_no_answers() {
+fn table_separators_and_code_blocks_are_not_answers() {
     assert!(is_layout("| service | port |\n| --- | --- |"));
     assert!(is_layout("```sh\nask \"Which port is it?\"\n```"));
     assert!(!is_layout("The port is 50050 | 50051."));
 }
 
 #[test]
-fn headings_and_questions_are_no_answers() {
+fn headings_and_questions_are_not_answers() {
     let texts = [
         "## Opening hours",
         "What are the opening hours?",

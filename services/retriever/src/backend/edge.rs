@@ -1,15 +1,15 @@
-//! Collections on the local disk: `redb` for what must not be lost, Qdrant's engine to search it.
+//! Collections on the local disk: `redb` for durable storage, Qdrant's engine for search.
 //!
 //! ```text
-//! DATA_DIR/.lock                       held while a process uses the folder
-//! DATA_DIR/COLLECTION/documents.redb   documents, sections, chunks, embeddings: the truth
-//! DATA_DIR/COLLECTION/index/           the engine's shard: a copy, made again where it is lost
+//! DATA_DIR/.lock                       locked while a process uses the folder
+//! DATA_DIR/COLLECTION/documents.redb   documents, sections, chunks, embeddings: the source of truth
+//! DATA_DIR/COLLECTION/index/           the engine's shard: a copy, rebuilt if lost
 //! ```
 //!
-//! A document is stored in this order: its points go into the index, where no reader sees them yet; one transaction of the
-//! catalog publishes it, in place of its earlier version, and is on disk when it returns; the earlier version's points go.
-//! A crash at any moment leaves either version whole, and points that belong to neither are removed when the collection
-//! is opened.
+//! A document is stored in three steps: its points are inserted into the index, where no reader sees them yet; one
+//! durable transaction of the catalog publishes it and replaces its earlier version; the points of the earlier version
+//! are removed. After a crash at any point, one version is complete. Points that belong to neither are removed when the
+//! collection is opened.
 
 mod catalog;
 mod collection;
@@ -26,7 +26,8 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 
 use super::{
-    CollectionInfo, EmbedderInfo, Found, ListedDocument, NewDocument, Search, StoreError, StoredDocument, VectorStore,
+    CollectionInfo, EmbedderInfo, ListedDocument, NewDocument, Search, SearchHit, StoreError, StoredDocument,
+    VectorStore,
 };
 use collection::Collection;
 
@@ -39,18 +40,18 @@ pub struct EdgeStore(Arc<Store>);
 struct Store {
     folder: PathBuf,
     collections: RwLock<BTreeMap<String, Arc<Collection>>>,
-    /// Unlocked when the file is closed, also by a crash; `None` when the store is closed.
+    /// Unlocked when the file is closed, even by a crash; `None` after the store is closed.
     lock: Mutex<Option<File>>,
 }
 
 impl EdgeStore {
-    /// Opens the collections in `folder`, which is made if need be. Blocks while it reads.
+    /// Opens the collections in `folder`, which is created if it does not exist. Blocks on I/O.
     ///
-    /// A collection that cannot be opened does not keep the others from working; it fails when it is used.
+    /// A collection that cannot be opened does not affect the others; operations on it fail.
     ///
     /// # Errors
-    /// [`StoreError::InUse`] when another process, or another store of this one, has the folder;
-    /// [`StoreError::Folder`] when it cannot be made or written.
+    /// [`StoreError::InUse`] if another process or another store of this process uses the folder;
+    /// [`StoreError::Folder`] if it cannot be created or written.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         let unusable = |source| StoreError::Folder {
             folder: folder.to_owned(),
@@ -86,7 +87,7 @@ impl EdgeStore {
                 tracing::error!(
                     error = emend_core::error_chain(&error),
                     collection = name,
-                    "the collection cannot be opened"
+                    "cannot open the collection"
                 );
             }
             collections.insert(name.to_owned(), Arc::new(collection));
@@ -100,7 +101,7 @@ impl EdgeStore {
 }
 
 impl Store {
-    /// The collection of a name, unless it never got its first document.
+    /// The collection `name`. One that never got its first document does not exist.
     fn existing(&self, name: &str) -> Result<Arc<Collection>, StoreError> {
         let collection = self
             .collections
@@ -141,7 +142,7 @@ impl Store {
         self.lock.lock().unwrap_or_else(PoisonError::into_inner).is_none()
     }
 
-    /// The collections that can be read, by name.
+    /// The metadata of the readable collections, by name.
     fn infos(&self) -> Vec<CollectionInfo> {
         self.all()
             .iter()
@@ -151,8 +152,8 @@ impl Store {
 }
 
 impl EdgeStore {
-    /// Runs blocking work where it blocks nobody, inside the caller's span. Work that has begun is finished even when the
-    /// caller is gone.
+    /// Runs blocking work on the blocking thread pool, within the caller's span. Work that has begun completes even if
+    /// the caller is gone.
     fn run<'a, T: Send + 'static>(
         &self,
         work: impl FnOnce(&Store) -> Result<T, StoreError> + Send + 'static,
@@ -160,16 +161,16 @@ impl EdgeStore {
         let store = Arc::clone(&self.0);
         let span = tracing::Span::current();
         let folder = store.folder.clone();
-        let broken = |source| StoreError::Storage {
-            doing: "work",
+        let storage_error = |source| StoreError::Storage {
+            operation: "complete the task",
             folder,
             source,
         };
         if store.is_closed() {
-            return ready(Err(broken("the store is closed".into()))).boxed();
+            return ready(Err(storage_error("the store is closed".into()))).boxed();
         }
         let work = tokio::task::spawn_blocking(move || span.in_scope(|| work(&store)));
-        work.map(|joined| joined.unwrap_or_else(|error| Err(broken(error.into()))))
+        work.map(|joined| joined.unwrap_or_else(|error| Err(storage_error(error.into()))))
             .boxed()
     }
 }
@@ -227,11 +228,11 @@ impl VectorStore for EdgeStore {
         });
         async move {
             if let Some(collection) = stored.await? {
-                // Nobody waits for it; the next write to this collection does.
+                // This runs in the background, but blocks the next write to the collection.
                 tokio::task::spawn_blocking(move || {
                     if let Err(error) = collection.optimize() {
                         tracing::warn!(error = emend_core::error_chain(&error), folder = %collection.folder().display(),
-                            "searches stay exact and get slower");
+                            "cannot optimize the vector index, searches stay exact but get slower");
                     }
                 });
             }
@@ -245,7 +246,7 @@ impl VectorStore for EdgeStore {
         self.run(move |store| store.existing(&collection)?.delete(&documents))
     }
 
-    fn search<'a>(&'a self, collection: &'a str, search: Search) -> BoxFuture<'a, Result<Vec<Found>, StoreError>> {
+    fn search<'a>(&'a self, collection: &'a str, search: Search) -> BoxFuture<'a, Result<Vec<SearchHit>, StoreError>> {
         let collection = collection.to_owned();
         self.run(move |store| store.existing(&collection)?.search(&search))
     }

@@ -1,22 +1,22 @@
-//! Children of one parent become one passage, and further ones fill up to the limit (R10).
+//! Groups search candidates by their parent unit, fetching more until the limit is reached (R10).
 
 use std::collections::BTreeMap;
 
-/// Searches never ask for more candidates than this at once.
+/// Maximum candidates of one search.
 const MAX_CANDIDATES: usize = 1 << 17;
 
-/// One answer of the underlying search: which unit each candidate belongs to and its score, best first.
+/// The result of one search: the unit and score of each candidate, best first.
 pub(crate) struct Candidates<K> {
-    /// Unit and score; candidates that no longer exist are left out.
+    /// Unit and score. Candidates that no longer exist are left out.
     pub(crate) units: Vec<(K, f64)>,
-    /// Whether a larger limit would find no more.
+    /// Whether a larger limit would return no more candidates.
     pub(crate) exhausted: bool,
 }
 
-/// Collects the `limit` best units, best first, equal scores in the order of `K`.
+/// Collects the `limit` best units, best first, with ties in the order of `K`.
 ///
-/// A unit's score is that of its best candidate. `search` is asked for twice as many candidates each time until enough
-/// distinct units are found, with all that have the last one's score, or there are no more.
+/// The score of a unit is that of its best candidate. `search` is called with twice as many candidates each time, until
+/// there are enough distinct units, including all that tie with the last one, or no more candidates.
 ///
 /// # Errors
 /// The first error of `search`.
@@ -35,10 +35,11 @@ pub(crate) fn gather<K: Ord, E>(
                 .and_modify(|known| *known = known.max(score))
                 .or_insert(score);
         }
-        // The map is in the order of `K`, and the sort is stable.
+        // The map is ordered by `K`, and the sort is stable.
         let mut ranked: Vec<(K, f64)> = best.into_iter().collect();
         ranked.sort_by(|(_, left), (_, right)| right.total_cmp(left));
-        // A tie at the edge could go either way next time: look further until the edge is below what is returned.
+        // A tie at the limit would make the result unstable: search on until the lowest score is below the last
+        // returned one.
         let settled = limit
             .checked_sub(1)
             .and_then(|last| ranked.get(last))

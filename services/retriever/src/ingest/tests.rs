@@ -29,7 +29,7 @@ fn the_title_comes_from_the_sender_then_the_page_then_the_first_heading() {
 }
 
 #[test]
-fn a_chunk_is_embedded_with_what_stands_above_it() {
+fn a_chunk_is_embedded_with_its_title_and_headings() {
     let text = format!(
         "# Harbour\n\nintro\n\n## Opening hours\n\n{}",
         "The office is open from eight to four. ".repeat(6)
@@ -50,7 +50,7 @@ fn a_chunk_is_embedded_with_what_stands_above_it() {
 }
 
 #[test]
-fn everything_that_decides_what_is_stored_changes_the_fingerprint() {
+fn every_stored_input_changes_the_fingerprint() {
     let base = document("a", "text");
     let other = |change: fn(&mut Document)| {
         let mut changed = base.clone();

@@ -14,12 +14,12 @@ fn words(text: &str) -> usize {
         .sum()
 }
 
-fn split(text: &str, markdown: bool) -> Pieces<'_> {
+fn split(text: &str, markdown: bool) -> SplitText<'_> {
     SETTINGS.split(text, markdown, &words).unwrap()
 }
 
-/// What must hold for any text: spans are right, chunks are within sections, nothing but white space is left out.
-fn check(text: &str, pieces: &Pieces<'_>) {
+/// Invariants for any text: spans are correct, chunks are within sections, and only white space is left out.
+fn check(text: &str, pieces: &SplitText<'_>) {
     let letters: Vec<char> = text.chars().collect();
     let at = |start: u32, end: u32| letters[start as usize..end as usize].iter().collect::<String>();
     let mut covered = vec![0_u8; letters.len()];
@@ -48,7 +48,7 @@ fn check(text: &str, pieces: &Pieces<'_>) {
 }
 
 #[test]
-fn a_plain_text_is_cut_into_sections_and_those_into_chunks() {
+fn a_plain_text_is_split_into_sections_and_chunks() {
     let text = "The harbour wall was built in 1874. It is made of granite. ".repeat(12);
     let pieces = split(&text, false);
     check(&text, &pieces);
@@ -65,7 +65,7 @@ fn a_plain_text_is_cut_into_sections_and_those_into_chunks() {
 }
 
 #[test]
-fn markdown_sections_begin_at_headings_and_know_them() {
+fn markdown_sections_begin_at_headings_and_record_them() {
     let text = "# Boats\n\nThere are nine boats in the harbour and two on land.\n\n## Ferries\n\nThe ferry leaves at \
                 seven and returns at noon, on Sundays at one.\n\n# Birds\n\nGulls nest on the roof of the boathouse every year.";
     let pieces = split(text, true);
@@ -80,7 +80,7 @@ fn markdown_sections_begin_at_headings_and_know_them() {
 }
 
 #[test]
-fn small_neighbours_are_one_section_that_stays_below_their_common_heading() {
+fn small_adjacent_sections_are_merged_under_their_common_heading() {
     let text = "# Tides\n\nAll times are local.\n\n## May\n\nnoon\n\n## June\n\none\n\n# Winds\n\nwest";
     let pieces = split(text, true);
     check(text, &pieces);
@@ -111,7 +111,7 @@ fn an_overlap_repeats_the_end_of_the_chunk_before() {
 }
 
 #[test]
-fn a_text_without_spaces_is_cut_too() {
+fn a_text_without_spaces_is_split() {
     for text in ["항구".repeat(4000), "x".repeat(300_000)] {
         let pieces = split(&text, false);
         check(&text, &pieces);
@@ -142,7 +142,7 @@ fn a_megabyte_takes_seconds_at_most() {
             began.elapsed()
         );
         assert!(pieces.chunks.len() > 600);
-        // A guard against quadratic work, not a measurement: that would take hours.
+        // Guards against quadratic time, which would take hours.
         assert!(began.elapsed().as_secs() < 120);
     }
 }

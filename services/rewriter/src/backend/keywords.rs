@@ -1,10 +1,10 @@
-//! Queries without a model: the question's keywords, terms of the best passages, and fewer keywords.
+//! Model-free query rewriting: the question's keywords, expansion with terms of the best passages, and fewer keywords.
 //!
-//! Each attempt is another step of one plan, read off the number of failed queries: the service keeps no state, and the
-//! same request gives the same query on every replica.
+//! Each attempt is the next step of one plan. The number of failed queries gives the step, so the service keeps no
+//! state and the same request yields the same query on every replica.
 //!
-//! Condensing looks for what a follow-up leaves open and adds the topic of the conversation to it; see [`condense`] for
-//! what that can do and what it cannot.
+//! Condensing detects what a follow-up question leaves out and adds the topic of the conversation. See [`condense`] for
+//! its limits.
 
 mod chinese;
 mod condense;
@@ -23,9 +23,9 @@ use futures::future::BoxFuture;
 
 use super::{Backend, Rewritten};
 use crate::error::RewriteError;
-use crate::queries::{Failed, MAX_TOKENS, shortened};
+use crate::queries::{DEFAULT_MAX_TOKENS, FailedQueries, truncated};
 
-/// Makes queries in process, in English, Korean, Japanese and Chinese, and in other languages as far as rules reach.
+/// Rewrites queries in process, in English, Korean, Japanese and Chinese, with rule-based support for other languages.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KeywordBackend;
 
@@ -36,7 +36,7 @@ impl Backend for KeywordBackend {
 
     fn rewrite(&self, request: RewriteRequest, _scope: Scope) -> BoxFuture<'_, Result<Rewritten, RewriteError>> {
         async move {
-            // Twenty long passages are some ten milliseconds of reading: not on the actors' thread.
+            // Twenty long passages take some ten milliseconds, too long for the actors' thread.
             let query = tokio::task::spawn_blocking(move || rewrite(&request))
                 .await
                 .map_err(|_| RewriteError::Keywords)?;
@@ -49,9 +49,10 @@ impl Backend for KeywordBackend {
     }
 }
 
-/// The first candidate that has not failed; empty when all have. A condensed question is no candidate: there is one.
+/// The first candidate that has not failed; empty if all have. A condensed question is returned as it is: there is only
+/// one.
 fn rewrite(request: &RewriteRequest) -> String {
-    let failed = Failed::new(&request.failed_queries);
+    let failed = FailedQueries::new(&request.failed_queries);
     let candidates = match request.purpose() {
         RewritePurpose::Condense => return condense::condensed(&request.question, &request.history),
         RewritePurpose::WebSearch => plan::web_search(request),
@@ -61,7 +62,7 @@ fn rewrite(request: &RewriteRequest) -> String {
     };
     let allowed = candidates
         .iter()
-        .map(|candidate| shortened(candidate, MAX_TOKENS))
+        .map(|candidate| truncated(candidate, DEFAULT_MAX_TOKENS))
         .find(|candidate| failed.allows(candidate));
     allowed.unwrap_or_default().to_owned()
 }

@@ -1,4 +1,4 @@
-//! Queries from a language model.
+//! Query rewriting with a language model.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use futures::future::BoxFuture;
 
 use super::{Backend, KeywordBackend, Rewritten};
 use crate::error::RewriteError;
-use crate::queries::{Failed, MAX_TOKENS, shortened, tokens};
+use crate::queries::{DEFAULT_MAX_TOKENS, FailedQueries, estimated_tokens, truncated};
 use emend_core::limits::MAX_QUESTION_BYTES;
 
-/// Tokens of the JSON around a query.
-const AROUND: usize = 32;
+/// Output tokens reserved for the JSON around a query.
+const JSON_OVERHEAD_TOKENS: usize = 32;
 
-/// Asks a model, once more with more freedom where it repeats itself, and takes keywords where that does not help either.
+/// Asks a model, retries once at a higher temperature if it repeats a failed query, and then falls back to keywords.
 #[derive(Clone)]
 pub struct LlmBackend {
     chat: Arc<dyn Chat>,
@@ -27,7 +27,7 @@ pub struct LlmBackend {
 }
 
 impl LlmBackend {
-    /// A backend that asks `chat`. `retry_temperature`, 0–2, is that of the second attempt.
+    /// Creates a backend that asks `chat`. `retry_temperature`, 0–2, applies to the second attempt.
     pub fn new(chat: Arc<dyn Chat>, prompts: Prompts, retry_temperature: f32) -> Self {
         Self {
             chat,
@@ -40,20 +40,20 @@ impl LlmBackend {
         let keywords = KeywordBackend;
         let condenses = request.purpose() == RewritePurpose::Condense;
         if condenses && request.history.is_empty() {
-            // Nothing to condense: the question is what it is.
+            // Without a history there is nothing to condense.
             return keywords.rewrite(request, scope).await;
         }
-        let failed = Failed::new(&request.failed_queries);
-        let most = longest(&request);
+        let failed = FailedQueries::new(&request.failed_queries);
+        let max_tokens = max_query_tokens(&request);
         let rendered = self.render(&request)?;
         let mut usage = Usage::default();
         let mut reason = "no new query";
         for temperature in [None, Some(self.retry_temperature)] {
             let mut asked = rendered.clone().request();
-            asked.max_tokens = u32::try_from(most + AROUND).ok();
+            asked.max_tokens = u32::try_from(max_tokens + JSON_OVERHEAD_TOKENS).ok();
             asked.temperature = temperature;
             asked.deadline = Some(scope.deadline.instant());
-            asked.accepts = Accepts::only(|reply| said(reply).is_some());
+            asked.accepts = Accepts::only(|reply| parse_query(reply).is_some());
             let receipt = asked.receipt.clone();
             let replied = self.chat.complete(asked).await;
             let waste = receipt.waste();
@@ -64,16 +64,16 @@ impl LlmBackend {
                     usage.model_calls += receipt.calls().max(1);
                     usage.input_tokens += reply.usage.input_tokens;
                     usage.output_tokens += reply.usage.output_tokens;
-                    let said = said(&reply);
-                    // Half a question is another question.
-                    let whole = |said| if condenses { said } else { shortened(said, most) };
-                    match said.as_deref().map(whole) {
-                        Some(said) if condenses && said.len() > MAX_QUESTION_BYTES => {
+                    let query = parse_query(&reply);
+                    // A truncated question would be a different question.
+                    let whole = |query| if condenses { query } else { truncated(query, max_tokens) };
+                    match query.as_deref().map(whole) {
+                        Some(query) if condenses && query.len() > MAX_QUESTION_BYTES => {
                             reason = "the model's question is too long";
                         }
-                        Some(said) if condenses || failed.allows(said) => {
+                        Some(query) if condenses || failed.allows(query) => {
                             return Ok(Rewritten {
-                                query: said.to_owned(),
+                                query: query.to_owned(),
                                 usage,
                                 fallback: None,
                             });
@@ -86,12 +86,12 @@ impl LlmBackend {
                     reason = match &error {
                         ChatError::Refused { .. } => "the model refused",
                         ChatError::BadReply { .. } => "the model sent a bad reply",
-                        // The first reply has been paid for: better its keywords than nothing.
+                        // The first call has already been made: fall back to keywords rather than fail.
                         _ if usage.model_calls > 0 => "the model could not be asked again",
                         _ => return Err(error.into()),
                     };
                     usage.model_calls += receipt.calls();
-                    tracing::warn!(%error, "taking keywords instead of the model's query");
+                    tracing::warn!(%error, "model failed to rewrite the query, falling back to keywords");
                     break;
                 }
             }
@@ -149,18 +149,19 @@ impl LlmBackend {
     }
 }
 
-/// The query of a reply. One that was cut has no end of its JSON, and what is read from it would be half a query.
-fn said(reply: &ChatReply) -> Option<String> {
+/// The query in a reply. A reply that was cut off within its JSON has none, as it would be half a query.
+fn parse_query(reply: &ChatReply) -> Option<String> {
     let cut = reply.finish_reason == FinishReason::Length && reply.text.contains('{');
     query(&reply.text).filter(|_| !cut)
 }
 
-/// The query's limit in tokens: the request's, or else the service's, and room for the question where that comes back.
-fn longest(request: &RewriteRequest) -> usize {
+/// The maximum length of the query in tokens: that of the request, or the default. A condensed question gets the length
+/// of the question in addition, since it repeats it.
+fn max_query_tokens(request: &RewriteRequest) -> usize {
     let asked = request.max_tokens.and_then(|tokens| usize::try_from(tokens).ok());
     asked.unwrap_or_else(|| match request.purpose() {
-        RewritePurpose::Condense => MAX_TOKENS + tokens(&request.question),
-        _ => MAX_TOKENS,
+        RewritePurpose::Condense => DEFAULT_MAX_TOKENS + estimated_tokens(&request.question),
+        _ => DEFAULT_MAX_TOKENS,
     })
 }
 

@@ -1,4 +1,4 @@
-//! Coefficients and thresholds from labelled pairs.
+//! Fits coefficients and thresholds to labelled pairs.
 
 use std::collections::BTreeMap;
 
@@ -8,63 +8,64 @@ use super::fit::{self, Fit, Row, Table};
 use super::metrics::{self, Judged};
 use super::{EvaluateError, Evaluator, Pair, Thresholds};
 
-/// Rows that a model needs at least, and of each label a quarter of them; with fewer the present one stays.
-const LEAST_ROWS: usize = 40;
+/// The minimum number of rows to fit a model; at least a quarter as many must have each label. With fewer, the current
+/// model is kept.
+const MIN_ROWS: usize = 40;
 
 /// Collects labelled pairs and fits the evaluator's models to them.
 pub struct Calibrator {
     evaluator: Evaluator,
     words_only: bool,
     tables: BTreeMap<(Task, Group), Table>,
-    /// For each passage whose sentences were labelled: the model's group and the places of its rows.
+    /// For each passage with labelled sentences: the group of its model, and the range of its rows in that model's
+    /// table.
     passages: Vec<(Group, std::ops::Range<usize>)>,
 }
 
-/// What thresholds are to reach; shares, 0–1.
+/// Targets for choosing thresholds, 0–1.
 #[derive(Clone, Copy, Debug)]
 pub struct Targets {
-    /// How often what counts as surely relevant, surely not relevant or fully supported is so at least.
+    /// The minimum precision of the decisions "correct", "incorrect" and "fully supported".
     pub precision: f64,
-    /// How many of the relevant passages count as relevant at least: one that is lost takes its answer along, one too many
-    /// is only read.
+    /// The minimum recall of relevant passages. A missed passage loses its answer; a superfluous one is only read.
     pub recall: f64,
 }
 
-/// What the models see of a pair; one entry, or one a sentence for [`Pair::Answer`].
+/// The features of a pair: one entry, or one per sentence for [`Pair::Answer`].
 #[derive(Clone, Debug)]
 pub struct Observed(Vec<(Task, Group, Features)>);
 
-/// What came out of a calibration.
+/// The result of a calibration.
 #[derive(Clone, Debug)]
 pub struct Calibration {
-    /// The new coefficients; models and thresholds for which there were too few pairs are the old ones.
+    /// The new coefficients. Models and thresholds with too few pairs are unchanged.
     pub coefficients: Coefficients,
-    /// One for each task and group with pairs.
+    /// One entry per task and group with pairs.
     pub models: Vec<Calibrated>,
 }
 
-/// How one model does on questions that it has not seen.
+/// The quality of one model on held-out questions.
 #[derive(Clone, Debug)]
 pub struct Calibrated {
     /// `relevance`, `answer`, `groundedness`, `groundedness_fragment`, `usefulness` or `usefulness_fragment`.
     pub task: &'static str,
     /// `alphabet`, `cjk` or `cross`.
     pub group: &'static str,
-    /// Whether it was fitted; with too few pairs it was not, and the judgements are those of the present model.
+    /// Whether the model was fitted. With too few pairs it is not, and the judgements are those of the current model.
     pub fitted: bool,
-    /// Each pair's source and cross-validated judgement, in order.
+    /// The source and the cross-validated judgement of each pair, in order.
     pub judged: Vec<(String, Judged)>,
 }
 
 impl Calibrated {
-    /// The judgements alone.
+    /// The judgements without their sources.
     pub fn judgements(&self) -> Vec<Judged> {
         self.judged.iter().map(|(_, judged)| *judged).collect()
     }
 }
 
 impl Calibrator {
-    /// Starts from what `evaluator` judges with.
+    /// Creates a calibrator that starts from the coefficients of `evaluator`.
     pub fn new(evaluator: Evaluator) -> Self {
         Self {
             evaluator,
@@ -74,14 +75,17 @@ impl Calibrator {
         }
     }
 
-    /// Leaves out what the embedder sees: the coefficients are for any embedder, or none. Words say nothing across
-    /// languages, so pairs in two of them are passed over, and later judged as pairs without a common word.
+    /// Leaves out the embedder's features, so that the coefficients work with any embedder or none.
+    ///
+    /// Words do not match across languages, so pairs in two languages are skipped. At run time they are judged like
+    /// pairs without a common word.
     #[must_use]
     pub fn words_only(self, words_only: bool) -> Self {
         Self { words_only, ..self }
     }
 
-    /// What the models see of a pair, for [`add`](Self::add). It takes `&self`, so that many pairs are looked at at once.
+    /// Computes the features of a pair, for [`add`](Self::add). It takes `&self`, so that many pairs can be processed
+    /// concurrently.
     ///
     /// # Errors
     /// [`EvaluateError::Embed`] when the texts could not be embedded.
@@ -89,14 +93,15 @@ impl Calibrator {
         Ok(Observed(self.evaluator.features_of(pair).await?))
     }
 
-    /// Adds what was [`observe`](Self::observe)d of a pair from the data set `source`. `labels` is one label, or one a
-    /// sentence for [`Pair::Answer`]; what is missing counts as no.
+    /// Adds the features that [`observe`](Self::observe) computed for a pair of the data set `source`.
+    ///
+    /// `labels` holds one label, or one per sentence for [`Pair::Answer`]. Missing labels count as negative.
     pub fn add(&mut self, source: &str, pair: Pair<'_>, observed: Observed, labels: &[bool]) {
         let key = match pair {
             Pair::Relevance { question, .. } | Pair::Answer { question, .. } | Pair::Usefulness { question, .. } => {
                 question
             }
-            // Claims come and go with their evidence; the question may be unknown.
+            // Claims change with their evidence, and the question may be unknown.
             Pair::Groundedness { evidence, .. } => evidence,
         };
         let is_answer = matches!(pair, Pair::Answer { .. });
@@ -126,17 +131,20 @@ impl Calibrator {
         }
     }
 
-    /// Fits every model that has enough pairs, and chooses thresholds on cross-validated judgements: `upper` and `fully`
-    /// so that yes is right as often as the targets say, `lower` so that no is, `relevant` so that it misses no more of
-    /// the relevant ones than they allow, `answers` in the middle of those with most right outcomes, the others where F1 is
-    /// highest.
+    /// Fits every model that has enough pairs, and chooses thresholds on the cross-validated judgements:
+    ///
+    /// - `upper` and `fully`: the lowest thresholds at which positive decisions reach the target precision
+    /// - `lower`: the same for negative decisions
+    /// - `relevant`: the highest threshold that reaches the target recall
+    /// - `answers`: the middle of the thresholds with the most correct outcomes
+    /// - all others: the threshold with the highest F1
     pub fn finish(self, targets: Targets) -> Calibration {
         let mut coefficients = (*self.evaluator.coefficients()).clone();
         let mut models = Vec::new();
         for ((task, group), table) in &self.tables {
             let right = table.rows.iter().filter(|row| row.label).count();
-            let least = LEAST_ROWS / 4;
-            let enough = table.rows.len() >= LEAST_ROWS && right >= least && table.rows.len() - right >= least;
+            let least = MIN_ROWS / 4;
+            let enough = table.rows.len() >= MIN_ROWS && right >= least && table.rows.len() - right >= least;
             let judged = if enough {
                 let (fit, judged) = fit::fit(table);
                 coefficients.set(*task, *group, model(table, &fit));
@@ -157,7 +165,7 @@ impl Calibrator {
             });
         }
         if self.words_only {
-            coefficients.forget(Group::Cross);
+            coefficients.remove_group(Group::Cross);
         }
         let thresholds = self.thresholds(*coefficients.thresholds(), &models, targets);
         coefficients.set_thresholds(thresholds);
@@ -165,15 +173,16 @@ impl Calibrator {
     }
 
     fn thresholds(&self, mut thresholds: Thresholds, models: &[Calibrated], targets: Targets) -> Thresholds {
-        let of = |tasks: &[Task]| -> Vec<Judged> {
+        let judgements = |tasks: &[Task]| -> Vec<Judged> {
             let own = models
                 .iter()
                 .filter(|model| model.fitted && tasks.iter().any(|task| task.name() == model.task));
             own.flat_map(Calibrated::judgements).collect()
         };
-        let relevance = of(&[Task::Relevance]);
-        if let Some(relevant) = metrics::complete(&relevance, targets.recall) {
-            let upper = metrics::precise(&relevance, targets.precision).map_or(1.0, |decision| decision.threshold);
+        let relevance = judgements(&[Task::Relevance]);
+        if let Some(relevant) = metrics::threshold_for_recall(&relevance, targets.recall) {
+            let upper = metrics::threshold_for_precision(&relevance, targets.precision)
+                .map_or(1.0, |decision| decision.threshold);
             let opposite: Vec<Judged> = relevance
                 .iter()
                 .map(|one| Judged {
@@ -181,19 +190,21 @@ impl Calibrator {
                     label: !one.label,
                 })
                 .collect();
-            let lower = metrics::precise(&opposite, targets.precision).map_or(0.0, |decision| 1.0 - decision.threshold);
+            let lower = metrics::threshold_for_precision(&opposite, targets.precision)
+                .map_or(0.0, |decision| 1.0 - decision.threshold);
             thresholds.lower = round(lower.min(relevant.threshold));
             thresholds.relevant = round(relevant.threshold);
             thresholds.upper = round(upper.max(relevant.threshold));
             thresholds.strip = thresholds.lower;
         }
-        let groundedness = of(&[Task::Groundedness, Task::GroundedFragment]);
+        let groundedness = judgements(&[Task::Groundedness, Task::GroundedFragment]);
         if let Some(best) = metrics::best_f1(&groundedness) {
-            let fully = metrics::precise(&groundedness, targets.precision).map_or(1.0, |decision| decision.threshold);
+            let fully = metrics::threshold_for_precision(&groundedness, targets.precision)
+                .map_or(1.0, |decision| decision.threshold);
             thresholds.partially = round(best.threshold);
             thresholds.fully = round(fully.max(best.threshold));
         }
-        if let Some(best) = metrics::best_f1(&of(&[Task::Usefulness, Task::UsefulFragment])) {
+        if let Some(best) = metrics::best_f1(&judgements(&[Task::Usefulness, Task::UsefulFragment])) {
             thresholds.useful = round(best.threshold);
         }
         if let Some(answers) = self.answers(models) {
@@ -202,8 +213,11 @@ impl Calibrator {
         thresholds
     }
 
-    /// The threshold with most right outcomes over the labelled passages: the best sentence holds the answer and is given,
-    /// or the passage holds none and nothing is. Of those that are as good but for chance, the middle one.
+    /// The threshold with the most correct outcomes over the labelled passages.
+    ///
+    /// An outcome is correct if the best sentence reaches the threshold and holds the answer, or if it does not reach
+    /// it and no sentence holds the answer. Of the thresholds within one standard error of the best, it is the middle
+    /// one.
     fn answers(&self, models: &[Calibrated]) -> Option<f64> {
         let mut best_sentences = Vec::new();
         for (group, rows) in &self.passages {
@@ -234,7 +248,8 @@ impl Calibrator {
     }
 }
 
-/// The middle of the thresholds whose right outcomes, of so many, are within one standard error of the most.
+/// The middle of the thresholds whose number of correct outcomes is within one standard error of the maximum. `of` is
+/// the number of all outcomes.
 fn middle_of_best(outcomes: &[(f64, usize)], of: usize) -> Option<f64> {
     let most = outcomes.iter().map(|(_, right)| *right).max()? as f64;
     let error = (most * (1.0 - most / of as f64)).sqrt();
@@ -245,8 +260,10 @@ fn middle_of_best(outcomes: &[(f64, usize)], of: usize) -> Option<f64> {
     Some(f64::midpoint(*good.first()?, *good.last()?))
 }
 
-/// The features that a model is fitted to: across languages only meaning, numbers, names and the kind of thing that is
-/// asked for can agree, and the languages of alphabets were too few to tell apart.
+/// The features that a model is fitted to.
+///
+/// Across languages only meaning, numbers, names and the expected kind of answer can agree. The data has too few
+/// languages with alphabets to tell them apart by a language feature.
 fn fitted(task: Task, group: Group, words_only: bool) -> Vec<&'static str> {
     let agree = |name: &str| {
         ["cosine", "number", "name", "expected"]
@@ -261,7 +278,7 @@ fn fitted(task: Task, group: Group, words_only: bool) -> Vec<&'static str> {
         .collect()
 }
 
-/// What is missing says nothing: an embedder that does not show its tokens leaves columns that never vary.
+/// A missing feature is 0. An embedder without token vectors leaves columns of zeros, which a fit ignores.
 fn values(names: &[&'static str], features: &Features) -> Vec<f64> {
     names
         .iter()
@@ -284,7 +301,7 @@ fn model(table: &Table, fit: &Fit) -> Model {
     }
 }
 
-/// Three digits are more than the data can tell.
+/// Rounds to three decimals, which is finer than the data can resolve.
 fn round(threshold: f64) -> f64 {
     (threshold.clamp(0.0, 1.0) * 1000.0).round() / 1000.0
 }

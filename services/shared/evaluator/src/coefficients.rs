@@ -1,4 +1,4 @@
-//! Files of coefficients: logistic models by task and group, and the thresholds on their probabilities.
+//! Coefficient files: logistic models by task and group, and the decision thresholds.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use super::EvaluateError;
 use super::features::{self, Features, Group};
 use super::fit::CLAMP;
 
-/// The built-in files by embedder; the last one needs none.
+/// The built-in files by embedder. The last one needs no embedder.
 const BUILTIN: [(&str, &str); 3] = [
     (
         "multilingual-e5-small",
@@ -21,7 +21,7 @@ const BUILTIN: [(&str, &str); 3] = [
     ("lexical", include_str!("coefficients/lexical.toml")),
 ];
 
-/// A file of coefficients, read again when it changes.
+/// A coefficients file that is reloaded when it changes.
 #[derive(Debug)]
 pub(crate) struct CoefficientsFile(pub(crate) PathBuf);
 
@@ -39,47 +39,47 @@ impl Source for CoefficientsFile {
     }
 }
 
-/// What to judge with: a model for each task and group of languages.
+/// The logistic models by task and group of languages, and the decision thresholds.
 #[derive(Clone, Debug)]
 pub struct Coefficients {
-    /// Where they come from, for messages.
+    /// The origin, for messages.
     name: String,
     thresholds: Thresholds,
     models: BTreeMap<Task, BTreeMap<Group, Model>>,
 }
 
-/// Where probabilities become decisions; all 0–1.
+/// Decision thresholds on probabilities, 0–1.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Thresholds {
-    /// A passage is relevant from here on.
+    /// A passage is relevant at or above this.
     pub relevant: f64,
-    /// All passages below: the evaluation is incorrect (CRAG's lower threshold).
+    /// The evaluation is incorrect if all passages are below this (CRAG's lower threshold).
     pub lower: f64,
-    /// A passage from here on: the evaluation is correct (CRAG's upper threshold).
+    /// The evaluation is correct if a passage is at or above this (CRAG's upper threshold).
     pub upper: f64,
-    /// A sentence is fully supported from here on.
+    /// A sentence is fully supported at or above this.
     pub fully: f64,
-    /// A sentence is partially supported from here on.
+    /// A sentence is partially supported at or above this.
     pub partially: f64,
-    /// An answer is useful from here on.
+    /// An answer is useful at or above this.
     pub useful: f64,
-    /// A strip is kept from here on.
+    /// A strip is kept at or above this.
     pub strip: f64,
-    /// A sentence answers the question from here on; below, an extractive answer abstains.
+    /// A sentence answers the question at or above this. Below it, an extractive answer abstains.
     pub answers: f64,
 }
 
-/// What is judged.
+/// The task of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Task {
     Relevance,
     Answer,
     Groundedness,
-    /// Groundedness of an answer in a few words.
+    /// Groundedness of an answer of a few words.
     GroundedFragment,
     Usefulness,
-    /// Usefulness of an answer in a few words.
+    /// Usefulness of an answer of a few words.
     UsefulFragment,
 }
 
@@ -114,7 +114,7 @@ impl Task {
     }
 }
 
-/// A logistic regression over standardised features.
+/// A logistic regression over standardized features.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Model {
@@ -134,7 +134,7 @@ pub(super) struct Term {
 impl Model {
     fn probability(&self, features: &Features) -> f64 {
         let logit = self.features.iter().fold(self.bias, |sum, (name, term)| {
-            // Far outside of what was seen, a line is a bad guess.
+            // Clamp outliers: the model does not extrapolate well beyond the fitted range.
             let value = features
                 .get(name)
                 .map_or(0.0, |value| ((value - term.mean) / term.scale).clamp(-CLAMP, CLAMP));
@@ -152,10 +152,10 @@ struct File {
 }
 
 impl Coefficients {
-    /// The built-in coefficients for an embedder, or the ones that need none where it has none.
+    /// The built-in coefficients for an embedder, or those without embedder features if it has none.
     ///
     /// # Errors
-    /// [`EvaluateError::Coefficients`] never, unless a built-in file is broken.
+    /// [`EvaluateError::Coefficients`] if the built-in file is invalid.
     pub fn builtin(embedder: &str) -> Result<Self, EvaluateError> {
         let (name, source) = BUILTIN
             .iter()
@@ -164,7 +164,7 @@ impl Coefficients {
         Self::parse(name, source)
     }
 
-    /// The coefficients of a file.
+    /// Reads the coefficients from a file.
     ///
     /// # Errors
     /// [`EvaluateError::Read`], or [`EvaluateError::Coefficients`] for a task, group, feature or threshold that is
@@ -224,12 +224,12 @@ impl Coefficients {
         })
     }
 
-    /// Where they come from: an embedder's id, `lexical`, or a path.
+    /// The origin: an embedder's id, `lexical`, or a path.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Where probabilities become decisions.
+    /// The decision thresholds.
     pub fn thresholds(&self) -> &Thresholds {
         &self.thresholds
     }
@@ -242,8 +242,8 @@ impl Coefficients {
         self.models.entry(task).or_default().insert(group, model);
     }
 
-    /// Drops a group's models; those for alphabets judge its pairs.
-    pub(super) fn forget(&mut self, group: Group) {
+    /// Removes the models of a group, so that those for alphabets judge its pairs.
+    pub(super) fn remove_group(&mut self, group: Group) {
         if group != Group::Alphabet {
             self.models.values_mut().for_each(|models| {
                 models.remove(&group);
@@ -251,7 +251,7 @@ impl Coefficients {
         }
     }
 
-    /// The file that [`read`](Self::read) reads, with `about` in comments at its head.
+    /// Serializes to the format that [`read`](Self::read) reads, with `about` in comments at the start.
     pub fn to_toml(&self, about: &str) -> String {
         let mut file = String::new();
         for line in about.lines() {
@@ -289,13 +289,13 @@ impl Coefficients {
         groups.get(&group).or_else(|| groups.get(&Group::Alphabet))
     }
 
-    /// Whether a model asks for cosines, so that texts have to be embedded.
+    /// Whether a model uses cosine features, so that texts have to be embedded.
     pub(super) fn needs_cosines(&self, task: Task, group: Group) -> bool {
         self.model(task, group)
             .is_some_and(|model| model.features.keys().any(|name| name.starts_with("cosine")))
     }
 
-    /// The probability of the task's yes, 0–1.
+    /// The probability of the positive class of `task`, 0–1; 0.5 without a model.
     pub(super) fn probability(&self, task: Task, group: Group, features: &Features) -> f64 {
         self.model(task, group).map_or(0.5, |model| model.probability(features))
     }
@@ -314,7 +314,7 @@ fn check(task: Task, model: &Model) -> Result<(), String> {
 }
 
 impl Thresholds {
-    /// All of them by name.
+    /// All thresholds with their names.
     fn named(&self) -> [(&'static str, f64); 8] {
         let Self {
             relevant,

@@ -1,32 +1,32 @@
-//! What can go wrong with an evaluation.
+//! Evaluation errors.
 
 use std::path::PathBuf;
 
 use emend_models::embed::EmbedError;
 
-/// An evaluation that brought no score, or coefficients that cannot be used.
+/// A failed evaluation, or unusable coefficients.
 #[derive(Debug, thiserror::Error)]
 pub enum EvaluateError {
     /// The texts could not be embedded.
-    #[error("cannot embed what is to be evaluated")]
+    #[error("cannot embed the texts to evaluate")]
     Embed(#[from] EmbedError),
-    /// The file of coefficients cannot be read.
+    /// The coefficients file cannot be read.
     #[error("cannot read coefficients at {path}", path = path.display())]
     Read {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The I/O error.
         source: std::io::Error,
     },
-    /// The file of coefficients does not say what it should.
+    /// The coefficients file is invalid.
     #[error("coefficients {file}: {reason}")]
     Coefficients {
-        /// The file, or the built-in one's name.
+        /// The path of the file, or the name of the built-in one.
         file: String,
-        /// What is wrong and what would do.
+        /// What is wrong, and the valid values.
         reason: String,
     },
-    /// The work was dropped before it was done, because the process shuts down.
+    /// The evaluation was cancelled because the process shuts down.
     #[error("the evaluation was stopped")]
     Stopped,
 }

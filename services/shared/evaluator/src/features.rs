@@ -1,7 +1,7 @@
-//! What the logistic models see of a pair of texts.
+//! Features of a pair of texts, the inputs of the logistic models.
 //!
-//! Every feature has a name, which coefficient files use. Those whose name starts with `cosine` come from the embedder;
-//! all others from the words alone.
+//! Every feature has a name, which the coefficient files use. Features whose name starts with `cosine` come from the
+//! embedder; all others come from the words alone.
 
 mod answer;
 mod form;
@@ -15,7 +15,7 @@ mod relevance;
 mod usefulness;
 mod view;
 
-pub(super) use answer::{NAMES as ANSWER, answer_sentences, says_it_all, tells_nothing};
+pub(super) use answer::{NAMES as ANSWER, answer_sentences, is_heading_or_question, restates_question};
 pub(super) use groundedness::{NAMES as GROUNDEDNESS, groundedness, is_fragment, is_quoted};
 pub(super) use late::Late;
 pub(super) use question::Question;
@@ -25,7 +25,8 @@ pub(super) use view::View;
 
 use emend_text::Script;
 
-/// Named values. A name that a file asks for and that is not here counts as its mean, which says nothing.
+/// Named feature values. A feature that a coefficients file uses and that is missing here counts as its mean, so it has
+/// no effect.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Features(Vec<(&'static str, f64)>);
 
@@ -49,18 +50,18 @@ impl FromIterator<(&'static str, f64)> for Features {
     }
 }
 
-/// How near a question or a claim is to a passage as a whole and to each of its sentences.
+/// Cosine similarity of a question or a claim to a passage as a whole and to each of its sentences.
 #[derive(Clone, Debug)]
 pub(super) struct Cosines {
     pub(super) passage: f64,
-    /// One a sentence, in order; never empty.
+    /// One per sentence, in order; never empty.
     pub(super) sentences: Vec<f64>,
-    /// The same token by token, where the embedder shows its tokens.
+    /// Token-level similarity, if the embedder returns token vectors.
     pub(super) late: Option<Late>,
 }
 
 impl Cosines {
-    /// The best sentence's place, its cosine, and the second best cosine.
+    /// The index of the best sentence, its cosine, and the second best cosine.
     fn best(&self) -> (usize, f64, f64) {
         let mut best = (0, f64::NEG_INFINITY, f64::NEG_INFINITY);
         for (index, &cosine) in self.sentences.iter().enumerate() {
@@ -78,14 +79,15 @@ impl Cosines {
     }
 }
 
-/// Pairs that are alike enough in their features to share coefficients.
+/// Groups of pairs whose features are similar enough to share coefficients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Group {
-    /// Both texts are in alphabets.
+    /// Both texts are written in alphabets.
     Alphabet,
-    /// Both are in Chinese, Japanese or Korean.
+    /// Both texts are Chinese, Japanese or Korean.
     Cjk,
-    /// One is and the other is not: only meaning, numbers, names and the kind of thing asked for can agree.
+    /// One text is Chinese, Japanese or Korean and the other is not. Only meaning, numbers, names and the expected kind
+    /// of answer can agree.
     Cross,
 }
 
@@ -108,7 +110,8 @@ impl Group {
         }
     }
 
-    /// The same for a text of a few words: Chinese, Japanese and Korean take names and figures from the alphabet.
+    /// The group of a short text. Chinese, Japanese and Korean text writes names and figures in the Latin alphabet too,
+    /// so only `other` decides if it is in one of them.
     pub(super) fn of_fragment(fragment: &str, other: &str) -> Self {
         if is_cjk(other) {
             Self::Cjk

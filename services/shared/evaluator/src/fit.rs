@@ -1,4 +1,4 @@
-//! Logistic regression with an L2 penalty by Newton's method, cross-validated by question.
+//! L2-regularized logistic regression by Newton's method, with cross-validation grouped by question.
 
 use std::collections::BTreeMap;
 
@@ -6,31 +6,31 @@ use sha2::{Digest, Sha256};
 
 use super::metrics::Judged;
 
-/// Inverses of the penalty's strength, as scikit-learn counts it, to choose from.
+/// Candidate inverse regularization strengths (`C` in scikit-learn).
 const CHOICES: [f64; 6] = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0];
-/// Newton's method doubles the digits that are right with each step.
+/// Maximum Newton iterations. Convergence is quadratic, so the number of correct digits doubles with each.
 const MAX_STEPS: usize = 60;
-/// A standardised value beyond this is cut.
+/// Standardized values are clamped to ± this.
 pub(super) const CLAMP: f64 = 5.0;
-/// Parts that the questions are divided into for cross-validation.
+/// Number of folds for cross-validation.
 pub(super) const FOLDS: usize = 5;
 
-/// Rows of one model.
+/// The training data of one model.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
-    /// The columns' names.
+    /// The column names.
     pub(super) names: Vec<&'static str>,
     pub(super) rows: Vec<Row>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Row {
-    /// One value a name.
+    /// One value per column.
     pub(super) values: Vec<f64>,
     pub(super) label: bool,
-    /// What is never divided between fitting and testing: the question.
+    /// The grouping key for cross-validation, the question: rows with the same key are in the same fold.
     pub(super) key: String,
-    /// The data set; each has a weight of its own.
+    /// The data set, which determines the row's weight.
     pub(super) source: String,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Row {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Fit {
     pub(super) bias: f64,
-    /// By column; none where a column never varies.
+    /// `(weight, mean, scale)` per column; `None` for a constant column.
     pub(super) terms: Vec<Option<(f64, f64, f64)>>,
 }
 
@@ -52,27 +52,30 @@ impl Fit {
     }
 }
 
-/// A model of all rows, and for each row the probability of a model that never saw its question, in order.
+/// Fits a model to all rows, and returns for each row, in order, the probability by a model that was not fitted to its
+/// question.
 ///
-/// The penalty is the one with which those probabilities have the lowest logarithmic loss.
+/// The penalty is the one with the lowest log loss on these held-out probabilities.
 pub(super) fn fit(table: &Table) -> (Fit, Vec<Judged>) {
-    let tried = CHOICES.map(|c| (c, cross_validated(table, c)));
-    let best = tried.into_iter().min_by(|(_, a), (_, b)| loss(a).total_cmp(&loss(b)));
+    let candidates = CHOICES.map(|c| (c, cross_validated(table, c)));
+    let best = candidates
+        .into_iter()
+        .min_by(|(_, a), (_, b)| loss(a).total_cmp(&loss(b)));
     let (c, judged) = best.unwrap_or((CHOICES[0], Vec::new()));
     let rows: Vec<&Row> = table.rows.iter().collect();
     (fit_rows(table.names.len(), &rows, c), judged)
 }
 
-/// The sum of the negative logarithms of what was said of the truth.
+/// The log loss.
 fn loss(judged: &[Judged]) -> f64 {
-    let said = judged.iter().map(|one| {
+    let likelihoods = judged.iter().map(|one| {
         if one.label {
             one.probability
         } else {
             1.0 - one.probability
         }
     });
-    said.map(|said| -said.max(1e-12).ln()).sum()
+    likelihoods.map(|likelihood| -likelihood.max(1e-12).ln()).sum()
 }
 
 fn cross_validated(table: &Table, c: f64) -> Vec<Judged> {
@@ -93,13 +96,14 @@ fn cross_validated(table: &Table, c: f64) -> Vec<Judged> {
     judged.into_iter().flatten().collect()
 }
 
-/// By a hash of the question, so that it does not depend on the order of rows.
+/// The fold by a hash of the question, independent of the order of rows.
 fn fold_of(row: &Row) -> usize {
     let hash = Sha256::digest(row.key.as_bytes());
     usize::from(hash.first().copied().unwrap_or_default()) % FOLDS
 }
 
-/// A large data set says more than a small one, but not in proportion: a row weighs 1/√n, scaled to a mean of 1.
+/// Row weights. A row of a data set with n rows weighs 1/√n, scaled to a mean of 1: a large data set counts more than a
+/// small one, but not in proportion.
 fn weights(rows: &[&Row]) -> Vec<f64> {
     let mut sizes: BTreeMap<&str, f64> = BTreeMap::new();
     for row in rows {
@@ -114,9 +118,11 @@ fn weights(rows: &[&Row]) -> Vec<f64> {
 }
 
 fn fit_rows(width: usize, rows: &[&Row], c: f64) -> Fit {
-    let spread = (0..width).map(|column| standard(rows, column)).collect::<Vec<_>>();
+    let spread = (0..width)
+        .map(|column| mean_and_deviation(rows, column))
+        .collect::<Vec<_>>();
     let used: Vec<usize> = (0..width).filter(|column| spread[*column].1 > 1e-6).collect();
-    // The bias is a column of ones that is not penalised.
+    // The bias is a column of ones, which is not regularized.
     let inputs: Vec<Vec<f64>> = rows
         .iter()
         .map(|row| {
@@ -145,15 +151,15 @@ fn fit_rows(width: usize, rows: &[&Row], c: f64) -> Fit {
     }
 }
 
-/// Mean and standard deviation of a column.
-fn standard(rows: &[&Row], column: usize) -> (f64, f64) {
+/// The mean and standard deviation of a column.
+fn mean_and_deviation(rows: &[&Row], column: usize) -> (f64, f64) {
     let count = rows.len().max(1) as f64;
     let mean = rows.iter().map(|row| row.values[column]).sum::<f64>() / count;
     let variance = rows.iter().map(|row| (row.values[column] - mean).powi(2)).sum::<f64>() / count;
     (mean, variance.sqrt())
 }
 
-/// Minimises ½‖w‖² + Σ weight·loss; the first coefficient is not in the norm.
+/// Minimizes ½‖w‖² + Σ weight·loss. The norm leaves out the first coefficient, the bias.
 fn newton(inputs: &[Vec<f64>], labels: &[f64], weights: &[f64], width: usize) -> Vec<f64> {
     let mut solution = vec![0.0; width];
     for _ in 0..MAX_STEPS {
@@ -161,7 +167,7 @@ fn newton(inputs: &[Vec<f64>], labels: &[f64], weights: &[f64], width: usize) ->
         gradient[0] = 0.0;
         let mut hessian = vec![vec![0.0; width]; width];
         for (place, row) in hessian.iter_mut().enumerate() {
-            // A little on the bias keeps the matrix regular where all labels are the same.
+            // A small diagonal entry for the bias keeps the Hessian regular if all labels are equal.
             row[place] = if place == 0 { 1e-6 } else { 1.0 };
         }
         for ((input, label), weight) in inputs.iter().zip(labels).zip(weights) {
@@ -176,7 +182,7 @@ fn newton(inputs: &[Vec<f64>], labels: &[f64], weights: &[f64], width: usize) ->
             }
         }
         let step = solve(hessian, &gradient);
-        // Far from the minimum a whole step may lead away from it.
+        // Limit the step length: a full Newton step can diverge far from the minimum.
         let length = dot(&step, &step).sqrt();
         let share = if length > 4.0 { 4.0 / length } else { 1.0 };
         for (value, step) in solution.iter_mut().zip(&step) {
@@ -189,7 +195,8 @@ fn newton(inputs: &[Vec<f64>], labels: &[f64], weights: &[f64], width: usize) ->
     solution
 }
 
-/// Solves `matrix · x = right` for a symmetric positive matrix, of which the lower half is given, by Cholesky's method.
+/// Solves `matrix · x = right` by Cholesky decomposition. `matrix` is symmetric positive definite, given by its lower
+/// triangle.
 fn solve(mut matrix: Vec<Vec<f64>>, right: &[f64]) -> Vec<f64> {
     let size = right.len();
     for column in 0..size {

@@ -1,8 +1,8 @@
-//! The evaluator that runs in this process: is a passage relevant, is a sentence grounded, is an answer useful?
+//! The in-process evaluator. It judges whether a passage is relevant, a sentence is grounded, and an answer is useful.
 //!
-//! Logistic regressions over features of the words and of an embedder's cosines, fitted on labelled pairs. It knows no
-//! logic and no arithmetic: it sees that a date is missing, not that a date is wrong by a year.
-//! A [`Calibrator`] fits them.
+//! It uses logistic regressions over lexical features and an embedder's cosine similarities, fitted to labelled pairs
+//! by a [`Calibrator`]. It does no reasoning and no arithmetic: it detects that a date is missing, but not that a date
+//! is off by a year.
 
 mod calibrate;
 mod coefficients;
@@ -10,7 +10,7 @@ mod error;
 mod features;
 mod fit;
 pub mod metrics;
-mod pieces;
+mod text_pairs;
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -27,12 +27,12 @@ pub use emend_models::verdict::Support;
 use emend_text as text;
 pub use error::EvaluateError;
 use features::{Features, Group, Question, View};
-use pieces::Pieces;
+use text_pairs::TextPair;
 
-/// What is said in the very words of the evidence is supported, whatever a model makes of it.
-const QUOTED: f64 = 0.99;
+/// Minimum groundedness probability of a claim that the evidence contains verbatim.
+const QUOTED_PROBABILITY: f64 = 0.99;
 
-/// Which coefficients to judge with.
+/// Command-line options of the evaluator.
 #[derive(Args, Clone, Debug, Default)]
 pub struct EvaluatorOptions {
     /// A file of coefficients and thresholds in place of the built-in one of the embedder.
@@ -40,47 +40,47 @@ pub struct EvaluatorOptions {
     pub evaluator_coefficients: Option<PathBuf>,
 }
 
-/// Judges pairs of texts. Cheap to clone.
+/// Evaluates pairs of texts. Cheap to clone.
 #[derive(Clone)]
 pub struct Evaluator {
     embedder: Arc<dyn Embedder>,
     coefficients: Arc<Watched<CoefficientsFile>>,
 }
 
-/// How far evidence supports a sentence.
+/// The groundedness of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Groundedness {
     /// The probability that the evidence supports the sentence, 0–1.
     pub probability: f64,
-    /// The probability as a degree, by the thresholds.
+    /// The support level, from the probability and the thresholds.
     pub level: Support,
-    /// The place of the evidence that supports it best; none without evidence.
+    /// The index of the evidence that supports the sentence best; `None` without evidence.
     pub passage: Option<usize>,
 }
 
-/// How useful an answer is.
+/// The usefulness of an answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Usefulness {
     /// The probability that the answer addresses the question, 0–1; 0 for an answer that abstains.
     pub probability: f64,
-    /// The probability in five steps, 1–5.
+    /// The utility score, 1–5: the probability in five equal steps.
     pub utility: u8,
-    /// Whether it reaches the threshold.
+    /// Whether the probability reaches the `useful` threshold.
     pub useful: bool,
 }
 
-/// How well a sentence of a passage answers a question.
+/// The score of one sentence of a passage as the answer to a question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SentenceScore {
-    /// The passage's place.
+    /// The index of the passage.
     pub passage: usize,
-    /// The sentence's bytes in the passage.
+    /// The byte range of the sentence in the passage.
     pub range: Range<usize>,
-    /// The probability that the sentence holds the answer, 0–1.
+    /// The probability that the sentence answers the question, 0–1.
     pub probability: f64,
 }
 
-/// What a judgement was made from.
+/// The inputs and the result of a judgement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
     /// The model's task: `relevance`, `answer`, `groundedness`, `groundedness_fragment`, `usefulness` or
@@ -88,13 +88,13 @@ pub struct Explanation {
     pub task: &'static str,
     /// `alphabet`, `cjk` or `cross`.
     pub group: &'static str,
-    /// The features by name; those of the embedder start with `cosine`.
+    /// The features by name. Those of the embedder start with `cosine`.
     pub features: Vec<(&'static str, f64)>,
-    /// The judgement, 0–1.
+    /// The resulting probability, 0–1.
     pub probability: f64,
 }
 
-/// A pair of texts to explain.
+/// A pair of texts to evaluate.
 #[derive(Clone, Copy, Debug)]
 pub enum Pair<'a> {
     /// Is the passage relevant to the question?
@@ -113,28 +113,29 @@ pub enum Pair<'a> {
     },
     /// Does the evidence support the claim?
     Groundedness {
-        /// What is asked; empty when unknown.
+        /// The question; empty if unknown.
         question: &'a str,
-        /// What is claimed.
+        /// The claim.
         claim: &'a str,
-        /// What is known.
+        /// The evidence.
         evidence: &'a str,
     },
     /// Does the answer address the question?
     Usefulness {
         /// What is asked.
         question: &'a str,
-        /// What was answered.
+        /// The answer.
         answer: &'a str,
     },
 }
 
-/// The least probability of a sentence that says all that the question does, however far apart an embedder finds them: of
-/// those in SQuAD 2.0, whose unanswerable questions are made to look answerable, three in four hold the answer.
-const SAYS_IT_ALL: f64 = 0.5;
+/// Minimum answer probability of a sentence that restates the whole question, even if its cosine similarity is low. In
+/// SQuAD 2.0, whose unanswerable questions are written to look answerable, three of four such sentences hold the
+/// answer.
+const RESTATEMENT_PROBABILITY: f64 = 0.5;
 
 impl Evaluator {
-    /// An evaluator with coefficients at hand.
+    /// Creates an evaluator with the given coefficients.
     pub fn new(embedder: Arc<dyn Embedder>, coefficients: Coefficients) -> Self {
         Self {
             embedder,
@@ -142,8 +143,9 @@ impl Evaluator {
         }
     }
 
-    /// An evaluator with the options' file, or the built-in one for the embedder. An embedder without one is judged by
-    /// words alone. A file is read again when it changes.
+    /// Creates an evaluator with the coefficients file of `options`, or the built-in one for the embedder.
+    ///
+    /// An embedder without a built-in file is evaluated by words alone. A file is reloaded when it changes.
     ///
     /// # Errors
     /// [`EvaluateError::Read`] or [`EvaluateError::Coefficients`] when the file cannot be used.
@@ -160,23 +162,23 @@ impl Evaluator {
         Ok(Self { embedder, coefficients })
     }
 
-    /// The coefficients in force: those of a file may be others a second later.
+    /// The current coefficients. Those from a file may change at any time.
     pub fn coefficients(&self) -> Arc<Coefficients> {
         self.coefficients.current()
     }
 
-    /// Where probabilities become decisions.
+    /// The current decision thresholds.
     pub fn thresholds(&self) -> Thresholds {
         *self.coefficients().thresholds()
     }
 
-    /// For each passage, in order, the probability that it is relevant to the question, 0–1: that of its best section where
-    /// it has several. An empty passage has 0.
+    /// The probability that each passage is relevant to the question, 0–1, in order. A passage with several sections
+    /// has the probability of its best one; an empty passage has 0.
     ///
     /// # Errors
     /// [`EvaluateError::Embed`] when the texts could not be embedded.
     pub async fn relevance(&self, question: &str, passages: &[&str]) -> Result<Vec<f64>, EvaluateError> {
-        let sections = pieces::sections(passages);
+        let sections = text_pairs::sections(passages);
         let texts = sections.iter().map(|section| section.text);
         let (asked, pairs) = self.pairs(Task::Relevance, Question::new(question), texts).await?;
         let places: Vec<usize> = sections.iter().map(|section| section.passage).collect();
@@ -198,13 +200,13 @@ impl Evaluator {
         .await
     }
 
-    /// Every sentence of the passages with the probability that it answers the question, best first. Headings and
-    /// questions, which say what there is to tell and do not tell it, are the last, at 0.
+    /// Scores every sentence of the passages by the probability that it answers the question, best first. Headings and
+    /// questions introduce an answer without stating it, so they have 0.
     ///
     /// # Errors
     /// [`EvaluateError::Embed`] when the texts could not be embedded.
     pub async fn best_sentences(&self, question: &str, passages: &[&str]) -> Result<Vec<SentenceScore>, EvaluateError> {
-        let sections = pieces::sections(passages);
+        let sections = text_pairs::sections(passages);
         let texts = sections.iter().map(|section| section.text);
         let (asked, pairs) = self.pairs(Task::Answer, Question::new(question), texts).await?;
         let places: Vec<(usize, usize)> = sections
@@ -221,10 +223,10 @@ impl Evaluator {
                 let sentences = features::answer_sentences(&asked, &pair.view, pair.cosines.as_ref());
                 for (features, range) in sentences.iter().zip(&pair.view.sentences) {
                     let mut probability = coefficients.probability(Task::Answer, pair.group, features);
-                    if features::tells_nothing(features) {
+                    if features::is_heading_or_question(features) {
                         probability = 0.0;
-                    } else if features::says_it_all(&asked, features) {
-                        probability = probability.max(SAYS_IT_ALL);
+                    } else if features::restates_question(&asked, features) {
+                        probability = probability.max(RESTATEMENT_PROBABILITY);
                     }
                     scores.push(SentenceScore {
                         passage,
@@ -239,8 +241,9 @@ impl Evaluator {
         .await
     }
 
-    /// How far the evidence supports a sentence of an answer to `question`, which may be empty. A sentence that the
-    /// evidence says word for word is supported; without evidence none is.
+    /// How well the evidence supports a sentence of an answer to `question`, which may be empty.
+    ///
+    /// A sentence that the evidence contains verbatim is supported. Without evidence no sentence is.
     ///
     /// # Errors
     /// [`EvaluateError::Embed`] when the texts could not be embedded.
@@ -250,20 +253,24 @@ impl Evaluator {
         sentence: &str,
         evidence: &[&str],
     ) -> Result<Groundedness, EvaluateError> {
-        let (claim, question) = (Question::new(sentence), asked(question));
+        let (claim, question) = (Question::new(sentence), optional_question(question));
         let task = groundedness_task(claim.view(), question.as_ref());
-        let sections = pieces::sections(evidence);
+        let sections = text_pairs::sections(evidence);
         let texts = sections.iter().map(|section| section.text);
         let (claim, pairs) = self.pairs(task, claim, texts).await?;
         let places: Vec<usize> = sections.iter().map(|section| section.passage).collect();
         let coefficients = self.coefficients();
         compute(move || {
             let claim = claim.view();
-            let judge = |pair: &Pieces| {
+            let judge = |pair: &TextPair| {
                 let features = features::groundedness(claim, &pair.view, pair.cosines.as_ref(), question.as_ref());
                 let probability = coefficients.probability(task, pair.group, &features);
                 let quoted = task == Task::Groundedness && features::is_quoted(claim, &pair.view);
-                if quoted { probability.max(QUOTED) } else { probability }
+                if quoted {
+                    probability.max(QUOTED_PROBABILITY)
+                } else {
+                    probability
+                }
             };
             let judged = places.into_iter().zip(pairs.iter().map(judge));
             let best = judged.max_by(|(_, a), (_, b)| a.total_cmp(b));
@@ -285,7 +292,7 @@ impl Evaluator {
         .await
     }
 
-    /// How well an answer addresses the question, whether it is true or not.
+    /// How well an answer addresses the question, regardless of whether it is true.
     ///
     /// # Errors
     /// [`EvaluateError::Embed`] when the texts could not be embedded.
@@ -320,8 +327,8 @@ impl Evaluator {
         compute(explain).await?.ok_or(EvaluateError::Stopped)
     }
 
-    /// What a judgement is made from, for a person who wonders and for fitting: one explanation, or one a sentence for
-    /// [`Pair::Answer`].
+    /// Returns the features and probability behind a judgement, for inspection and for fitting. There is one
+    /// explanation, or one per sentence for [`Pair::Answer`].
     ///
     /// # Errors
     /// [`EvaluateError::Embed`] when the texts could not be embedded.
@@ -333,7 +340,7 @@ impl Evaluator {
             .collect())
     }
 
-    /// All that can be seen of a pair, or of the section of it that is judged best, whether a model asks for it or not.
+    /// Computes all features of a pair, or of its best section, whether or not a model uses them.
     async fn features_of(&self, pair: Pair<'_>) -> Result<Vec<(Task, Group, Features)>, EvaluateError> {
         let (task, first, second, question) = match pair {
             Pair::Relevance { question, passage } => (Task::Relevance, question, passage, None),
@@ -343,7 +350,7 @@ impl Evaluator {
                 question,
                 claim,
                 evidence,
-            } => (Task::Groundedness, claim, evidence, asked(question)),
+            } => (Task::Groundedness, claim, evidence, optional_question(question)),
         };
         let first = Question::new(first);
         let task = match task {
@@ -353,13 +360,16 @@ impl Evaluator {
         };
         let sections: Vec<&str> = match task {
             Task::Usefulness | Task::UsefulFragment => Vec::new(),
-            _ => pieces::sections(&[second]).iter().map(|section| section.text).collect(),
+            _ => text_pairs::sections(&[second])
+                .iter()
+                .map(|section| section.text)
+                .collect(),
         };
         let texts = if sections.is_empty() { vec![second] } else { sections };
         let (first, pairs) = self.embedded_pairs(task, first, texts).await?;
         let coefficients = self.coefficients();
         compute(move || {
-            let seen = |pair: &Pieces| {
+            let seen = |pair: &TextPair| {
                 let cosines = pair.cosines.as_ref();
                 let found = match task {
                     Task::Relevance => vec![features::relevance(&first, &pair.view, cosines)],
@@ -390,11 +400,12 @@ impl Evaluator {
     }
 }
 
-fn asked(question: &str) -> Option<Question> {
+fn optional_question(question: &str) -> Option<Question> {
     (!question.trim().is_empty()).then(|| Question::new(question))
 }
 
-/// An answer in a few words says little besides what it is: its kind and unit count, not the words of the question.
+/// The task for an answer. An answer of a few words has a model of its own, in which its kind and unit count rather
+/// than the words of the question.
 fn usefulness_task(question: &Question, answer: &str) -> Task {
     if features::is_bare(question, &View::new(answer)) {
         Task::UsefulFragment
@@ -403,7 +414,8 @@ fn usefulness_task(question: &Question, answer: &str) -> Task {
     }
 }
 
-/// An answer in a few words is judged by what was asked; without a question it is a sentence like another.
+/// The task for a claim. A claim of a few words is judged with its question; without a question it is judged as a
+/// sentence.
 fn groundedness_task(claim: &View, question: Option<&Question>) -> Task {
     if question.is_some() && features::is_fragment(claim) {
         Task::GroundedFragment
@@ -422,7 +434,7 @@ fn explained(coefficients: &Coefficients, task: Task, group: Group, features: Fe
     }
 }
 
-/// Runs arithmetic where it blocks nobody, inside of the caller's span.
+/// Runs CPU-bound work on the blocking thread pool, within the caller's span.
 async fn compute<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, EvaluateError> {
     let span = tracing::Span::current();
     tokio::task::spawn_blocking(move || span.in_scope(work))

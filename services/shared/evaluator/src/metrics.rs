@@ -1,23 +1,23 @@
-//! How good probabilities are against labels: ranking (ROC-AUC), decisions (F1, precision), and calibration (Brier score,
-//! expected calibration error).
+//! Metrics of predicted probabilities against labels: ranking (ROC-AUC), decisions (F1, precision, recall) and
+//! calibration (Brier score, expected calibration error).
 
-/// A judgement and whether it was right to say yes.
+/// A predicted probability and its label.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judged {
-    /// The probability of yes, 0–1.
+    /// The probability of the positive class, 0–1.
     pub probability: f64,
-    /// Whether yes is right.
+    /// Whether the label is positive.
     pub label: bool,
 }
 
-/// A threshold and what it does.
+/// A decision threshold with its precision and recall.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decision {
-    /// Yes from here on, 0–1.
+    /// The lowest probability that is decided as positive, 0–1.
     pub threshold: f64,
-    /// The share of right ones among those that are said yes to, 0–1.
+    /// The share of true positives among the positive decisions, 0–1.
     pub precision: f64,
-    /// The share of the right ones that are said yes to, 0–1.
+    /// The share of true positives among the positive labels, 0–1.
     pub recall: f64,
 }
 
@@ -33,22 +33,23 @@ impl Decision {
     }
 }
 
-/// Judgements of about the same probability.
+/// A bin of judgements with similar probabilities.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bin {
-    /// From this probability on, 0–1.
+    /// The lower bound, inclusive, 0–1.
     pub from: f64,
-    /// Up to this one, 0–1.
+    /// The upper bound, 0–1.
     pub to: f64,
-    /// How many.
+    /// The number of judgements.
     pub count: usize,
     /// The mean probability, 0–1; 0 in an empty bin.
     pub mean: f64,
-    /// The share for which yes is right, 0–1; 0 in an empty bin.
+    /// The share of positive labels, 0–1; 0 in an empty bin.
     pub right: f64,
 }
 
-/// The probability that a right one is above a wrong one, ties counting half; `None` without both (Hanley and McNeil 1982).
+/// ROC-AUC: the probability that a positive ranks above a negative, with ties counting half; `None` if either is
+/// missing (Hanley and McNeil 1982).
 pub fn roc_auc(judged: &[Judged]) -> Option<f64> {
     let mut sorted: Vec<&Judged> = judged.iter().collect();
     sorted.sort_by(|a, b| a.probability.total_cmp(&b.probability));
@@ -67,46 +68,47 @@ pub fn roc_auc(judged: &[Judged]) -> Option<f64> {
     Some(wins / (right as f64 * wrong as f64))
 }
 
-/// Every threshold at which the decisions change, from the highest on.
+/// The decision at every distinct threshold, highest first.
 fn decisions(judged: &[Judged]) -> Vec<Decision> {
     let mut sorted: Vec<&Judged> = judged.iter().collect();
     sorted.sort_by(|a, b| b.probability.total_cmp(&a.probability));
     let right = sorted.iter().filter(|one| one.label).count().max(1) as f64;
-    let (mut said, mut hit) = (0.0, 0.0);
+    let (mut predicted, mut true_positives) = (0.0, 0.0);
     sorted
         .chunk_by(|a, b| a.probability == b.probability)
         .map(|tied| {
-            said += tied.len() as f64;
-            hit += tied.iter().filter(|one| one.label).count() as f64;
+            predicted += tied.len() as f64;
+            true_positives += tied.iter().filter(|one| one.label).count() as f64;
             Decision {
                 threshold: tied.first().map_or(0.0, |one| one.probability),
-                precision: hit / said,
-                recall: hit / right,
+                precision: true_positives / predicted,
+                recall: true_positives / right,
             }
         })
         .collect()
 }
 
-/// The decision with the highest F1; `None` without a right one.
+/// The decision with the highest F1; `None` without a positive label.
 pub fn best_f1(judged: &[Judged]) -> Option<Decision> {
     let best = decisions(judged).into_iter().max_by(|a, b| a.f1().total_cmp(&b.f1()));
     best.filter(|best| best.f1() > 0.0)
 }
 
-/// The lowest threshold from which on yes is right with at least this precision; `None` where no threshold reaches it.
-pub fn precise(judged: &[Judged], precision: f64) -> Option<Decision> {
+/// The lowest threshold with at least this precision; `None` if no threshold reaches it.
+pub fn threshold_for_precision(judged: &[Judged], precision: f64) -> Option<Decision> {
     decisions(judged)
         .into_iter()
         .filter(|decision| decision.precision >= precision)
         .min_by(|a, b| a.threshold.total_cmp(&b.threshold))
 }
 
-/// The highest threshold that says yes to at least this share of the right ones; `None` without a right one.
-pub fn complete(judged: &[Judged], recall: f64) -> Option<Decision> {
+/// The highest threshold with at least this recall; `None` without a positive label.
+pub fn threshold_for_recall(judged: &[Judged], recall: f64) -> Option<Decision> {
     decisions(judged).into_iter().find(|decision| decision.recall >= recall)
 }
 
-/// The mean squared distance of probability and label, 0–1, lower is better (Brier 1950); 0 for none.
+/// The Brier score: the mean squared difference of probability and label, 0–1, lower is better (Brier 1950); 0 if
+/// empty.
 pub fn brier(judged: &[Judged]) -> f64 {
     let sum: f64 = judged
         .iter()
@@ -115,12 +117,12 @@ pub fn brier(judged: &[Judged]) -> f64 {
     sum / judged.len().max(1) as f64
 }
 
-/// The place of a probability among `count` bins of the same width.
+/// The index of the bin of a probability among `count` equal-width bins.
 fn bin(probability: f64, count: usize) -> usize {
     ((probability * count as f64) as usize).min(count.saturating_sub(1))
 }
 
-/// `count` bins of the same width.
+/// The reliability diagram: `count` equal-width bins.
 pub fn reliability(judged: &[Judged], count: usize) -> Vec<Bin> {
     let width = 1.0 / count.max(1) as f64;
     (0..count)
@@ -141,11 +143,11 @@ pub fn reliability(judged: &[Judged], count: usize) -> Vec<Bin> {
         .collect()
 }
 
-/// Bins of the calibration error.
+/// Number of bins of the expected calibration error.
 const BINS: usize = 10;
 
-/// The mean distance of probability and share of right ones over ten bins, weighted by their sizes, 0–1 (Naeini et al.
-/// 2015); 0 for none.
+/// The expected calibration error: the mean absolute difference of probability and share of positives over ten bins,
+/// weighted by bin size, 0–1 (Naeini et al. 2015); 0 if empty.
 pub fn expected_calibration_error(judged: &[Judged]) -> f64 {
     let off: f64 = reliability(judged, BINS)
         .iter()
@@ -154,9 +156,11 @@ pub fn expected_calibration_error(judged: &[Judged]) -> f64 {
     off / judged.len().max(1) as f64
 }
 
-/// What [`expected_calibration_error`] shows by chance, 0–1: its mean if each label were yes with just the probability that
-/// was said. So many pairs show no lower error on average, however well calibrated. The share of right ones of a bin is
-/// taken as normal.
+/// The value of [`expected_calibration_error`] that is due to chance, 0–1: its mean if every label were drawn with
+/// exactly the predicted probability.
+///
+/// Even perfectly calibrated predictions have this error on average with this number of pairs. The share of positives
+/// in a bin is approximated as normal.
 pub fn chance_calibration_error(judged: &[Judged]) -> f64 {
     let mut variances = [0.0; BINS];
     for one in judged {

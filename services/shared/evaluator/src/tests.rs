@@ -29,7 +29,7 @@ async fn a_passage_with_the_answer_is_more_relevant() {
 }
 
 #[tokio::test]
-async fn a_passage_under_several_headings_is_as_good_as_its_best_section() {
+async fn a_passage_scores_as_its_best_section() {
     let evaluator = evaluator();
     let asked = "When was the boiler installed?";
     let book = format!("# House\n\n## Garden\n{GARDEN}\n\n## Heating\n{BOILER}\n");
@@ -74,7 +74,7 @@ async fn the_sentence_with_the_answer_comes_first() {
 }
 
 #[tokio::test]
-async fn headings_and_questions_answer_nothing() {
+async fn headings_and_questions_score_zero() {
     let faq =
         ["# Who approves leave?\n\nWho approves leave in July?\n\nAsk the front desk.\n\n## Who approves leave\n"];
     let scores = evaluator().best_sentences("Who approves leave?", &faq).await.unwrap();
@@ -87,8 +87,8 @@ async fn headings_and_questions_answer_nothing() {
 }
 
 #[tokio::test]
-async fn a_sentence_that_says_all_of_the_question_is_likely_to_answer_it() {
-    // A role is no name, so that nothing but the words speaks for it.
+async fn a_sentence_that_restates_the_question_is_likely_to_answer_it() {
+    // A role is not a name, so only the words can match.
     let leave = ["Every employee has 25 days of leave. The team lead approves leave within three days."];
     let scores = evaluator().best_sentences("Who approves leave?", &leave).await.unwrap();
     assert_eq!(
@@ -96,7 +96,7 @@ async fn a_sentence_that_says_all_of_the_question_is_likely_to_answer_it() {
         "The team lead approves leave within three days."
     );
     assert!(scores[0].probability >= 0.5, "{scores:?}");
-    // The order of the words counts, and one word is too few to tell.
+    // Word order matters, and a single word is not enough.
     for (question, says) in [
         ("Who approves leave?", true),
         ("Who leaves approvals?", false),
@@ -106,13 +106,13 @@ async fn a_sentence_that_says_all_of_the_question_is_likely_to_answer_it() {
         let sentences = features::answer_sentences(&question, &View::new(leave[0]), None);
         let found = sentences
             .iter()
-            .any(|features| features::says_it_all(&question, features));
+            .any(|features| features::restates_question(&question, features));
         assert_eq!(found, says, "{}", question.text());
     }
 }
 
 #[tokio::test]
-async fn what_is_quoted_is_supported_and_what_is_not_said_is_not() {
+async fn quotes_are_supported_and_unrelated_claims_are_not() {
     let evaluator = evaluator();
     let quoted = evaluator
         .groundedness("", "It is serviced every spring.", &[GARDEN, BOILER])
@@ -226,8 +226,8 @@ async fn long_passages_are_embedded_in_part() {
     let passage = format!("{long}The boiler was installed in 2019.");
     let view = View::new(&passage);
     let question = Question::new("When was the boiler installed?");
-    let closest = question.closest(&view, pieces::MAX_SENTENCES);
-    assert_eq!(closest.len(), pieces::MAX_SENTENCES);
+    let closest = question.closest(&view, text_pairs::MAX_SENTENCES);
+    assert_eq!(closest.len(), text_pairs::MAX_SENTENCES);
     assert_eq!(closest.last(), Some(&80));
     let explained = evaluator()
         .explain(Pair::Answer {

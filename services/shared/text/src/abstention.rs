@@ -1,8 +1,8 @@
-//! Whether an answer says that there is no answer.
+//! Detects answers that abstain.
 
 use super::language::Language;
 
-const SAYINGS: &[&str] = &[
+const ABSTENTION_PHRASES: &[&str] = &[
     "i don't know",
     "i do not know",
     "i'm not sure",
@@ -54,8 +54,9 @@ const SAYINGS: &[&str] = &[
     "não sei",
 ];
 
-/// Whether `answer` declines to answer: it is our own phrase, or its one or two sentences say nothing but that they do
-/// not know. A long answer with a doubt in it is an answer.
+/// Whether `answer` abstains. It does if it is empty, starts with the abstention phrase of a [`Language`], or is short
+/// and contains a known abstention phrase. Short means at most 160 characters, or 60 if any of them is Chinese,
+/// Japanese or Korean; a long answer that mentions a doubt is an answer.
 pub fn is_abstention(answer: &str) -> bool {
     let plain = answer.trim().to_lowercase().replace('’', "'");
     if plain.is_empty() {
@@ -66,7 +67,7 @@ pub fn is_abstention(answer: &str) -> bool {
         .any(|language| plain.starts_with(&language.abstention().to_lowercase()));
     let wide = plain.chars().any(super::Script::is_cjk);
     let short = plain.chars().count() <= if wide { 60 } else { 160 };
-    own || (short && SAYINGS.iter().any(|saying| plain.contains(saying)))
+    own || (short && ABSTENTION_PHRASES.iter().any(|phrase| plain.contains(phrase)))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! How sentences end, and how one follows another.
+//! Sentence-ending punctuation, and the separator between sentences.
 
 use crate::Script;
 
-/// Whether `c` ends a sentence, in any of the scripts that are read.
+/// Whether `c` is a sentence terminator, in any supported script.
 pub fn is_sentence_end(c: char) -> bool {
     matches!(
         c,
@@ -10,7 +10,7 @@ pub fn is_sentence_end(c: char) -> bool {
     )
 }
 
-/// Whether `c` may stand between the mark that ends a sentence and the end of it: a closing quote, bracket or emphasis.
+/// Whether `c` is a closing mark that may follow a sentence terminator: a closing quote, bracket or emphasis mark.
 pub fn is_closing_mark(c: char) -> bool {
     matches!(
         c,
@@ -18,12 +18,12 @@ pub fn is_closing_mark(c: char) -> bool {
     )
 }
 
-/// Whether a text ends as a sentence does: with its mark, and what closes after it.
+/// Whether `text` ends with a sentence terminator. Trailing white space and closing marks are ignored.
 pub fn ends_sentence(text: &str) -> bool {
     last_mark(text).is_some_and(is_sentence_end)
 }
 
-/// Whether a text ends as a question does.
+/// Whether `text` ends with a question mark. Trailing white space and closing marks are ignored.
 pub fn ends_question(text: &str) -> bool {
     last_mark(text).is_some_and(|mark| matches!(mark, '?' | '？' | '؟' | '⁇' | '⁈' | '⁉'))
 }
@@ -32,8 +32,9 @@ fn last_mark(text: &str) -> Option<char> {
     text.trim_end().trim_end_matches(is_closing_mark).chars().next_back()
 }
 
-/// What stands between a text and the sentence that follows it: nothing at the start, after white space, and between
-/// Chinese or Japanese sentences; else a space.
+/// The separator to put between `before` and the sentence `next`.
+///
+/// Empty if `before` is empty or ends with white space, and between Chinese or Japanese sentences; otherwise a space.
 pub fn sentence_separator(before: &str, next: &str) -> &'static str {
     let unspaced = |c: char| Script::is_cjk(c) && Script::of(c) != Script::Hangul;
     match (before.chars().next_back(), next.chars().next()) {

@@ -1,8 +1,8 @@
-//! The language of a text, short questions above all.
+//! Language detection, tuned for short questions.
 
 use super::script::Script;
 
-/// A language that the services have phrases for, or any other by its code.
+/// A language: one with built-in phrases, or any other by its code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Language {
     /// English.
@@ -15,12 +15,12 @@ pub enum Language {
     Zh,
     /// Chinese in traditional characters.
     ZhHant,
-    /// Another language: its BCP-47 code.
+    /// Another language, by its BCP-47 code.
     Other(&'static str),
 }
 
 impl Language {
-    /// The languages with phrases of their own.
+    /// The languages with built-in phrases.
     pub const ALL: [Self; 5] = [Self::En, Self::Ko, Self::Ja, Self::Zh, Self::ZhHant];
 
     /// The BCP-47 code: `en`, `ko`, `ja`, `zh`, `zh-Hant`, …
@@ -35,7 +35,8 @@ impl Language {
         }
     }
 
-    /// The language with this code, where it is a known one; region subtags do not matter.
+    /// The language with this BCP-47 code, or `None` if it is unknown. Region subtags are ignored, except that `tw` and
+    /// `hk` select traditional Chinese characters.
     pub fn from_code(code: &str) -> Option<Self> {
         let code = code.to_lowercase();
         let (primary, rest) = code.split_once('-').unwrap_or((&code, ""));
@@ -45,7 +46,7 @@ impl Language {
             "ja" => Some(Self::Ja),
             "zh" if rest.contains("hant") || rest.contains("tw") || rest.contains("hk") => Some(Self::ZhHant),
             "zh" => Some(Self::Zh),
-            _ => OTHERS
+            _ => OTHER_LANGUAGES
                 .iter()
                 .find(|(_, known, _)| *known == primary)
                 .map(|(_, known, _)| Self::Other(known)),
@@ -60,14 +61,15 @@ impl Language {
             Self::Ja => "Japanese",
             Self::Zh => "Chinese (simplified characters)",
             Self::ZhHant => "Chinese (traditional characters)",
-            Self::Other(code) => OTHERS
+            Self::Other(code) => OTHER_LANGUAGES
                 .iter()
                 .find(|(_, known, _)| *known == code)
                 .map_or("the language of the question", |(_, _, name)| name),
         }
     }
 
-    /// What to say when the evidence does not answer, in this language or else in English.
+    /// The answer to give when the evidence does not answer the question, in this language, or in English if the
+    /// language has no phrase.
     pub fn abstention(self) -> &'static str {
         match self {
             Self::Ko => "문서에는 이 질문에 대한 답이 없습니다.",
@@ -79,8 +81,8 @@ impl Language {
     }
 }
 
-/// What whatlang calls a language, its BCP-47 code and its English name.
-const OTHERS: &[(&str, &str, &str)] = &[
+/// The whatlang code, BCP-47 code and English name of each other language.
+const OTHER_LANGUAGES: &[(&str, &str, &str)] = &[
     ("ara", "ar", "Arabic"),
     ("ben", "bn", "Bengali"),
     ("bul", "bg", "Bulgarian"),
@@ -115,8 +117,8 @@ const OTHERS: &[(&str, &str, &str)] = &[
     ("vie", "vi", "Vietnamese"),
 ];
 
-/// Words that occur in most questions of one language and few of another.
-const HINTS: &[(Language, &[&str])] = &[
+/// Function words that occur in most questions of one language and rarely in the others.
+const FUNCTION_WORDS: &[(Language, &[&str])] = &[
     (
         Language::En,
         &[
@@ -170,13 +172,14 @@ const HINTS: &[(Language, &[&str])] = &[
     ),
 ];
 
-/// The language of `text`; English where nothing speaks for another.
+/// Detects the language of `text`. The default is [`Language::En`].
 pub fn language(text: &str) -> Language {
     let count = |script| text.chars().filter(|c| Script::of(*c) == script).count();
     let kana = count(Script::Hiragana) + count(Script::Katakana);
     let (han, hangul, alphabet) = (count(Script::Han), count(Script::Hangul), count(Script::Alphabet));
     let wide = kana + han + hangul;
-    // A foreign name in Latin letters outweighs the characters of the question around it; four to one is still no name.
+    // A foreign name may have more Latin letters than the question around it has CJK characters. Beyond four to one the
+    // text is not taken for CJK.
     if wide > 0 && 4 * wide >= alphabet && !asks_in_alphabet(text, kana + hangul) {
         return if hangul >= kana && hangul * 2 >= han {
             Language::Ko
@@ -189,12 +192,12 @@ pub fn language(text: &str) -> Language {
     alphabetic(text)
 }
 
-/// Whether a question in alphabet letters is about something in other characters: "What does 你好 mean?"
+/// Whether the question is asked in an alphabetic language about something in CJK characters: "What does 你好 mean?"
 fn asks_in_alphabet(text: &str, kana_or_hangul: usize) -> bool {
     let lower = text.to_lowercase();
     let hints = lower.split(|c: char| !c.is_alphabetic() || Script::is_cjk(c));
     let hints = hints
-        .filter(|word| HINTS.iter().any(|(_, hints)| hints.contains(word)))
+        .filter(|word| FUNCTION_WORDS.iter().any(|(_, hints)| hints.contains(word)))
         .count();
     let ends = text
         .chars()
@@ -207,12 +210,12 @@ fn asks_in_alphabet(text: &str, kana_or_hangul: usize) -> bool {
     hints >= 2 && (ends || (kana_or_hangul == 0 && !asks_in_chinese))
 }
 
-/// Simplified or traditional, by characters that only one of them has.
+/// Simplified or traditional Chinese, by the characters that only one of them has.
 fn chinese(text: &str) -> Language {
     const SIMPLIFIED: &str = "个么为义乐习书买乱争于亚产亲亿仅从仓仪们价众优会伟传伤伦体余侧储儿党兰关兴养军农冲决况净凉减几凤击刘则创别剂剧办务动励劳势区医华协单卖卢卫厂历厅压县参双发变叠号后吗听启员响团园围国图圆圣场坏块坚处备复够头夹奖妇妈学宁宝实宪对导寿将尔尘尝层岁岛币师帅带帮广应库开异弃张弹强归当录总恋恶惊战户扩扫执护报担拟择损换据挤挥摄撑数断无旧时显晓术机杂权条来杨极构标树样桥梦检楼欢欧历毁毕气汇汉汤沟泽洁测济浏润涨温湾满滚灭灯灵炼点热爱爷独狮猎现环电画畅疗监盖盘础确离种积称稳穷竞笔筑签简类粮红约级纪纯纲纳纵纷纸线组细织终绍经结给络绝统继绩绪续维绿缓编缘网罗罚职联肃脏脑腾舰艺节苏药莱获萨营落蓝虽补装规观视览觉计订认让训议记讲许论设访证评识诉词译试诗话询该详语误说请诸读课调谁谈谢财责败货质贩贫购贯贵贸费资赏赛赞赵赶车转轮软轻载较辑输达迁过运还这进远连迟选适逻遗邓邻郑释里针钟钢钱铁银错锋镇长门问间闻队阳阴阵际陆陈险随隐难静韩页项顺须顾预领频题颜风飞饭饮馆马驻验骗鱼鲁鸟鸡麦黄齐龙龟";
     const TRADITIONAL: &str = "個麼為義樂習書買亂爭於亞產親億僅從倉儀們價眾優會偉傳傷倫體餘側儲兒黨蘭關興養軍農衝決況淨涼減幾鳳擊劉則創別劑劇辦務動勵勞勢區醫華協單賣盧衛廠歷廳壓縣參雙發變疊號後嗎聽啟員響團園圍國圖圓聖場壞塊堅處備復夠頭夾獎婦媽學寧寶實憲對導壽將爾塵嘗層歲島幣師帥帶幫廣應庫開異棄張彈強歸當錄總戀惡驚戰戶擴掃執護報擔擬擇損換據擠揮攝撐數斷無舊時顯曉術機雜權條來楊極構標樹樣橋夢檢樓歡歐曆毀畢氣匯漢湯溝澤潔測濟瀏潤漲溫灣滿滾滅燈靈煉點熱愛爺獨獅獵現環電畫暢療監蓋盤礎確離種積稱穩窮競筆築簽簡類糧紅約級紀純綱納縱紛紙線組細織終紹經結給絡絕統繼績緒續維綠緩編緣網羅罰職聯肅臟腦騰艦藝節蘇藥萊獲薩營藍雖補裝規觀視覽覺計訂認讓訓議記講許論設訪證評識訴詞譯試詩話詢該詳語誤說請諸讀課調誰談謝財責敗貨質販貧購貫貴貿費資賞賽贊趙趕車轉輪軟輕載較輯輸達遷過運還這進遠連遲選適邏遺鄧鄰鄭釋裡針鐘鋼錢鐵銀錯鋒鎮長門問間聞隊陽陰陣際陸陳險隨隱難靜韓頁項順須顧預領頻題顏風飛飯飲館馬駐驗騙魚魯鳥雞麥黃齊龍龜";
-    let of = |set: &str| text.chars().filter(|c| set.contains(*c)).count();
-    if of(TRADITIONAL) > of(SIMPLIFIED) {
+    let count = |set: &str| text.chars().filter(|c| set.contains(*c)).count();
+    if count(TRADITIONAL) > count(SIMPLIFIED) {
         Language::ZhHant
     } else {
         Language::Zh
@@ -225,7 +228,7 @@ fn alphabetic(text: &str) -> Language {
         .split(|c: char| !c.is_alphabetic())
         .filter(|word| !word.is_empty())
         .collect();
-    let mut scores: Vec<(usize, Language)> = HINTS
+    let mut scores: Vec<(usize, Language)> = FUNCTION_WORDS
         .iter()
         .map(|(language, hints)| (words.iter().filter(|word| hints.contains(word)).count(), *language))
         .collect();
@@ -238,14 +241,14 @@ fn alphabetic(text: &str) -> Language {
     let Some(info) = whatlang::detect(text) else {
         return Language::En;
     };
-    let other = OTHERS
+    let other = OTHER_LANGUAGES
         .iter()
         .find(|(name, _, _)| *name == info.lang().code())
         .map(|(_, code, _)| Language::Other(code));
     let latin = info.script() == whatlang::Script::Latin;
     match other {
         Some(language) if info.is_reliable() || !(latin || info.script() == whatlang::Script::Cyrillic) => language,
-        // A few words of Cyrillic are mostly Russian, unless they have letters that Russian has not.
+        // Short Cyrillic text is most often Russian, unless it has letters that Russian does not have.
         _ if info.script() == whatlang::Script::Cyrillic => {
             Language::Other(if lower.contains(['і', 'ї', 'є', 'ґ']) {
                 "uk"

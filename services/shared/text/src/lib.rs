@@ -1,5 +1,5 @@
-//! Text in English, Korean, Japanese and Chinese, and in other languages as far as rules reach: language, sections,
-//! sentences, words, numbers, names, and whether an answer abstains.
+//! Text analysis for English, Korean, Japanese and Chinese, with rule-based support for other languages: language
+//! detection, Markdown sections, sentence boundaries, words, numbers, names, and abstention detection.
 
 mod abstention;
 mod ends;

@@ -1,6 +1,6 @@
-//! The script of a character, as far as tokenising needs to know.
+//! Character scripts, as far as the tokenizer distinguishes them.
 
-/// Scripts that are tokenised in different ways.
+/// Scripts that are tokenized differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Script {
     /// Chinese characters.
@@ -9,9 +9,9 @@ pub enum Script {
     Hiragana,
     /// Katakana, with the prolonged sound mark.
     Katakana,
-    /// Korean syllables and letters.
+    /// Hangul syllables and letters.
     Hangul,
-    /// Letters of alphabets with spaces between words.
+    /// Letters of scripts that put spaces between words.
     Alphabet,
     /// Decimal digits.
     Digit,

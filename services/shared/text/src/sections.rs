@@ -1,22 +1,24 @@
-//! Where a Markdown text divides by itself.
+//! Splits Markdown text into sections at its headings.
 
 use std::ops::Range;
 
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
-/// A part of a text under one heading, the heading included.
+/// A section of a Markdown text: one heading and the text under it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// Bytes in the text.
+    /// Byte range in the text, heading included.
     pub range: Range<usize>,
-    /// Level of its heading, 1–6; 0 for what stands before the first.
+    /// Heading level, 1–6; 0 for text before the first heading.
     pub level: u8,
-    /// Its heading and those it stands under, outermost first.
+    /// The heading and its parent headings, outermost first.
     pub headings: Vec<String>,
 }
 
-/// Divides a text at its headings: all of it, in order and without gaps. A heading with nothing under it stays with what
-/// follows, the last one with what is before it. One section where there are no headings, none for an empty text.
+/// Splits `text` into sections that cover all of it, in order and without gaps.
+///
+/// A heading without text is merged into the next section, the last one into the previous section. A text without
+/// headings is one section; an empty text has none.
 pub fn sections(text: &str) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     let mut path: Vec<(u8, String)> = Vec::new();
@@ -57,24 +59,24 @@ fn is_blank(text: &str, range: Range<usize>) -> bool {
 }
 
 struct Heading {
-    /// First byte of the heading.
+    /// Byte offset of the heading.
     at: usize,
-    /// First byte after it.
+    /// Byte offset of the first byte after the heading.
     body: usize,
     level: u8,
     title: String,
 }
 
-/// The headings that stand on their own, not those in quotations and lists.
+/// The top-level headings. Headings inside block quotes and lists are skipped.
 fn headings(text: &str) -> Vec<Heading> {
     let mut found = Vec::new();
     let mut open: Option<Heading> = None;
-    let mut inside = 0_usize;
+    let mut nesting = 0_usize;
     for (event, range) in Parser::new(text).into_offset_iter() {
         match event {
-            Event::Start(Tag::BlockQuote(_) | Tag::List(_)) => inside += 1,
-            Event::End(TagEnd::BlockQuote(_) | TagEnd::List(_)) => inside = inside.saturating_sub(1),
-            Event::Start(Tag::Heading { level, .. }) if inside == 0 => {
+            Event::Start(Tag::BlockQuote(_) | Tag::List(_)) => nesting += 1,
+            Event::End(TagEnd::BlockQuote(_) | TagEnd::List(_)) => nesting = nesting.saturating_sub(1),
+            Event::Start(Tag::Heading { level, .. }) if nesting == 0 => {
                 open = Some(Heading {
                     at: range.start,
                     body: range.end,

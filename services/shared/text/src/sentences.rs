@@ -1,12 +1,14 @@
-//! Sentence boundaries by rules, for prose and Markdown.
+//! Rule-based sentence boundary detection for prose and Markdown.
 
 use std::ops::Range;
 
 use super::script::Script;
 use crate::ends::{is_closing_mark, is_sentence_end};
 
-/// The sentences of `text` as byte ranges: in order, disjoint, without white space at either end, and together
-/// covering every other character. A heading or a list item is a sentence of its own.
+/// Splits `text` into sentences, as byte ranges.
+///
+/// The ranges are in order, disjoint and trimmed, and together cover every character that is not white space. A heading
+/// or a list item is a sentence of its own.
 pub fn sentences(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for block in blocks(text) {
@@ -18,7 +20,7 @@ pub fn sentences(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Runs of lines that belong to one paragraph, heading or list item.
+/// The blocks of `text`: runs of lines that form one paragraph, heading or list item.
 fn blocks(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut at = 0;
@@ -43,9 +45,9 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether `line` goes on with the paragraph of the line `before` it: the text was wrapped at a width.
+/// Whether `line` continues the paragraph of the line `before` it, because the text is hard-wrapped.
 fn continues(before: &str, line: &str) -> bool {
-    if is_marked(line) || before.starts_with('#') || before.starts_with('|') || before.ends_with("  ") {
+    if starts_block(line) || before.starts_with('#') || before.starts_with('|') || before.ends_with("  ") {
         return false;
     }
     let ended = before.trim_end_matches(is_closing_mark).ends_with(is_sentence_end) || before.ends_with([':', '：']);
@@ -57,15 +59,15 @@ fn continues(before: &str, line: &str) -> bool {
     lower || (width >= 50 && !ended) || (width >= 60 && before.ends_with('.'))
 }
 
-/// Whether a line starts a heading, a list item, a quotation or a table row.
-fn is_marked(line: &str) -> bool {
+/// Whether `line` starts a heading, list item, block quote, table row, code fence or rule.
+fn starts_block(line: &str) -> bool {
     let bullet = ["- ", "* ", "+ ", "• ", "・", "> ", "|", "#", "```", "---"]
         .iter()
         .any(|mark| line.starts_with(mark));
     bullet || list_number(line).is_some()
 }
 
-/// The length of `12.` or `3)` at the start of a line, where white space follows.
+/// The length in bytes of a list number such as `12.` or `3)` at the start of a line, if a space follows.
 fn list_number(line: &str) -> Option<usize> {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let rest = line.get(digits..)?;
@@ -99,8 +101,9 @@ fn split(text: &str, block: Range<usize>) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether the quotes after a full stop open what follows, as in `it ended. "Then`: they follow no white space here,
-/// so only a quote right before a letter does.
+/// Whether the quote after a full stop opens the next sentence, as in `it ended. "Then`.
+///
+/// No white space precedes the quote here, so it is an opening one only right before a letter or digit.
 fn ends_with_opener(body: &str, run: usize, end: usize) -> bool {
     end > run && body[end..].starts_with(char::is_alphanumeric) && !body[end..].starts_with(Script::is_cjk)
 }
@@ -114,7 +117,7 @@ fn push(found: &mut Vec<Range<usize>>, text: &str, range: Range<usize>) {
     }
 }
 
-/// Whether a sentence ends after the terminators at `at..run` and the closing quotes up to `end`.
+/// Whether a sentence ends after the terminators at `at..run` and the closing marks up to `end`.
 fn is_boundary(body: &str, at: usize, run: usize, end: usize) -> bool {
     let rest = &body[end..];
     let Some(next) = rest.chars().next() else { return true };
@@ -161,15 +164,15 @@ const BEFORE_NUMBERS: &[&str] = &[
 const BEFORE_NAMES: &[&str] = &[
     "inc", "ltd", "co", "corp", "jr", "bros", "dept", "univ", "assn", "est", "ave", "blvd",
 ];
-/// Words that open a sentence far oftener than they follow an abbreviation.
-const OPENERS: &[&str] = &[
+/// Words that start a sentence far more often than they follow an abbreviation.
+const SENTENCE_STARTERS: &[&str] = &[
     "the", "a", "an", "in", "it", "its", "he", "she", "they", "we", "i", "you", "this", "these", "that", "those",
     "there", "however", "but", "and", "as", "at", "on", "for", "from", "when", "while", "after", "before", "his",
     "her", "their", "also", "although", "since", "because", "by", "with", "if", "what", "who", "where", "why", "how",
     "some", "many",
 ];
 
-/// Whether the full stop after `before` belongs to a word, given what `following` says.
+/// Whether the full stop after `before` belongs to an abbreviation, given the text that is `following`.
 fn is_abbreviation(before: &str, following: &str) -> bool {
     let word = before
         .rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"' | '“'))
@@ -181,7 +184,7 @@ fn is_abbreviation(before: &str, following: &str) -> bool {
         .take_while(|c| c.is_alphanumeric())
         .flat_map(char::to_lowercase)
         .collect();
-    let opens = OPENERS.contains(&next.as_str());
+    let opens = SENTENCE_STARTERS.contains(&next.as_str());
     let dotted = word.contains('.')
         && word
             .split('.')
@@ -199,7 +202,7 @@ fn is_abbreviation(before: &str, following: &str) -> bool {
     initial && word != "I" && !opens && following.starts_with(char::is_alphabetic)
 }
 
-/// Letters and digits, a Chinese or Korean character counting for two: what a reader takes in.
+/// The number of letters and digits; a Chinese, Japanese or Korean character counts as two.
 fn weight(piece: &str) -> usize {
     piece
         .chars()
@@ -208,8 +211,8 @@ fn weight(piece: &str) -> usize {
         .sum()
 }
 
-/// Joins pieces of fewer than four letters ("No.", "1.") with the next of the same block, the last one with the one
-/// before.
+/// Merges pieces shorter than four letters ("No.", "1.") into the next piece of the block, and the last one into the
+/// previous piece.
 fn merge_short(text: &str, pieces: &mut Vec<Range<usize>>) {
     let short = |range: &Range<usize>| weight(&text[range.clone()]) < 4;
     let mut merged: Vec<Range<usize>> = Vec::with_capacity(pieces.len());
@@ -223,7 +226,8 @@ fn merge_short(text: &str, pieces: &mut Vec<Range<usize>>) {
     *pieces = merged;
 }
 
-/// Joins pieces without any letter or digit (rules, fences) with the one before, or else the one after.
+/// Merges pieces without a letter or digit (rules, code fences) into the previous piece, or into the next one at the
+/// start.
 fn merge_marks(text: &str, pieces: &mut Vec<Range<usize>>) {
     let mut merged: Vec<Range<usize>> = Vec::with_capacity(pieces.len());
     for piece in pieces.drain(..) {

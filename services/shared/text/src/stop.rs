@@ -1,4 +1,4 @@
-//! Words that say little: those that hold a sentence together, and the commonest of the others.
+//! Stop words and common words.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -16,7 +16,7 @@ const STOP: &[&str] = &[
     "through", "to", "too", "us", "very", "was", "we", "were", "what", "when", "where", "which", "while", "who",
     "whom", "whose", "why", "will", "with", "would", "you", "your", "yours",
 ];
-/// Pairs of characters that ask or bind.
+/// Chinese, Japanese and Korean character bigrams of question words and particles.
 const STOP_PAIRS: &[&str] = &[
     "什么",
     "什麼",
@@ -78,7 +78,7 @@ const STOP_PAIRS: &[&str] = &[
     "의",
 ];
 
-/// Common English words that are no function words.
+/// Common English words that are not function words.
 const COMMON: &[&str] = &[
     "again",
     "age",
@@ -442,12 +442,12 @@ fn with_stems(words: &[&str]) -> HashSet<String> {
     words.iter().flat_map(|word| [(*word).to_owned(), stem(word)]).collect()
 }
 
-/// Whether a word, stemmed or not, is one of the commonest.
+/// Whether a word, stemmed or not, is a common word.
 pub(super) fn is_common(word: &str) -> bool {
     COMMON_STEMS.contains(word)
 }
 
-/// Whether a word of [`super::words`] only holds a sentence together.
+/// Whether a word of [`super::words`] is a stop word.
 pub(super) fn is_stop(word: &str) -> bool {
     match word.chars().next().map(Script::of) {
         Some(Script::Alphabet) => STOP_STEMS.contains(word),

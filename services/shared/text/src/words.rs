@@ -1,5 +1,5 @@
-//! Words as they are compared: normalised, lower case, English ones stemmed, Chinese, Japanese and Korean ones as
-//! pairs of characters.
+//! Word tokenization for comparison: words are normalized (NFKC) and lowercased. English words are stemmed; Chinese,
+//! Japanese and Korean runs become character bigrams.
 
 use std::collections::HashSet;
 use std::iter::Peekable;
@@ -11,7 +11,7 @@ use super::script::Script;
 use super::sentences::sentences;
 use super::stop::{is_common, is_stop};
 
-/// The words of `text` in order. `creates`, `created` and `create` are one word; `1,000` is `1000`; `東京都` is `東京`
+/// The words of `text`, in order. `creates`, `created` and `create` are one word; `1,000` is `1000`; `東京都` is `東京`
 /// and `京都`.
 pub fn words(text: &str) -> Vec<String> {
     let plain: String = text.nfkc().flat_map(char::to_lowercase).collect();
@@ -21,8 +21,10 @@ pub fn words(text: &str) -> Vec<String> {
         match Script::of(c) {
             Script::Digit => found.push(number(&mut chars)),
             Script::Alphabet => {
-                let word = run(&mut chars, |c| Script::of(c) == Script::Alphabet || is_mark(c));
-                // The clitics of "it's" and "don't" say nothing by themselves.
+                let word = run(&mut chars, |c| {
+                    Script::of(c) == Script::Alphabet || is_combining_mark(c)
+                });
+                // Skip the clitics of "it's" and "don't".
                 if !(found
                     .last()
                     .is_some_and(|_: &String| matches!(word.as_str(), "s" | "t" | "re" | "ll" | "ve" | "d"))
@@ -31,10 +33,10 @@ pub fn words(text: &str) -> Vec<String> {
                     found.push(stem(&word));
                 }
             }
-            Script::Hangul => pairs(&run(&mut chars, |c| Script::of(c) == Script::Hangul), &mut found),
+            Script::Hangul => push_bigrams(&run(&mut chars, |c| Script::of(c) == Script::Hangul), &mut found),
             Script::Han | Script::Hiragana | Script::Katakana => {
                 let in_run = |c| matches!(Script::of(c), Script::Han | Script::Hiragana | Script::Katakana);
-                pairs(&run(&mut chars, in_run), &mut found);
+                push_bigrams(&run(&mut chars, in_run), &mut found);
             }
             Script::Other => {
                 chars.next();
@@ -44,16 +46,16 @@ pub fn words(text: &str) -> Vec<String> {
     found
 }
 
-/// The words of `text` without those that only hold a sentence together; all of them where nothing else is left.
+/// The words of `text` without stop words, or all words if every one is a stop word.
 pub fn content_words(text: &str) -> Vec<String> {
     let all = words(text);
     let content: Vec<String> = all.iter().filter(|word| !is_stop(word)).cloned().collect();
     if content.is_empty() { all } else { content }
 }
 
-/// The numbers of `text` without thousands separators; small English number words as digits.
+/// The numbers of `text`, without thousands separators. English number words from two to twelve become digits.
 pub fn numbers(text: &str) -> Vec<String> {
-    const SPELT: [&str; 13] = [
+    const NUMBER_WORDS: [&str; 13] = [
         "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
     ];
     let plain: String = text.nfkc().flat_map(char::to_lowercase).collect();
@@ -64,8 +66,12 @@ pub fn numbers(text: &str) -> Vec<String> {
             Script::Digit => found.push(number(&mut chars)),
             Script::Alphabet => {
                 let word = run(&mut chars, |c| Script::of(c) == Script::Alphabet);
-                // "One" is a pronoun too often to be a number.
-                if let Some(value) = SPELT.iter().position(|spelt| *spelt == word).filter(|value| *value > 1) {
+                // "one" is a pronoun more often than a number.
+                if let Some(value) = NUMBER_WORDS
+                    .iter()
+                    .position(|name| *name == word)
+                    .filter(|value| *value > 1)
+                {
                     found.push(value.to_string());
                 }
             }
@@ -77,8 +83,8 @@ pub fn numbers(text: &str) -> Vec<String> {
     found
 }
 
-/// Words that name somebody or something, lower case and unstemmed: capitalised inside of a sentence, katakana, or
-/// Latin letters within Chinese, Japanese or Korean text.
+/// Likely names in `text`, in lower case and unstemmed: capitalized words within a sentence, katakana, or Latin letters
+/// within Chinese, Japanese or Korean text.
 pub fn names(text: &str) -> Vec<String> {
     let plain: String = text.nfkc().collect();
     let starts: HashSet<usize> = sentences(&plain).into_iter().map(|range| range.start).collect();
@@ -89,7 +95,8 @@ pub fn names(text: &str) -> Vec<String> {
     while at < plain.len() {
         let rest = &plain[at..];
         let script = rest.chars().next().map_or(Script::Other, Script::of);
-        let same = |c: char| Script::of(c) == script || (script == Script::Alphabet && (is_mark(c) || c == '-'));
+        let same =
+            |c: char| Script::of(c) == script || (script == Script::Alphabet && (is_combining_mark(c) || c == '-'));
         let length = rest
             .find(|c| !same(c))
             .unwrap_or(rest.len())
@@ -101,7 +108,7 @@ pub fn names(text: &str) -> Vec<String> {
             Script::Katakana => letters >= 2,
             Script::Alphabet if cjk => letters >= 2,
             Script::Alphabet if starts.contains(&at) => {
-                capital && (letters > 1) && (run.chars().skip(1).any(char::is_uppercase) || !is_ordinary(run))
+                capital && (letters > 1) && (run.chars().skip(1).any(char::is_uppercase) || !is_common_word(run))
             }
             Script::Alphabet => capital && letters >= 2 && !is_stop(&run.to_lowercase()),
             _ => false,
@@ -114,8 +121,8 @@ pub fn names(text: &str) -> Vec<String> {
     found
 }
 
-/// How much a word of [`words`] tells apart, about 0–2: no corpus is at hand, so length, script and a list of common
-/// English words stand in for its frequency.
+/// The weight of a word of [`words`], about 0–2, as an estimate of its inverse document frequency. Without a corpus, it
+/// is estimated from length, script and a list of common English words.
 pub fn rarity(word: &str) -> f64 {
     if is_stop(word) {
         return 0.1;
@@ -137,13 +144,13 @@ pub fn rarity(word: &str) -> f64 {
     }
 }
 
-/// Whether a capital at the start of a sentence is there for the sentence.
-fn is_ordinary(run: &str) -> bool {
+/// Whether a word that starts a sentence is capitalized only because of its position.
+fn is_common_word(run: &str) -> bool {
     let lower = run.to_lowercase();
     is_stop(&lower) || is_common(&lower) || is_common(&stem(&lower))
 }
 
-fn is_mark(c: char) -> bool {
+fn is_combining_mark(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}')
 }
 
@@ -155,7 +162,7 @@ fn run(chars: &mut Peekable<Chars<'_>>, belongs: impl Fn(char) -> bool) -> Strin
     found
 }
 
-/// Digits with their decimal point, without thousands separators.
+/// Reads a number with its decimal point, without thousands separators.
 fn number(chars: &mut Peekable<Chars<'_>>) -> String {
     let mut found = String::new();
     loop {
@@ -181,7 +188,7 @@ fn after_apostrophe(plain: &str, rest: &Peekable<Chars<'_>>, word: &str) -> bool
     plain[..start].ends_with(['\'', '’'])
 }
 
-fn pairs(run: &str, found: &mut Vec<String>) {
+fn push_bigrams(run: &str, found: &mut Vec<String>) {
     let chars: Vec<char> = run.chars().collect();
     if let [single] = chars.as_slice() {
         found.push(single.to_string());
@@ -189,7 +196,8 @@ fn pairs(run: &str, found: &mut Vec<String>) {
     found.extend(chars.windows(2).map(|pair| pair.iter().collect::<String>()));
 }
 
-/// An English word without the endings of number, tense and adverb. Other words pass unless they look the same.
+/// Stems an English word: removes plural, tense and adverb endings. Words in other languages pass through unless they
+/// look English.
 pub(super) fn stem(word: &str) -> String {
     if !word.is_ascii() || word.len() <= 3 {
         return word.to_owned();
@@ -221,7 +229,7 @@ pub(super) fn stem(word: &str) -> String {
     }
 }
 
-/// `stopp` → `stop`.
+/// Removes a doubled final consonant: `stopp` → `stop`.
 fn undouble(left: &str) -> String {
     let bytes = left.as_bytes();
     match bytes {

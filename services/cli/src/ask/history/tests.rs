@@ -7,7 +7,7 @@ fn file() -> (tempfile::TempDir, PathBuf) {
 }
 
 #[test]
-fn a_missing_file_begins_a_conversation_and_an_answer_is_added() {
+fn a_missing_file_is_an_empty_conversation_and_an_answer_is_appended() {
     let (folder, file) = file();
     let conversation = Conversation::read(&file).unwrap();
     assert!(conversation.sent().messages.is_empty());
@@ -37,7 +37,7 @@ fn a_missing_file_begins_a_conversation_and_an_answer_is_added() {
 }
 
 #[test]
-fn the_latest_fifty_are_sent_and_none_is_lost() {
+fn the_latest_fifty_messages_are_sent_and_none_is_lost() {
     let (_folder, file) = file();
     let many: Vec<_> = (0..53)
         .map(|number| serde_json::json!({"role": "user", "content": number.to_string(), "at": number}))
@@ -56,7 +56,7 @@ fn the_latest_fifty_are_sent_and_none_is_lost() {
 }
 
 #[test]
-fn what_a_question_cannot_carry_is_cut_and_said() {
+fn long_messages_are_truncated_with_a_notice() {
     let (_folder, file) = file();
     let long = "é".repeat(MAX_QUESTION_BYTES);
     let messages = serde_json::json!([{"role": "user", "content": long}, {"role": "assistant", "content": " "}]);
@@ -67,14 +67,14 @@ fn what_a_question_cannot_carry_is_cut_and_said() {
         (1, MAX_QUESTION_BYTES)
     );
     assert!(
-        sent.notice.contains("1 of them longer than 8192 bytes"),
+        sent.notice.contains("messages truncated to 8192 bytes: 1"),
         "{}",
         sent.notice
     );
 }
 
 #[test]
-fn what_is_no_conversation_is_named_with_what_is_expected_and_stays() {
+fn an_invalid_file_is_reported_with_the_expected_format_and_kept() {
     let (folder, file) = file();
     for wrong in [
         "{",
@@ -85,7 +85,7 @@ fn what_is_no_conversation_is_named_with_what_is_expected_and_stays() {
         fs::write(&file, wrong).unwrap();
         let error = format!("{:#}", Conversation::read(&file).unwrap_err());
         assert!(
-            error.contains("chat.json is no conversation") && error.contains(r#"[{"role": "user""#),
+            error.contains("chat.json is not a valid conversation") && error.contains(r#"[{"role": "user""#),
             "{error}"
         );
         assert_eq!(fs::read_to_string(&file).unwrap(), wrong);

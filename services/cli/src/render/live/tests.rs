@@ -25,7 +25,7 @@ fn passage(id: &str, kept: bool, score: Option<f64>) -> GradedPassage {
 }
 
 #[test]
-fn a_failed_dependency_stands_in_its_step() {
+fn a_failed_dependency_is_shown_with_its_step() {
     let step = Step {
         node: "grade_documents".to_owned(),
         outcome: "unavailable".to_owned(),
@@ -40,7 +40,7 @@ fn a_failed_dependency_stands_in_its_step() {
 }
 
 #[test]
-fn a_new_query_stands_beside_the_old_one_and_once() {
+fn a_new_query_is_shown_once_beside_the_old_one() {
     let step = Step {
         node: "rewrite".to_owned(),
         action: "rewrite".to_owned(),
@@ -56,7 +56,7 @@ fn a_new_query_stands_beside_the_old_one_and_once() {
 }
 
 #[test]
-fn passages_are_shown_when_something_about_them_changes() {
+fn passages_are_shown_when_they_change() {
     let mut live = Live::on(false);
     let mut step = Step {
         node: "retrieve".to_owned(),
@@ -97,7 +97,7 @@ fn a_passage_that_a_step_refers_to_is_shown_as_it_was() {
 }
 
 #[test]
-fn strips_are_shown_with_scores_and_the_many_are_counted() {
+fn strips_are_shown_with_scores_and_the_rest_is_counted() {
     let strip = |kept: bool, score: f64| Strip {
         passage_id: "a".to_owned(),
         text: format!("strip {score}"),
@@ -128,7 +128,7 @@ fn strips_are_shown_with_scores_and_the_many_are_counted() {
 }
 
 #[test]
-fn an_edge_is_explained_when_its_outcome_does_not_say_it_all() {
+fn an_edge_is_explained_unless_its_outcome_implies_the_reason() {
     let mut live = Live::on(false);
     let mut edge = EdgeTaken {
         from: "grade_documents".to_owned(),
@@ -146,7 +146,7 @@ fn an_edge_is_explained_when_its_outcome_does_not_say_it_all() {
 }
 
 #[test]
-fn text_comes_in_whole_lines_where_nobody_looks_on() {
+fn text_is_printed_in_whole_lines_without_a_terminal() {
     let mut live = Live::on(false);
     let mut text = |text: &str, attempt: u32| {
         let text = text.to_owned();

@@ -62,7 +62,7 @@ fn an_abstention_shows_its_reason_and_no_citation() {
 }
 
 #[test]
-fn what_ran_out_and_what_was_asked_stand_with_the_status() {
+fn the_status_shows_the_exhausted_limit_and_the_standalone_question() {
     let mut exhausted = answered();
     exhausted.status = WalkStatus::Unverified.into();
     exhausted.exhausted = Limit::ModelCalls.into();

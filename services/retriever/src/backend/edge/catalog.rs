@@ -1,7 +1,7 @@
-//! The truth about a collection: its documents, sections, chunks and embeddings, in one `redb` file.
+//! The source of truth of a collection: its documents, sections, chunks and embeddings, in one `redb` file.
 //!
-//! One transaction stores a document or replaces it, and is on disk when it returns. The vector index beside it can be
-//! rebuilt from here without embedding anything again.
+//! One durable transaction stores or replaces a document. The vector index can be rebuilt from the catalog without
+//! embedding anything again.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -16,16 +16,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::backend::{CollectionInfo, EmbedderInfo, Fingerprint, ListedDocument, NewDocument, StoredDocument};
 
-/// Increased when the tables change, so that an older program does not misread a newer file.
+/// Format version. It is increased when the tables change, so that an older program does not misread a newer file.
 const FORMAT: u32 = 1;
 
-/// `redb` would take a gigabyte for its cache, and there is one for each collection.
+/// Cache size per collection. The default of `redb` is 1 GiB.
 const CACHE_BYTES: usize = 32 << 20;
 
 const SETTINGS: TableDefinition<'_, &str, &str> = TableDefinition::new("settings");
 const COUNTERS: TableDefinition<'_, &str, u64> = TableDefinition::new("counters");
 const DOCUMENTS: TableDefinition<'_, &str, &str> = TableDefinition::new("documents");
-/// Which document a version belongs to; a version that is not here is not there for any reader.
+/// The document of each version. A version that is not in this table is invisible to readers.
 const VERSIONS: TableDefinition<'_, u64, &str> = TableDefinition::new("versions");
 /// (version, index) → (first code point, text)
 const SECTIONS: TableDefinition<'_, (u64, u32), (u32, &str)> = TableDefinition::new("sections");
@@ -38,7 +38,7 @@ const SETTING: &str = "collection";
 const NEXT_VERSION: &str = "next_version";
 const PASSAGES: &str = "passages";
 
-/// Reading or writing the catalog failed.
+/// An error reading or writing the catalog.
 pub(super) type CatalogError = redb::Error;
 
 #[derive(Serialize, Deserialize)]
@@ -48,7 +48,7 @@ struct Settings {
     dimensions: usize,
 }
 
-/// A document as the catalog keeps it.
+/// The record of a document.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct DocumentRecord {
     pub(super) version: u64,
@@ -60,7 +60,7 @@ pub(super) struct DocumentRecord {
     pub(super) chunks: u32,
 }
 
-/// A version of a document and how many chunks it has: its points in the index are `0..chunks`.
+/// A version of a document and its number of chunks. Its points in the index are `0..chunks`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Version {
     pub(super) number: u64,
@@ -73,7 +73,7 @@ pub(super) struct Catalog {
 }
 
 impl Catalog {
-    /// Opens or makes the file.
+    /// Opens or creates the file.
     pub(super) fn open(path: &Path) -> Result<Self, CatalogError> {
         let database = Builder::new().set_cache_size(CACHE_BYTES).create(path)?;
         let fresh = matches!(
@@ -89,7 +89,7 @@ impl Catalog {
         Ok(Self { database })
     }
 
-    /// What embedded the documents; `None` before the first document.
+    /// The embedder of the documents; `None` before the first document.
     pub(super) fn embedder(&self) -> Result<Option<EmbedderInfo>, CatalogError> {
         let settings = self.database.begin_read()?.open_table(SETTINGS)?;
         let Some(settings) = settings.get(SETTING)? else {
@@ -98,7 +98,7 @@ impl Catalog {
         let settings: Settings = decode(settings.value())?;
         if settings.format != FORMAT {
             return Err(CatalogError::Corrupted(format!(
-                "the collection has format {} and this version of the program reads format {FORMAT}",
+                "the collection has format {}, but this version of the program reads format {FORMAT}",
                 settings.format
             )));
         }
@@ -108,7 +108,7 @@ impl Catalog {
         }))
     }
 
-    /// Counts and embedder; `None` before the first document.
+    /// The counts and the embedder; `None` before the first document.
     pub(super) fn info(&self, name: &str) -> Result<Option<CollectionInfo>, CatalogError> {
         let Some(embedder) = self.embedder()? else {
             return Ok(None);
@@ -127,13 +127,13 @@ impl Catalog {
         }))
     }
 
-    /// The number for the next version of any document.
+    /// The number of the next version, for any document.
     pub(super) fn next_version(&self) -> Result<u64, CatalogError> {
         let counters = self.database.begin_read()?.open_table(COUNTERS)?;
         Ok(counters.get(NEXT_VERSION)?.map_or(1, |next| next.value()))
     }
 
-    /// Stores a document as `version`, durably, and returns the version it replaces.
+    /// Durably stores a document as `version`, and returns the version it replaces.
     pub(super) fn put(
         &self,
         embedder: &EmbedderInfo,
@@ -161,7 +161,7 @@ impl Catalog {
         Ok(replaced)
     }
 
-    /// Removes documents, durably, and returns the versions that are gone.
+    /// Durably removes documents, and returns the removed versions.
     pub(super) fn delete(&self, documents: &[String]) -> Result<Vec<Version>, CatalogError> {
         let transaction = self.database.begin_write()?;
         let mut removed = Vec::new();
@@ -175,7 +175,7 @@ impl Catalog {
         Ok(removed)
     }
 
-    /// The state as of now, unchanged by later writes.
+    /// A snapshot of the current state, unaffected by later writes.
     pub(super) fn snapshot(&self) -> Result<Snapshot, CatalogError> {
         let transaction = self.database.begin_read()?;
         Ok(Snapshot {
@@ -188,7 +188,7 @@ impl Catalog {
     }
 }
 
-/// The tables of a write transaction that a document touches.
+/// The tables of a write transaction on documents.
 struct Tables<'t> {
     documents: redb::Table<'t, &'static str, &'static str>,
     versions: redb::Table<'t, u64, &'static str>,
@@ -268,7 +268,7 @@ impl<'t> Tables<'t> {
     }
 }
 
-/// The catalog as it was at one moment.
+/// A snapshot of the catalog.
 pub(super) struct Snapshot {
     documents: ReadOnlyTable<&'static str, &'static str>,
     versions: ReadOnlyTable<u64, &'static str>,
@@ -282,12 +282,12 @@ impl Snapshot {
         self.documents.get(id)?.map(|record| decode(record.value())).transpose()
     }
 
-    /// The document of a version; `None` where the version is not there any more, or not yet.
+    /// The document of a version; `None` if the version is removed or not published yet.
     pub(super) fn document_of(&self, version: u64) -> Result<Option<String>, CatalogError> {
         Ok(self.versions.get(version)?.map(|document| document.value().to_owned()))
     }
 
-    /// Section, first code point and end of a chunk.
+    /// The section, first code point and end of a chunk.
     pub(super) fn chunk(&self, version: u64, index: u32) -> Result<(u32, u32, u32), CatalogError> {
         match self.chunks.get((version, index))? {
             Some(chunk) => Ok(chunk.value()),
@@ -295,7 +295,7 @@ impl Snapshot {
         }
     }
 
-    /// First code point and text of a section.
+    /// The first code point and text of a section.
     pub(super) fn section(&self, version: u64, index: u32) -> Result<(u32, String), CatalogError> {
         match self.sections.get((version, index))? {
             Some(section) => {
@@ -319,7 +319,7 @@ impl Snapshot {
         }
     }
 
-    /// The documents after an id, in the order of their ids.
+    /// At most `limit` documents with ids greater than `after`, in the order of their ids.
     pub(super) fn documents_after(&self, after: &str, limit: usize) -> Result<Vec<ListedDocument>, CatalogError> {
         let after = (Bound::Excluded(after), Bound::Unbounded);
         let listed = self.documents.range::<&str>(after)?.take(limit).map(|entry| {
@@ -335,7 +335,7 @@ impl Snapshot {
         listed.collect()
     }
 
-    /// Every document, in the order of their ids.
+    /// Calls `each` for every document, in the order of their ids.
     pub(super) fn each_document(
         &self,
         mut each: impl FnMut(&str, DocumentRecord) -> Result<(), CatalogError>,

@@ -1,4 +1,4 @@
-//! One collection: one writer at a time, readers beside it.
+//! A collection, with one writer at a time and concurrent readers.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -9,44 +9,45 @@ use super::open::{INDEX, Open, OpenError, points_of};
 use super::space;
 use crate::backend::gather::{Candidates, gather};
 use crate::backend::{
-    CollectionInfo, EmbedderInfo, Found, ListedDocument, NewDocument, Search, StoreError, StoredDocument, Unit,
+    CollectionInfo, EmbedderInfo, ListedDocument, NewDocument, Search, SearchHit, StoreError, StoredDocument, Unit,
 };
 
-/// Points without a graph that are still compared one by one in a few milliseconds.
+/// Inserted points after which the index is optimized. As many are still compared exhaustively in a few milliseconds.
 const OPTIMIZE_AT: usize = 8192;
 
-/// The engine's log is never read and only shrinks when the index is opened.
+/// Maximum size of the engine's log. It is never read, and shrinks only when the index is opened.
 const MAX_LOG_BYTES: u64 = 256 << 20;
 
-/// Candidates asked for first, for each piece wanted: about as many chunks as a section has.
+/// Initial candidates per requested section: about the number of chunks of a section.
 const CHUNKS_PER_SECTION: usize = 4;
 
 pub(super) struct Collection {
     name: String,
     folder: PathBuf,
     writer: Mutex<Writer>,
-    /// Held for reading by a search from its snapshot to its last look at the index. Held for writing to open anew, and
-    /// for a moment before replaced points are removed: so no search that still counts on them is under way.
+    /// A search holds the read lock from its snapshot to its last access to the index. The write lock is held to
+    /// reopen, and taken briefly before replaced points are removed, so that no search that still needs them is
+    /// running.
     open: RwLock<Option<Open>>,
 }
 
 #[derive(Default)]
 struct Writer {
-    /// 0 until it is known.
+    /// 0 until it is read from the catalog.
     next_version: u64,
     inserted: usize,
 }
 
-/// Which piece of which document: the order in which equals are returned.
+/// A unit of a document. Ties are returned in this order.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct UnitKey {
     document: String,
     index: u32,
     version: u64,
 }
 
 impl Collection {
-    /// A collection in `folder`; nothing is opened or made yet.
+    /// A collection in `folder`. Nothing is opened or created yet.
     pub(super) fn new(name: &str, folder: PathBuf) -> Self {
         Self {
             name: name.to_owned(),
@@ -56,12 +57,12 @@ impl Collection {
         }
     }
 
-    /// Opens the collection unless it is open.
+    /// Opens the collection if it is not open.
     pub(super) fn open(&self) -> Result<(), StoreError> {
         self.read("open the collection", |_| Ok(()))
     }
 
-    /// Counts and embedder; `None` before the first document.
+    /// The counts and the embedder; `None` before the first document.
     pub(super) fn info(&self) -> Result<Option<CollectionInfo>, StoreError> {
         self.read("read the collection", |open| Ok(open.catalog.info(&self.name)?))
     }
@@ -83,9 +84,9 @@ impl Collection {
         })
     }
 
-    /// Stores a document. Says whether [`optimize`](Self::optimize) is due.
+    /// Stores a document. Returns whether [`optimize`](Self::optimize) is due.
     pub(super) fn put(&self, embedder: &EmbedderInfo, document: &NewDocument) -> Result<bool, StoreError> {
-        const DOING: &str = "store a document";
+        const OPERATION: &str = "store a document";
         let chunks = document.chunks.len();
         if chunks >= MAX_CHUNKS as usize
             || document
@@ -94,67 +95,69 @@ impl Collection {
                 .any(|chunk| chunk.embedding.len() != embedder.dimensions)
         {
             let source = format!(
-                "{chunks} chunks, each with {} values, were to be stored",
+                "cannot store {chunks} chunks: there must be fewer than {MAX_CHUNKS}, each with {} values",
                 embedder.dimensions
             );
             return Err(StoreError::Storage {
-                doing: DOING,
+                operation: OPERATION,
                 folder: self.folder.clone(),
                 source: source.into(),
             });
         }
         let mut writer = self.writer();
-        std::fs::create_dir_all(&self.folder).map_err(|error| self.failed(DOING)(error.into()))?;
+        std::fs::create_dir_all(&self.folder).map_err(|error| self.failed(OPERATION)(error.into()))?;
         space::require(&self.folder, size(document))?;
         self.prepare(embedder, &mut writer)
-            .map_err(|error| self.recover(DOING, error))??;
+            .map_err(|error| self.recover(OPERATION, error))??;
         let version = writer.next_version;
         writer.next_version += 1;
         let replaced = self.read_once(|open| {
-            // A reader may have opened the collection anew since: an acknowledgement without an index would be a lie.
+            // A reader may have reopened the collection meanwhile. Without an index, the document must not be
+            // acknowledged.
             let index = open
                 .index
                 .as_ref()
-                .ok_or_else(|| std::io::Error::other("the index was closed meanwhile"))?;
+                .ok_or_else(|| std::io::Error::other("the index has been closed"))?;
             let embeddings = (0..).zip(&document.chunks).map(|(chunk, c)| (chunk, &*c.embedding));
             index.insert(version, &document.metadata, embeddings)?;
             Ok(open.catalog.put(embedder, version, document)?)
         });
-        let replaced = replaced.map_err(|error| self.recover(DOING, error))?;
+        let replaced = replaced.map_err(|error| self.recover(OPERATION, error))?;
         self.remove_points(replaced);
         writer.inserted += chunks;
         Ok(writer.inserted >= OPTIMIZE_AT)
     }
 
-    /// Removes documents; says how many there were.
+    /// Removes documents and returns how many existed.
     pub(super) fn delete(&self, documents: &[String]) -> Result<u32, StoreError> {
-        const DOING: &str = "remove documents";
+        const OPERATION: &str = "remove documents";
         let _writer = self.writer();
-        self.ensure_open().map_err(self.failed(DOING))?;
+        self.ensure_open().map_err(self.failed(OPERATION))?;
         let removed = self.read_once(|open| Ok(open.catalog.delete(documents)?));
-        let removed = removed.map_err(|error| self.recover(DOING, error))?;
+        let removed = removed.map_err(|error| self.recover(OPERATION, error))?;
         let count = u32::try_from(removed.len()).unwrap_or(u32::MAX);
         self.remove_points(removed);
         Ok(count)
     }
 
-    pub(super) fn search(&self, search: &Search) -> Result<Vec<Found>, StoreError> {
+    pub(super) fn search(&self, search: &Search) -> Result<Vec<SearchHit>, StoreError> {
         self.read("search", |open| {
             let Some(index) = &open.index else {
                 return Ok(Vec::new());
             };
-            // First the snapshot, then the index: points of a document that is replaced meanwhile stay until we are done.
+            // Take the snapshot before reading the index: points of documents that are replaced meanwhile stay until
+            // the search is done.
             let snapshot = open.catalog.snapshot()?;
             let first = match search.unit {
                 Unit::Chunk => search.limit + 1,
                 Unit::Section => search.limit.saturating_mul(CHUNKS_PER_SECTION) + 1,
             };
-            let places = gather(search.limit, first, |limit| {
+            let units = gather(search.limit, first, |limit| {
                 let hits = index.search(&search.embedding, &search.filter, search.ef, limit)?;
                 let exhausted = hits.len() < limit;
                 let mut units = Vec::with_capacity(hits.len());
                 for (point, score) in hits {
-                    // Not there: written and not published yet, or replaced and not removed yet.
+                    // The document is missing if its version is not published yet, or replaced and not removed yet.
                     let Some(document) = snapshot.document_of(point.version)? else {
                         continue;
                     };
@@ -163,7 +166,7 @@ impl Collection {
                         Unit::Section => snapshot.chunk(point.version, point.chunk)?.0,
                     };
                     units.push((
-                        Place {
+                        UnitKey {
                             document,
                             index,
                             version: point.version,
@@ -173,16 +176,16 @@ impl Collection {
                 }
                 Ok::<_, OpenError>(Candidates { units, exhausted })
             })?;
-            Ok(places
+            Ok(units
                 .into_iter()
-                .map(|(place, score)| found(&snapshot, place, search.unit, score))
+                .map(|(unit_key, score)| search_hit(&snapshot, unit_key, search.unit, score))
                 .collect::<Result<_, CatalogError>>()?)
         })
     }
 
-    /// Builds graphs and tidies up where there is enough to do.
+    /// Optimizes the index and trims its log if enough points were inserted.
     pub(super) fn optimize(&self) -> Result<(), StoreError> {
-        const DOING: &str = "build the vector index";
+        const OPERATION: &str = "build the vector index";
         let mut writer = self.writer();
         if writer.inserted < OPTIMIZE_AT {
             return Ok(());
@@ -192,20 +195,20 @@ impl Collection {
             Some(index) => Ok(index.optimize()?),
             None => Ok(()),
         });
-        optimized.map_err(|error| self.recover(DOING, error))?;
+        optimized.map_err(|error| self.recover(OPERATION, error))?;
         if index::log_bytes(&self.folder.join(INDEX)) > MAX_LOG_BYTES {
-            self.reopen().map_err(self.failed(DOING))?;
+            self.reopen().map_err(self.failed(OPERATION))?;
         }
         Ok(())
     }
 
-    /// Closes the collection; the next use opens it again.
+    /// Closes the collection. The next operation opens it again.
     pub(super) fn close(&self) {
         let _writer = self.writer();
         *self.write_lock() = None;
     }
 
-    /// Makes sure that there is an index and that it is for `embedder`, and learns the next version.
+    /// Ensures that there is an index and that it was created with `embedder`, and reads the next version.
     fn prepare(&self, embedder: &EmbedderInfo, writer: &mut Writer) -> Result<Result<(), StoreError>, OpenError> {
         self.ensure_open()?;
         let (stored, has_index) = self.read_once(|open| Ok((open.catalog.embedder()?, open.index.is_some())))?;
@@ -229,33 +232,34 @@ impl Collection {
         Ok(Ok(()))
     }
 
-    /// Removes the points of versions that no new reader can see. What fails here is only left over.
+    /// Removes the points of versions that no new reader can see. If this fails, they are removed when the index is
+    /// opened again.
     fn remove_points(&self, versions: impl IntoIterator<Item = super::catalog::Version>) {
         let mut versions = versions.into_iter().peekable();
         if versions.peek().is_none() {
             return;
         }
-        // Whoever began to read before the versions were gone is through when this is granted.
+        // Wait for the searches that began before the versions were removed.
         drop(self.write_lock());
         let removed = self.read_once(|open| match &open.index {
             Some(index) => Ok(index.remove(versions.flat_map(points_of))?),
             None => Ok(()),
         });
         if let Err(error) = removed {
-            tracing::warn!(%error, collection = self.name, "replaced passages stay in the index until it is opened again");
+            tracing::warn!(%error, collection = self.name, "cannot remove replaced passages until the index is opened again");
         }
     }
 
-    /// Runs `work` on the open collection; where it fails, opens the collection anew and tries once more.
-    fn read<T>(&self, doing: &'static str, work: impl Fn(&Open) -> Result<T, OpenError>) -> Result<T, StoreError> {
-        self.ensure_open().map_err(self.failed(doing))?;
+    /// Runs `work` on the open collection. On failure, reopens the collection and retries once.
+    fn read<T>(&self, operation: &'static str, work: impl Fn(&Open) -> Result<T, OpenError>) -> Result<T, StoreError> {
+        self.ensure_open().map_err(self.failed(operation))?;
         match self.read_once(&work) {
             Ok(value) => Ok(value),
             Err(error) => {
-                tracing::warn!(%error, collection = self.name, doing, "failed: the collection is opened again");
+                tracing::warn!(%error, collection = self.name, operation, "operation failed, reopening the collection");
                 self.reopen()
                     .and_then(|()| self.read_once(&work))
-                    .map_err(self.failed(doing))
+                    .map_err(self.failed(operation))
             }
         }
     }
@@ -278,7 +282,7 @@ impl Collection {
         Ok(())
     }
 
-    /// Closes and opens, after which catalog and index agree again.
+    /// Closes and opens the collection, which reconciles catalog and index.
     fn reopen(&self) -> Result<(), OpenError> {
         let mut open = self.write_lock();
         *open = None;
@@ -286,18 +290,18 @@ impl Collection {
         Ok(())
     }
 
-    /// After a write that failed: the catalog takes no further write until it is opened again, and the index may hold
-    /// points of a document that was never published.
-    fn recover(&self, doing: &'static str, error: OpenError) -> StoreError {
+    /// Reopens the collection after a failed write. Until then the catalog accepts no writes, and the index may hold
+    /// points of an unpublished document.
+    fn recover(&self, operation: &'static str, error: OpenError) -> StoreError {
         if let Err(error) = self.reopen() {
-            tracing::error!(%error, collection = self.name, "the collection cannot be opened again for now");
+            tracing::error!(%error, collection = self.name, "cannot reopen the collection");
         }
-        self.failed(doing)(error)
+        self.failed(operation)(error)
     }
 
-    fn failed(&self, doing: &'static str) -> impl Fn(OpenError) -> StoreError {
+    fn failed(&self, operation: &'static str) -> impl Fn(OpenError) -> StoreError {
         move |error| StoreError::Storage {
-            doing,
+            operation,
             folder: self.folder.clone(),
             source: Box::new(error),
         }
@@ -307,7 +311,8 @@ impl Collection {
         &self.folder
     }
 
-    // A panic while a lock is held leaves nothing half-done that the next use would not notice.
+    // Poisoning is ignored: a panic while a lock is held leaves no inconsistent state that the next operation would not
+    // detect.
     fn writer(&self) -> MutexGuard<'_, Writer> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -321,20 +326,20 @@ impl Collection {
     }
 }
 
-/// Reads a place's text and its document.
-fn found(snapshot: &Snapshot, place: Place, unit: Unit, score: f64) -> Result<Found, CatalogError> {
-    let record = snapshot
-        .document(&place.document)?
-        .ok_or_else(|| CatalogError::Corrupted(format!("document {:?} has passages and no record", place.document)))?;
+/// Reads the text of a unit and its document.
+fn search_hit(snapshot: &Snapshot, unit_key: UnitKey, unit: Unit, score: f64) -> Result<SearchHit, CatalogError> {
+    let record = snapshot.document(&unit_key.document)?.ok_or_else(|| {
+        CatalogError::Corrupted(format!("document {:?} has passages and no record", unit_key.document))
+    })?;
     let (start, end, text) = match unit {
         Unit::Section => {
-            let (start, text) = snapshot.section(place.version, place.index)?;
+            let (start, text) = snapshot.section(unit_key.version, unit_key.index)?;
             let length = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
             (start, start.saturating_add(length), text)
         }
         Unit::Chunk => {
-            let (section, start, end) = snapshot.chunk(place.version, place.index)?;
-            let (section_start, text) = snapshot.section(place.version, section)?;
+            let (section, start, end) = snapshot.chunk(unit_key.version, unit_key.index)?;
+            let (section_start, text) = snapshot.section(unit_key.version, section)?;
             let skipped = start.saturating_sub(section_start) as usize;
             (
                 start,
@@ -346,13 +351,13 @@ fn found(snapshot: &Snapshot, place: Place, unit: Unit, score: f64) -> Result<Fo
             )
         }
     };
-    Ok(Found {
-        document: place.document,
+    Ok(SearchHit {
+        document: unit_key.document,
         title: record.title,
         source: record.source,
         metadata: record.metadata,
         unit,
-        index: place.index,
+        index: unit_key.index,
         start,
         end,
         text,
@@ -360,7 +365,7 @@ fn found(snapshot: &Snapshot, place: Place, unit: Unit, score: f64) -> Result<Fo
     })
 }
 
-/// Bytes of a document's texts and embeddings.
+/// Size in bytes of a document's texts and embeddings.
 fn size(document: &NewDocument) -> u64 {
     let texts: usize = document.sections.iter().map(|section| section.text.len()).sum();
     let embeddings: usize = document.chunks.iter().map(|chunk| size_of_val(&*chunk.embedding)).sum();

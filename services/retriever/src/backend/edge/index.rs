@@ -1,7 +1,7 @@
 //! The vector index of a collection: one shard of Qdrant's engine.
 //!
-//! The shard's own log is never replayed and some of its failures are panics. Both are bearable because the index is a
-//! copy: what it lost comes back from the catalog, and a shard that is beyond repair is made anew.
+//! The shard's write-ahead log is never replayed, and some of its failures are panics. Both are acceptable because the
+//! index is a copy: lost points are restored from the catalog, and a shard that cannot be repaired is rebuilt.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,38 +16,39 @@ use qdrant_edge::{
     UpdateOperation, ValueVariants, WalOptions, WithPayloadInterface,
 };
 
-/// Bits of a point's id that number the chunk; the others are the version.
+/// Bits of a point id for the chunk index; the others hold the version.
 const CHUNK_BITS: u32 = 24;
-/// No document has more chunks than a point's id can tell apart.
+/// Maximum chunks of a document, as many as a point id can distinguish.
 pub(super) const MAX_CHUNKS: u32 = 1 << CHUNK_BITS;
 
-/// The payload field with the metadata, each entry one word.
+/// The payload field for the metadata, with one keyword per entry.
 const METADATA: &str = "metadata";
 
-/// The log's files: an operation fits, and little is preallocated for a small collection.
+/// Size of a segment of the write-ahead log: large enough for an operation, with little preallocated for a small
+/// collection.
 const LOG_SEGMENT_BYTES: usize = 8 << 20;
 
-/// The log's folder within the index's.
+/// The folder of the write-ahead log within the index folder.
 const LOG: &str = "wal";
 
-/// Points written in one operation.
-const POINTS_AT_ONCE: usize = 256;
+/// Points per upsert.
+const UPSERT_BATCH: usize = 256;
 
-/// Points listed at once when the index is compared with the catalog.
-const LISTED_AT_ONCE: usize = 100_000;
+/// Points per page when the index is compared with the catalog.
+const SCROLL_PAGE: usize = 100_000;
 
-/// The index failed or is broken.
+/// Errors of the vector index.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum IndexError {
     #[error("the vector index failed: {0}")]
     Failed(String),
-    #[error("the vector index broke off: {0}")]
+    #[error("the vector index panicked: {0}")]
     Panicked(String),
     #[error(transparent)]
     Io(#[from] std::io::Error),
 }
 
-/// A chunk as the index knows it.
+/// The point of a chunk in the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Point {
     pub(super) version: u64,
@@ -79,7 +80,7 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Opens the index in `folder`, or makes an empty one.
+    /// Opens the index in `folder`, or creates an empty one.
     pub(super) fn open(folder: &Path, dimensions: usize) -> Result<Self, IndexError> {
         guarded(|| {
             let vectors = EdgeVectorParams::builder(dimensions, Distance::Cosine).build();
@@ -114,22 +115,22 @@ impl Index {
     fn shard<T>(&self, work: impl FnOnce(&EdgeShard) -> Result<T, IndexError>) -> Result<T, IndexError> {
         match &self.shard {
             Some(shard) => guarded(|| work(shard)),
-            None => Err(IndexError::Failed("it is closed".to_owned())),
+            None => Err(IndexError::Failed("the index is closed".to_owned())),
         }
     }
 
-    /// Adds the chunks of a version, or writes them again.
+    /// Upserts the chunks of a document version.
     pub(super) fn insert<'a>(
         &self,
         version: u64,
         metadata: &BTreeMap<String, String>,
         embeddings: impl Iterator<Item = (u32, &'a [f32])>,
     ) -> Result<(), IndexError> {
-        let words: Vec<Value> = metadata
+        let keywords: Vec<Value> = metadata
             .iter()
-            .map(|(key, value)| Value::String(word(key, value)))
+            .map(|(key, value)| Value::String(metadata_keyword(key, value)))
             .collect();
-        let mut batch = Vec::with_capacity(POINTS_AT_ONCE);
+        let mut batch = Vec::with_capacity(UPSERT_BATCH);
         let write = |batch: Vec<PointStruct>| {
             let points = batch.into_iter().map(Into::into).collect();
             let insert = PointOperations::UpsertPoints(PointInsertOperations::PointsList(points));
@@ -137,8 +138,8 @@ impl Index {
         };
         for (chunk, embedding) in embeddings {
             let id = Point { version, chunk }.id();
-            batch.push(PointStruct::new(id, embedding, json!({ METADATA: words })));
-            if batch.len() == POINTS_AT_ONCE {
+            batch.push(PointStruct::new(id, embedding, json!({ METADATA: keywords })));
+            if batch.len() == UPSERT_BATCH {
                 write(std::mem::take(&mut batch))?;
             }
         }
@@ -158,7 +159,7 @@ impl Index {
         })
     }
 
-    /// The nearest points, best first.
+    /// The nearest points by cosine similarity, best first.
     pub(super) fn search(
         &self,
         embedding: &[f32],
@@ -167,8 +168,8 @@ impl Index {
         limit: usize,
     ) -> Result<Vec<(Point, f64)>, IndexError> {
         let conditions = filter.iter().map(|(key, value)| {
-            let wanted = Match::new_value(ValueVariants::String(word(key, value)));
-            Ok(Condition::Field(FieldCondition::new_match(metadata_field()?, wanted)))
+            let expected = Match::new_value(ValueVariants::String(metadata_keyword(key, value)));
+            Ok(Condition::Field(FieldCondition::new_match(metadata_field()?, expected)))
         });
         let conditions = conditions.collect::<Result<Vec<_>, IndexError>>()?;
         let filter = if conditions.is_empty() {
@@ -201,7 +202,7 @@ impl Index {
             .collect())
     }
 
-    /// Every point there is.
+    /// All points.
     pub(super) fn points(&self) -> Result<Vec<Point>, IndexError> {
         self.shard(|shard| {
             let mut points = Vec::new();
@@ -209,7 +210,7 @@ impl Index {
             loop {
                 let request = ScrollRequest {
                     offset,
-                    limit: Some(LISTED_AT_ONCE),
+                    limit: Some(SCROLL_PAGE),
                     with_payload: Some(WithPayloadInterface::Bool(false)),
                     ..ScrollRequest::default()
                 };
@@ -223,7 +224,7 @@ impl Index {
         })
     }
 
-    /// Points that no graph covers yet: they are compared one by one.
+    /// The number of points that are not in an HNSW graph yet and are compared exhaustively.
     pub(super) fn unindexed(&self) -> Result<usize, IndexError> {
         self.shard(|shard| {
             let info = shard.info();
@@ -231,7 +232,7 @@ impl Index {
         })
     }
 
-    /// Builds graphs for large segments, merges small ones, drops what was deleted, and writes everything out.
+    /// Builds HNSW graphs for large segments, merges small segments, vacuums deleted points and flushes.
     pub(super) fn optimize(&self) -> Result<(), IndexError> {
         self.shard(|shard| {
             shard.optimize().map_err(failed)?;
@@ -243,19 +244,19 @@ impl Index {
 
 impl Drop for Index {
     fn drop(&mut self) {
-        // Dropping a shard flushes it, and a flush that fails panics: on a full disk that must not end the process.
+        // Dropping a shard flushes it, and a failed flush panics. On a full disk that must not abort the process.
         let shard = self.shard.take();
         if let Err(error) = guarded(|| {
             drop(shard);
             Ok(())
         }) {
-            tracing::warn!(%error, "the vector index was not written out; it is repaired when it is opened again");
+            tracing::warn!(%error, "cannot flush the vector index, it will be repaired when it is opened again");
         }
     }
 }
 
-/// Runs work on the engine, with its panics as errors. Nothing of ours is half-changed by them: the engine's state is
-/// its own, and after an error it is opened again.
+/// Runs work on the engine and converts panics to errors. They cannot leave our own state inconsistent: the engine's
+/// state is its own, and it is reopened after an error.
 fn guarded<T>(work: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexError> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let message = panic
@@ -268,7 +269,7 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexEr
     })
 }
 
-/// Without the backtrace that the engine puts into its errors.
+/// Converts an engine error, without its backtrace.
 fn failed(error: qdrant_edge::OperationError) -> IndexError {
     IndexError::Failed(error.to_string())
 }
@@ -279,13 +280,15 @@ fn metadata_field() -> Result<JsonPath, IndexError> {
         .map_err(|()| IndexError::Failed(format!("{METADATA:?} is not a path")))
 }
 
-/// One metadata entry as one word. The length keeps `a=b` with the value `c` apart from `a` with the value `b=c`, and
-/// keys may have any characters, which paths into a payload may not.
-fn word(key: &str, value: &str) -> String {
+/// Encodes a metadata entry as one keyword.
+///
+/// The length prefix distinguishes `a=b` with the value `c` from `a` with the value `b=c`. Keys may have any
+/// characters, unlike payload paths.
+fn metadata_keyword(key: &str, value: &str) -> String {
     format!("{}:{key}={value}", key.len())
 }
 
-/// Bytes of the log in an index's folder.
+/// Size in bytes of the write-ahead log in an index folder.
 pub(super) fn log_bytes(folder: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(folder.join(LOG)) else {
         return 0;
@@ -296,8 +299,8 @@ pub(super) fn log_bytes(folder: &Path) -> u64 {
         .sum()
 }
 
-/// Removes the closed files of the engine's log. It never does so itself, and they are never read; only the last one
-/// must stay, since the number of the next operation is counted from it.
+/// Removes the closed segments of the write-ahead log. The engine never removes or reads them. The last one must stay,
+/// since operation numbers continue from it.
 fn trim_log(folder: &Path) -> Result<(), IndexError> {
     let mut closed: Vec<(u64, std::path::PathBuf)> = Vec::new();
     let entries = match fs::read_dir(folder) {

@@ -1,4 +1,4 @@
-//! An open collection: its catalog and its index, made to agree.
+//! An open collection: its catalog and its index, reconciled on open.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -29,18 +29,18 @@ impl<E: Into<CatalogError>> From<E> for OpenError {
 
 pub(super) struct Open {
     pub(super) catalog: Catalog,
-    /// `None` before the first document: only that says how long an embedding is.
+    /// `None` before the first document, which determines the dimensions.
     pub(super) index: Option<Index>,
 }
 
 impl Open {
-    /// Opens a collection's folder, or makes it.
+    /// Opens the folder of a collection, or creates it.
     pub(super) fn at(folder: &Path) -> Result<Self, OpenError> {
         let fresh = !folder.exists();
         fs::create_dir_all(folder)?;
         let catalog = Catalog::open(&folder.join(CATALOG))?;
         if fresh {
-            // A new file is only there after a power cut if its name is.
+            // A new file survives a power cut only if its directory entry is synced.
             File::open(folder)?.sync_all()?;
             if let Some(parent) = folder.parent() {
                 File::open(parent)?.sync_all()?;
@@ -53,7 +53,7 @@ impl Open {
         Ok(Self { catalog, index })
     }
 
-    /// Makes an empty index for a collection that gets its first document.
+    /// Creates an empty index for the first document of a collection.
     pub(super) fn make_index(&mut self, folder: &Path, embedder: &EmbedderInfo) -> Result<(), OpenError> {
         self.index = None;
         remove_folder(&folder.join(INDEX))?;
@@ -62,22 +62,22 @@ impl Open {
     }
 }
 
-/// Opens the index and brings it up to date; makes it anew where it is beyond repair.
+/// Opens the index and reconciles it with the catalog. An index that cannot be repaired is rebuilt.
 fn open_index(folder: &Path, dimensions: usize, catalog: &Catalog) -> Result<Index, OpenError> {
     let opened = Index::open(folder, dimensions)
         .map_err(OpenError::from)
         .and_then(|index| {
-            agree(&index, catalog)?;
+            reconcile(&index, catalog)?;
             Ok(index)
         });
     match opened {
         Ok(index) => Ok(index),
         Err(OpenError::Catalog(error)) => Err(OpenError::Catalog(error)),
         Err(error) => {
-            tracing::warn!(%error, folder = %folder.display(), "the vector index cannot be opened and is built again");
+            tracing::warn!(%error, folder = %folder.display(), "cannot open the vector index, rebuilding it");
             remove_folder(folder)?;
             let index = Index::open(folder, dimensions)?;
-            agree(&index, catalog)?;
+            reconcile(&index, catalog)?;
             Ok(index)
         }
     }
@@ -90,8 +90,8 @@ fn remove_folder(folder: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Removes points that belong to no document and adds those that are missing.
-fn agree(index: &Index, catalog: &Catalog) -> Result<(), OpenError> {
+/// Reconciles the index with the catalog: removes orphaned points and inserts missing ones.
+fn reconcile(index: &Index, catalog: &Catalog) -> Result<(), OpenError> {
     let snapshot = catalog.snapshot()?;
     let mut live: HashMap<u64, u32> = HashMap::new();
     snapshot.each_document(|_, record| {
@@ -117,17 +117,15 @@ fn agree(index: &Index, catalog: &Catalog) -> Result<(), OpenError> {
         tracing::info!(
             orphans = orphans.len(),
             documents = missing.len(),
-            "the vector index is brought up to date: points without a document go, documents without points come back"
+            "reconciling the vector index with the catalog: removing orphaned points, restoring missing ones"
         );
     }
     index.remove(orphans.into_iter())?;
-    missing
-        .iter()
-        .try_for_each(|record| insert_again(index, &snapshot, record))
+    missing.iter().try_for_each(|record| reinsert(index, &snapshot, record))
 }
 
-/// Puts a stored document's points into the index.
-fn insert_again(index: &Index, snapshot: &Snapshot, record: &DocumentRecord) -> Result<(), OpenError> {
+/// Inserts the points of a stored document into the index.
+fn reinsert(index: &Index, snapshot: &Snapshot, record: &DocumentRecord) -> Result<(), OpenError> {
     let embeddings = (0..record.chunks)
         .map(|chunk| Ok((chunk, snapshot.embedding(record.version, chunk)?)))
         .collect::<Result<Vec<(u32, Arc<[f32]>)>, CatalogError>>()?;
@@ -135,7 +133,7 @@ fn insert_again(index: &Index, snapshot: &Snapshot, record: &DocumentRecord) -> 
     Ok(index.insert(record.version, &record.metadata, embeddings)?)
 }
 
-/// The points of a version.
+/// The points of a document version.
 pub(super) fn points_of(version: super::catalog::Version) -> impl Iterator<Item = Point> {
     (0..version.chunks).map(move |chunk| Point {
         version: version.number,

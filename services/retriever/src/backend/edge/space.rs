@@ -1,25 +1,25 @@
-//! Whether there is room on the disk.
+//! Checks for free disk space.
 //!
-//! The engine writes through memory maps of sparse files. On a full disk such a write is no error but a signal that ends
-//! the process, so we stop before it comes to that.
+//! The engine writes through memory maps of sparse files. On a full disk such a write does not fail but raises a signal
+//! that ends the process, so space is checked in advance.
 
 use std::path::Path;
 
 use crate::backend::StoreError;
 
-/// What must stay free whatever is written: the files of the engine grow in steps of this order.
+/// Bytes that must stay free after any write. The engine's files grow in steps of this order.
 const RESERVE: u64 = 96 << 20;
 
-/// A document is written to the catalog, to the index and to the index's log; copying pages while they change, some of it
-/// twice.
+/// Factor from a document's size to the bytes written. It is written to the catalog, the index and the index's log,
+/// with pages copied on write, some of it twice.
 const COPIES: u64 = 6;
 
-/// Fails unless `bytes` more can be stored in `folder`. A file system that does not say how full it is passes.
+/// Fails if `folder` has no space for `bytes` more. If the free space is unknown, the check passes.
 pub(super) fn require(folder: &Path, bytes: u64) -> Result<(), StoreError> {
     match fs4::available_space(folder) {
         Ok(free) => enough(folder, free, bytes),
         Err(error) => {
-            tracing::debug!(%error, folder = %folder.display(), "free space is not known");
+            tracing::debug!(%error, folder = %folder.display(), "cannot read the free disk space");
             Ok(())
         }
     }

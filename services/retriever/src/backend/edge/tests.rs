@@ -1,4 +1,4 @@
-//! The store itself: replacing under readers, damage, and what is left of it.
+//! Tests of the store: replacement with concurrent readers, damage, and recovery.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ fn embedder(dimensions: usize) -> EmbedderInfo {
     }
 }
 
-/// A unit vector that only depends on `seed`.
+/// A unit vector that depends only on `seed`.
 fn vector(seed: u64, dimensions: usize) -> Arc<[f32]> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let values: Vec<f32> = (0..dimensions)
@@ -77,7 +77,7 @@ fn filled(folder: &Path, count: u64) {
     collection.close();
 }
 
-/// Every document is found, whole and once.
+/// Checks that every document is found completely and once.
 fn check(folder: &Path, count: u64) {
     let collection = Collection::new(NAME, folder.join(NAME));
     let info = collection.info().unwrap().unwrap();
@@ -101,12 +101,12 @@ fn points(folder: &Path) -> Vec<Point> {
 }
 
 #[test]
-fn points_without_a_document_go_and_documents_without_points_get_them_back() {
+fn orphaned_points_are_removed_and_missing_points_restored() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path(), 10);
     let stored = points(folder.path());
     let index = index(folder.path());
-    // As a crash leaves it between the index and the catalog, and as a power cut may leave the index.
+    // The state after a crash between the index and the catalog, and after a power cut that lost the index.
     let orphan = vector(1, 4);
     index
         .insert(9_999, &BTreeMap::new(), (0..5).map(|chunk| (chunk, &*orphan)))
@@ -120,7 +120,7 @@ fn points_without_a_document_go_and_documents_without_points_get_them_back() {
 }
 
 #[test]
-fn a_lost_or_damaged_index_is_built_again() {
+fn a_lost_or_damaged_index_is_rebuilt() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path(), 10);
     let index = folder.path().join(NAME).join("index");
@@ -147,7 +147,7 @@ fn a_lost_or_damaged_index_is_built_again() {
 }
 
 #[test]
-fn readers_find_a_document_that_is_replaced_all_the_time() {
+fn readers_always_find_a_document_while_it_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let collection = Collection::new(NAME, folder.path().join(NAME));
     let put = |round: u32| {
@@ -207,7 +207,7 @@ fn the_log_of_the_engine_shrinks_when_the_index_is_opened_and_writes_go_on() {
         after < before && after <= 24 << 20,
         "{before} bytes before, {after} after"
     );
-    // Operations are numbered through the log: were the count to start anew, these would be taken for old ones.
+    // Operation numbers continue from the log. If they restarted, these operations would be taken for old ones.
     put("d3", 100);
     put("new", 200);
     assert_eq!(collection.delete(&["d4".to_owned()]).unwrap(), 1);
@@ -227,7 +227,7 @@ fn the_log_of_the_engine_shrinks_when_the_index_is_opened_and_writes_go_on() {
 }
 
 #[test]
-fn a_store_that_is_closed_says_so_and_lets_others_in() {
+fn a_closed_store_reports_it_and_releases_its_lock() {
     let folder = tempfile::tempdir().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
@@ -240,7 +240,7 @@ fn a_store_that_is_closed_says_so_and_lets_others_in() {
 }
 
 #[test]
-fn one_broken_collection_does_not_keep_the_others_from_working() {
+fn one_broken_collection_does_not_affect_the_others() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path(), 2);
     fs::create_dir(folder.path().join("broken")).unwrap();

@@ -2,7 +2,7 @@ use std::convert::Infallible;
 
 use super::*;
 
-/// A search over a fixed list that counts how often it is asked.
+/// A search over a fixed list that counts its calls.
 fn over<'a>(
     all: &'a [(u32, f64)],
     asked: &'a mut Vec<usize>,
@@ -17,7 +17,7 @@ fn over<'a>(
 }
 
 #[test]
-fn children_of_one_parent_become_one_with_the_best_score() {
+fn candidates_are_grouped_by_parent_with_the_best_score() {
     let all = [(7, 0.9), (7, 0.8), (3, 0.7), (7, 0.6)];
     let Ok(found) = gather(10, 10, over(&all, &mut Vec::new()));
     assert_eq!(found, [(7, 0.9), (3, 0.7)]);
@@ -34,7 +34,7 @@ fn one_parent_with_many_children_does_not_crowd_out_the_others() {
 }
 
 #[test]
-fn ties_come_in_one_order_whatever_order_the_search_has() {
+fn ties_have_a_deterministic_order() {
     let one = [(4, 0.5), (2, 0.5), (9, 0.5), (1, 0.5)];
     let mut other = one;
     other.reverse();
@@ -45,7 +45,7 @@ fn ties_come_in_one_order_whatever_order_the_search_has() {
 }
 
 #[test]
-fn fewer_than_the_limit_is_not_asked_for_for_ever() {
+fn the_search_stops_when_candidates_are_exhausted() {
     let mut asked = Vec::new();
     let Ok(found) = gather(5, 4, over(&[(1, 0.1)], &mut asked));
     assert_eq!(found, [(1, 0.1)]);

@@ -13,24 +13,24 @@ fn a_part_has_the_tokens_of_its_words() {
     assert_eq!((&tokens).size(&text[9..11]), 0);
     assert_eq!((&tokens).size(&text[6..16]), 8);
     assert_eq!((&tokens).size(""), 0);
-    // A word cut in two counts on both sides: never too few.
+    // A word split in two counts on both sides, so the count is never too low.
     assert_eq!((&tokens).size(&text[3..9]), 6);
 }
 
 #[test]
-fn a_text_from_elsewhere_is_counted() {
+fn a_slice_of_another_text_is_counted() {
     let tokens = Tokens::new("one", &by_letters, 1000);
     let elsewhere = String::from("four");
     assert_eq!((&tokens).size(&elsewhere), 4);
 }
 
 #[test]
-fn runs_without_spaces_are_counted_in_pieces() {
+fn text_without_spaces_is_counted_in_parts() {
     let text = "字".repeat(40);
     let tokens = Tokens::new(&text, &by_letters, 1000);
     assert_eq!((&tokens).size(&text), 40);
-    assert_eq!((&tokens).size(&text[..3 * MAX_RUN]), MAX_RUN);
-    assert!((&tokens).size(&text[..3]) <= MAX_RUN);
+    assert_eq!((&tokens).size(&text[..3 * MAX_WORD]), MAX_WORD);
+    assert!((&tokens).size(&text[..3]) <= MAX_WORD);
 }
 
 #[test]

@@ -1,11 +1,11 @@
-//! What a run of Chinese says, without question words and particles.
+//! Extracts content words from Chinese text, without question words and particles.
 //!
-//! There is no dictionary here. What stands between two words that bind is one term, which may be a phrase; the index
-//! compares pairs of characters, so a phrase loses nothing.
+//! There is no dictionary. The text between two function words is one term, which may be a phrase. The index compares
+//! character bigrams, so a phrase matches as well as its words.
 
-/// Words that ask or bind, longest first where one starts with another. Characters that are as often a part of a word
-/// (在, 和, 有) stand here only together with what makes them bind.
-const BINDING: &[&str] = &[
+/// Question words and function words, longest first among those with a common prefix. Characters that are as often part
+/// of a word (在, 和, 有) are listed only together with the context that makes them function words.
+const FUNCTION_WORDS: &[&str] = &[
     "是什么时候",
     "是什麼時候",
     "在什么时候",
@@ -103,21 +103,21 @@ const BINDING: &[&str] = &[
     "的",
     "是",
 ];
-/// Pieces that say nothing by themselves.
+/// Parts without a meaning of their own.
 const EMPTY: &[&str] = &[
     "了", "在", "和", "与", "與", "有", "被", "由", "于", "於", "中", "个", "個", "这", "這", "那", "它", "他", "她",
     "最", "几", "幾", "吧", "啊",
 ];
 
-/// The parts of `run` that say something.
+/// The content words or phrases of `run`.
 pub(super) fn content(run: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut start = 0;
     let mut at = 0;
     while at < run.len() {
-        if let Some(binding) = BINDING.iter().find(|binding| run[at..].starts_with(*binding)) {
+        if let Some(word) = FUNCTION_WORDS.iter().find(|word| run[at..].starts_with(*word)) {
             found.push(&run[start..at]);
-            at += binding.len();
+            at += word.len();
             start = at;
         } else {
             at += run[at..].chars().next().map_or(1, char::len_utf8);
@@ -130,22 +130,25 @@ pub(super) fn content(run: &str) -> Vec<&str> {
     ended.filter(|part| !part.is_empty() && !EMPTY.contains(part)).collect()
 }
 
-/// Characters at which a long phrase may be cut when the whole has not helped. Each may belong to a word, so a cut can be
-/// wrong; the query is another one all the same.
-const SOFT: &[char] = &[
+/// Characters at which a long phrase may be split if the whole phrase found nothing. Each may be part of a word, so a
+/// split can be wrong, but it still gives another query.
+const SPLIT_CHARACTERS: &[char] = &[
     '在', '於', '于', '與', '与', '和', '及', '或', '被', '由', '從', '从', '對', '对', '為', '为', '時', '时', '將',
     '将', '會', '会', '用', '以', '所', '了', '之', '有', '把', '使', '讓', '让', '向',
 ];
-/// Shortest phrase, in characters, that is cut.
-const LONG: usize = 6;
+/// Minimum length of a phrase to split, in characters.
+const MIN_SPLIT_LENGTH: usize = 6;
 
-/// The parts of a long phrase between characters that may bind, or its halves where there are none; nothing for a short one.
-pub(super) fn finer(phrase: &str) -> Vec<&str> {
+/// The parts of a long phrase between [`SPLIT_CHARACTERS`], or its halves if it has none; empty for a short phrase.
+pub(super) fn split_phrase(phrase: &str) -> Vec<&str> {
     let chars = phrase.chars().count();
-    if chars < LONG {
+    if chars < MIN_SPLIT_LENGTH {
         return Vec::new();
     }
-    let parts: Vec<&str> = phrase.split(SOFT).filter(|part| part.chars().count() >= 2).collect();
+    let parts: Vec<&str> = phrase
+        .split(SPLIT_CHARACTERS)
+        .filter(|part| part.chars().count() >= 2)
+        .collect();
     if parts.len() > 1 {
         return parts;
     }

@@ -1,14 +1,17 @@
-//! A follow-up question made to stand alone, as far as rules reach.
+//! Condenses a follow-up question into a standalone one, by rules.
 //!
-//! A question that leans on nothing stays as it is. One that begins with "and", points back ("it", "그것", "それ", "它") or
-//! is cut short ("Opening hours?") gets the topic of the conversation after it, in brackets: `And who wrote it? (Blue
-//! Rain)`. That reads as a question, brings the topic's words to a search, and leaves the user's own words alone. A
-//! pronoun gives way to the only person who was named, and in "And Busan?" the new name takes the place of the old one.
+//! A question without a reference to the conversation is unchanged. One that begins with "and", refers back ("it",
+//! "그것", "それ", "它") or is elliptic ("Opening hours?") gets the topic of the conversation appended in brackets:
+//! `And who wrote it? (Blue Rain)`. That reads as a question, adds the topic's words to a search, and keeps the user's
+//! own words. A pronoun is replaced by a person if only one was named, and in "And Busan?" the new name replaces the
+//! old one.
 //!
-//! The topic is what the user asked about last: its names and words, the names of what was asked in between, and two names
-//! of the last answer. Nothing here understands the conversation: with two topics in one question both come along, a
-//! pronoun is not told from another of its kind, a topic in another language is not translated, what was said before the
-//! last topic is forgotten, and in languages other than English, Korean, Japanese and Chinese little is recognised.
+//! The topic is what the user asked about last: its names and words, the names asked about since, and two names of the
+//! last answer.
+//!
+//! Limits: there is no language understanding. Two topics in one question are both added, pronouns of the same kind are
+//! not distinguished, a topic in another language is not translated, and anything before the last topic is ignored. Few
+//! references are recognized in languages other than English, Korean, Japanese and Chinese.
 
 use emend_proto::v1::ChatMessage;
 use emend_proto::v1::chat_message::Role;
@@ -18,15 +21,15 @@ use super::reference::{Reference, reference, without_opener};
 use super::terms::{Kind, Term, terms};
 use emend_core::limits::MAX_QUESTION_BYTES;
 
-/// Terms of the questions in a topic.
+/// Maximum terms of the questions in a topic.
 const QUESTION_TERMS: usize = 4;
-/// Names of the last answer in a topic.
+/// Maximum names of the last answer in a topic.
 const ANSWER_NAMES: usize = 2;
-/// Longest term of a topic in characters; a longer one is a text without spaces.
+/// Maximum length of a topic term in characters. A longer one is text without spaces.
 const MAX_TERM: usize = 60;
 
-/// English words that say what became of a thing rather than which thing it is: a thing with a name needs none of them.
-const HAPPENED: &[&str] = &[
+/// English words for events rather than things. A topic with a name leaves them out.
+const EVENT_WORDS: &[&str] = &[
     "become",
     "became",
     "begin",
@@ -93,8 +96,8 @@ const HAPPENED: &[&str] = &[
     "wrote",
     "written",
 ];
-/// Words with a capital at the start of a message that name nobody, and what people say out of politeness.
-const NAMELESS: &[&str] = &[
+/// Capitalized words at the start of a message that are not names, and polite phrases.
+const NOT_NAMES: &[&str] = &[
     "anybody",
     "anyone",
     "anything",
@@ -128,7 +131,8 @@ const NAMELESS: &[&str] = &[
     "謝謝",
 ];
 
-/// `question` as it is asked without the conversation, at most 8 KiB; itself where it stands alone or nothing can be done.
+/// Condenses `question` into a standalone question of at most [`MAX_QUESTION_BYTES`] (8 KiB). Returns it unchanged if
+/// it stands alone or its topic is unknown.
 pub(super) fn condensed(question: &str, history: &[ChatMessage]) -> String {
     if history.is_empty() {
         return question.to_owned();
@@ -138,40 +142,40 @@ pub(super) fn condensed(question: &str, history: &[ChatMessage]) -> String {
     condensed.unwrap_or_else(|| question.to_owned())
 }
 
-/// `question` with what it leaves open; none where it leaves nothing open or nothing is known to close it with.
+/// Completes a follow-up question; `None` if it stands alone or its topic is unknown.
 fn follow_up(question: &str, history: &[ChatMessage]) -> Option<String> {
     let reference = reference(question)?;
     let answered = history.iter().rev().find(|message| message.role() == Role::Assistant);
     let answered_terms = answered.map(|message| named(&message.content)).unwrap_or_default();
-    let asked = Asked::last(history);
+    let asked = QuestionTopic::last(history);
     let (text, asked_terms) = match &asked {
         Some(asked) => (asked.text.as_str(), asked.terms.as_slice()),
-        // The user never asked about anything: what the answer names is all there is.
+        // Without a topic of the user's questions, only the names of the answer are left.
         None => ("", [].as_slice()),
     };
-    if let Some(swapped) = swapped(question, text, asked_terms) {
-        return Some(swapped);
+    if let Some(with_replaced_name) = with_replaced_name(question, text, asked_terms) {
+        return Some(with_replaced_name);
     }
     if reference == Reference::Person
         && let Some(name) = person(asked_terms, &answered_terms)
     {
-        return Some(with_name(question, &name));
+        return Some(with_replaced_pronoun(question, &name));
     }
     let topic = topic(question, asked_terms, &answered_terms);
     (!topic.is_empty()).then(|| with_topic(question, &topic))
 }
 
-/// What the user asked about last.
-struct Asked {
-    /// The last question that stood alone.
+/// The topic of the user's last questions.
+struct QuestionTopic {
+    /// The last standalone question.
     text: String,
     /// Its terms, after the names that were asked about since.
     terms: Vec<Term>,
 }
 
-impl Asked {
-    /// Reads the questions in order: one that stands alone begins a topic, "And Busan?" changes its name, and any other
-    /// follow-up adds the names that it brings.
+impl QuestionTopic {
+    /// Reads the user's messages in order. A standalone question begins a topic, "And Busan?" replaces its name, and
+    /// any other follow-up adds its names.
     fn last(history: &[ChatMessage]) -> Option<Self> {
         let mut last: Option<Self> = None;
         for message in history.iter().filter(|message| message.role() == Role::User) {
@@ -181,7 +185,7 @@ impl Asked {
                 continue;
             }
             last = Some(match last {
-                Some(asked) if reference(said).is_some() => match swapped(said, &asked.text, &asked.terms) {
+                Some(asked) if reference(said).is_some() => match with_replaced_name(said, &asked.text, &asked.terms) {
                     Some(text) => Self::new(text),
                     None => asked.with(found),
                 },
@@ -207,7 +211,7 @@ impl Asked {
     }
 }
 
-/// `question` with the topic after it, in the brackets of its language.
+/// Appends the topic to `question`, in the brackets of its language.
 fn with_topic(question: &str, topic: &[String]) -> String {
     match language(question) {
         Language::Ja | Language::Zh | Language::ZhHant => format!("{question}（{}）", topic.join("、")),
@@ -215,15 +219,15 @@ fn with_topic(question: &str, topic: &[String]) -> String {
     }
 }
 
-/// The question's topic: what was asked about, its names first, and who or what the answer named.
+/// The topic to append: the terms that were asked about, names first, and the names of the answer.
 fn topic(question: &str, asked: &[Term], answered: &[Term]) -> Vec<String> {
     let known = words(question);
     let new = |term: &&Term| {
         words(&term.text).iter().any(|word| !known.contains(word)) && term.text.chars().count() <= MAX_TERM
     };
     let has_name = asked.iter().any(|term| term.kind <= Kind::Name);
-    let tells = |term: &&Term| !(has_name && term.kind == Kind::Word && is_one_of(HAPPENED, term));
-    let mut sorted: Vec<&Term> = asked.iter().filter(new).filter(tells).collect();
+    let is_relevant = |term: &&Term| !(has_name && term.kind == Kind::Word && is_one_of(EVENT_WORDS, term));
+    let mut sorted: Vec<&Term> = asked.iter().filter(new).filter(is_relevant).collect();
     sorted.sort_by_key(|term| term.kind);
     let mut found: Vec<String> = sorted
         .into_iter()
@@ -239,10 +243,10 @@ fn topic(question: &str, asked: &[Term], answered: &[Term]) -> Vec<String> {
     found
 }
 
-/// The terms of a message, without those that name nothing.
+/// The terms of a message without [`NOT_NAMES`].
 fn named(message: &str) -> Vec<Term> {
     let mut found = terms(message);
-    found.retain(|term| !is_one_of(NAMELESS, term));
+    found.retain(|term| !is_one_of(NOT_NAMES, term));
     found
 }
 
@@ -250,8 +254,9 @@ fn is_one_of(words: &[&str], term: &Term) -> bool {
     words.contains(&term.text.to_lowercase().as_str())
 }
 
-/// "What is the population of Seoul?", "And Busan?" → "What is the population of Busan?", where each names one thing.
-fn swapped(question: &str, asked: &str, asked_terms: &[Term]) -> Option<String> {
+/// Replaces the name in the last question: "What is the population of Seoul?", "And Busan?" → "What is the population
+/// of Busan?". `None` unless each question names one thing.
+fn with_replaced_name(question: &str, asked: &str, asked_terms: &[Term]) -> Option<String> {
     let rest = without_opener(question);
     let own = terms(rest);
     let [name] = own.as_slice() else { return None };
@@ -259,13 +264,13 @@ fn swapped(question: &str, asked: &str, asked_terms: &[Term]) -> Option<String> 
     let (Some(old), None) = (names.next(), names.next()) else {
         return None;
     };
-    // What follows the opener has to be the name and nothing else.
+    // The name must be all that follows the opener.
     let bare = rest.trim_end_matches(['?', '.', '!', ' ']);
     (name.kind == Kind::Name && bare == name.text && asked.contains(&old.text))
         .then(|| asked.replacen(&old.text, &name.text, 1))
 }
 
-/// The one person that the last turn was about: the only name of two words or more.
+/// The only person in the last turn: the only name of two words or more.
 fn person(asked: &[Term], answered: &[Term]) -> Option<String> {
     let mut names: Vec<&str> = asked
         .iter()
@@ -281,8 +286,8 @@ fn person(asked: &[Term], answered: &[Term]) -> Option<String> {
     }
 }
 
-/// `question` with `name` in the place of its first pronoun.
-fn with_name(question: &str, name: &str) -> String {
+/// Replaces the first pronoun in `question` by `name`.
+fn with_replaced_pronoun(question: &str, name: &str) -> String {
     let mut written = String::new();
     let mut rest = question;
     while let Some(start) = rest.find(char::is_alphabetic) {
@@ -290,16 +295,16 @@ fn with_name(question: &str, name: &str) -> String {
             .find(|c: char| !c.is_alphabetic())
             .unwrap_or(rest.len() - start);
         let (word, after) = (&rest[start..start + length], &rest[start + length..]);
-        let owns = match word.to_lowercase().as_str() {
+        let is_possessive = match word.to_lowercase().as_str() {
             "he" | "him" | "she" => Some(false),
             "his" | "hers" => Some(true),
-            // "her" owns what follows it, and is who at the end.
+            // "her" is possessive before a word, and a personal pronoun at the end.
             "her" => Some(after.starts_with(' ')),
             _ => None,
         };
         written.push_str(&rest[..start]);
-        if let Some(owns) = owns {
-            return format!("{written}{name}{}{after}", if owns { "'s" } else { "" });
+        if let Some(is_possessive) = is_possessive {
+            return format!("{written}{name}{}{after}", if is_possessive { "'s" } else { "" });
         }
         written.push_str(word);
         rest = after;

@@ -1,27 +1,28 @@
-//! Questions that are cut short: "Opening hours?", "Who is the author?", "언제 지어졌나요?", "いつ建てられましたか".
+//! Detects elliptic questions: "Opening hours?", "Who is the author?", "언제 지어졌나요?", "いつ建てられましたか".
 //!
-//! What they are about stands in the conversation, and no word of theirs points to it. In Korean, Japanese and Chinese
-//! that is how most follow-ups are asked. A long question is never taken for one.
+//! Their subject is in the conversation, and they have no word that refers to it. Most follow-ups in Korean, Japanese
+//! and Chinese are elliptic. A long question is never classified as elliptic.
 
 use emend_text::{Language, words};
 
 use super::korean;
 use super::terms::{Kind, REQUESTS, Term, terms};
 
-/// A question with as many terms is not cut short.
-const MANY: usize = 4;
+/// A question with this many terms is not elliptic.
+const MIN_COMPLETE_TERMS: usize = 4;
 
-/// Words without which an English question has no verb, or only one of its own.
+/// English verbs. A question with none of them has no verb, or only a content word as its verb.
 const VERBS: &[&str] = &[
     "is", "are", "was", "were", "be", "been", "am", "do", "does", "did", "has", "have", "had", "can", "could", "will",
     "would", "shall", "should", "may", "might", "must", "isn't", "aren't", "wasn't", "don't", "doesn't", "didn't",
     "what's", "who's", "where's", "how's", "when's",
 ];
-/// Words that may be the subject of an English question, so that what follows is its verb.
+/// Question words that may be the subject of an English question, so that a verb follows.
 const SUBJECTS: &[&str] = &["who", "what", "which", "whose"];
 
-/// What something has, or is of something. Alone, with "the", it asks whose.
-const ENGLISH: &[&str] = &[
+/// Relational nouns: properties or parts of something. In a question with "the" and without another term, they lack
+/// their owner.
+const ENGLISH_RELATIONAL: &[&str] = &[
     "address",
     "age",
     "area",
@@ -63,7 +64,7 @@ const ENGLISH: &[&str] = &[
     "width",
     "year",
 ];
-const KOREAN: &[&str] = &[
+const KOREAN_RELATIONAL: &[&str] = &[
     "높이",
     "길이",
     "크기",
@@ -99,7 +100,7 @@ const KOREAN: &[&str] = &[
     "영업시간",
     "운영시간",
 ];
-const JAPANESE: &[&str] = &[
+const JAPANESE_RELATIONAL: &[&str] = &[
     "高さ",
     "長さ",
     "大きさ",
@@ -135,7 +136,7 @@ const JAPANESE: &[&str] = &[
     "結果",
     "営業時間",
 ];
-const CHINESE: &[&str] = &[
+const CHINESE_RELATIONAL: &[&str] = &[
     "高度",
     "长度",
     "長度",
@@ -181,8 +182,8 @@ const CHINESE: &[&str] = &[
     "營業時間",
 ];
 
-/// Japanese question words with their particles: what is left of a question without them is what it says.
-const JAPANESE_ASKING: &[&str] = &[
+/// Japanese question words with their particles. They are removed to find the content of a question.
+const JAPANESE_QUESTION_WORDS: &[&str] = &[
     "どのように",
     "どうやって",
     "どのくらい",
@@ -209,10 +210,10 @@ const JAPANESE_ASKING: &[&str] = &[
     "いくら",
     "いくつ",
 ];
-/// What marks the topic, subject or object of a Japanese question.
-const JAPANESE_MARKS: &[char] = &['は', 'が', 'の', 'を', 'も'];
-/// Chinese question words at the beginning, longest first where one starts with another.
-const CHINESE_ASKING: &[&str] = &[
+/// Japanese particles of topic, subject and object.
+const JAPANESE_PARTICLES: &[char] = &['は', 'が', 'の', 'を', 'も'];
+/// Chinese question words at the start of a question, longest first among those with a common prefix.
+const CHINESE_QUESTION_WORDS: &[&str] = &[
     "是什么时候",
     "是什麼時候",
     "什么时候",
@@ -247,13 +248,13 @@ const CHINESE_ASKING: &[&str] = &[
     "谁",
     "誰",
 ];
-/// Longest rest of a Chinese question that is a verb and no more.
-const CHINESE_VERB: usize = 3;
+/// Maximum length in characters of the rest of a Chinese question that is only a verb.
+const MAX_CHINESE_VERB: usize = 3;
 
-/// Whether `question`, in `language`, leaves out what it is about.
+/// Whether `question`, in `language`, omits its subject.
 pub(super) fn is_elliptic(question: &str, language: Language) -> bool {
     let terms = terms(question);
-    if terms.len() >= MANY {
+    if terms.len() >= MIN_COMPLETE_TERMS {
         return false;
     }
     match language {
@@ -273,11 +274,11 @@ fn english(question: &str, terms: &[Term]) -> bool {
         .collect();
     let Some(first) = plain.first() else { return false };
     if terms.iter().any(|term| term.kind != Kind::Word) {
-        // A name alone asks the same of another.
+        // A name alone repeats the last question for another name.
         return matches!(terms, [name] if words(&name.text).len() == words(question).len());
     }
     let has_verb = plain.iter().any(|word| VERBS.contains(word));
-    let related = |term: &Term| ENGLISH.contains(&term.text.to_lowercase().as_str());
+    let related = |term: &Term| ENGLISH_RELATIONAL.contains(&term.text.to_lowercase().as_str());
     if has_verb {
         return plain.contains(&"the") && !terms.is_empty() && terms.iter().all(related);
     }
@@ -297,31 +298,36 @@ fn korean(question: &str) -> bool {
         .collect();
     match said.as_slice() {
         [] => false,
-        // A verb after a question word, and nobody and nothing that it is about.
+        // A verb after a question word, without a subject.
         [(at, _)] if *at > 0 && at + 1 == words.len() => true,
         [(_, only)] if words.len() == 1 => !only.ends_with('란'),
-        said => said.iter().all(|(_, word)| KOREAN.contains(word)),
+        said => said.iter().all(|(_, word)| KOREAN_RELATIONAL.contains(word)),
     }
 }
 
 fn japanese(question: &str, terms: &[Term]) -> bool {
-    let related = JAPANESE.iter().any(|noun| {
+    let related = JAPANESE_RELATIONAL.iter().any(|noun| {
         question
             .strip_prefix(noun)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with(['は', 'が', 'を', '?', '？', '。']))
     });
-    let rest = JAPANESE_ASKING
+    let rest = JAPANESE_QUESTION_WORDS
         .iter()
         .fold(question.to_owned(), |rest, asking| rest.replace(asking, ""));
     let asks = rest.len() < question.len();
-    related || (asks && terms.len() <= 1 && !rest.contains(JAPANESE_MARKS) && !rest.contains("って"))
+    related || (asks && terms.len() <= 1 && !rest.contains(JAPANESE_PARTICLES) && !rest.contains("って"))
 }
 
 fn chinese(question: &str, terms: &[Term]) -> bool {
-    let related = !terms.is_empty() && terms.iter().all(|term| CHINESE.contains(&term.text.as_str()));
-    let rest = CHINESE_ASKING.iter().find_map(|asking| question.strip_prefix(asking));
+    let related = !terms.is_empty()
+        && terms
+            .iter()
+            .all(|term| CHINESE_RELATIONAL.contains(&term.text.as_str()));
+    let rest = CHINESE_QUESTION_WORDS
+        .iter()
+        .find_map(|asking| question.strip_prefix(asking));
     let rest = rest.map(|rest| rest.trim_end_matches(['?', '？', '。', '吗', '嗎', '呢', '的', '了', ' ']));
-    related || rest.is_some_and(|rest| rest.chars().count() <= CHINESE_VERB)
+    related || rest.is_some_and(|rest| rest.chars().count() <= MAX_CHINESE_VERB)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! Terms of the passages that a failed retrieval brought: near the answer there are often the words to ask with.
+//! Query expansion with terms of the passages of a failed retrieval.
 //!
-//! Pseudo-relevance feedback (Rocchio 1971; Lavrenko and Croft 2001) without a model: a term counts by how much it tells
-//! apart, by how much the sentence around it shares with the question, and by the rank of its passage.
+//! Pseudo-relevance feedback (Rocchio 1971; Lavrenko and Croft 2001) without a model. A term's score is the product of
+//! its rarity, the share of the question's words in its sentence, and the reciprocal rank of its passage.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,16 +9,16 @@ use emend_proto::v1::RewriteRequest;
 use emend_text::{content_words, sentences, words};
 
 use super::terms::{Kind, terms};
-use crate::queries::key;
+use crate::queries::normalized;
 
-/// How much of each passage is read, in bytes.
+/// Maximum bytes read of each passage.
 const READ_BYTES: usize = 16 * 1024;
-/// Longest term, in characters; a longer one is a phrase that only its own passage has.
+/// Maximum length of a term in characters. A longer one is a phrase that only its own passage contains.
 const MAX_TERM: usize = 40;
-/// Most terms.
+/// Maximum number of terms.
 const MAX_TERMS: usize = 24;
 
-/// Terms of the passages that are neither in the question nor in a query that failed, most promising first.
+/// Terms of the passages that occur neither in the question nor in a failed query, highest score first.
 pub(super) fn expansion(request: &RewriteRequest) -> Vec<String> {
     let asked: HashSet<String> = content_words(&request.question).into_iter().collect();
     let mut tried = asked.clone();
@@ -35,10 +35,13 @@ pub(super) fn expansion(request: &RewriteRequest) -> Vec<String> {
                 if !new || term.text.chars().count() > MAX_TERM || term.weight < 0.7 {
                     continue;
                 }
-                // A number answers more often than it finds.
+                // Numbers are more often answers than search terms.
                 let kind = if term.kind == Kind::Number { 0.3 } else { 1.0 };
                 let score = kind * term.weight * (0.1 + shared) / (rank + 1) as f64;
-                scores.entry(key(&term.text)).or_insert_with(|| (0.0, term.text)).0 += score;
+                scores
+                    .entry(normalized(&term.text))
+                    .or_insert_with(|| (0.0, term.text))
+                    .0 += score;
             }
         }
     }

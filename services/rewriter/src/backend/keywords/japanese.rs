@@ -1,9 +1,9 @@
-//! What a run of Japanese says, without particles, endings and question words.
+//! Extracts content words from Japanese text, without particles, inflections and question words.
 
 use emend_text::Script;
 
-/// Hiragana that holds sentences together, longest first where one starts with another.
-const BINDING: &[&str] = &[
+/// Hiragana function words, longest first among those with a common prefix.
+const FUNCTION_WORDS: &[&str] = &[
     "どのように",
     "どのくらい",
     "どれくらい",
@@ -81,10 +81,10 @@ const BINDING: &[&str] = &[
     "ね",
     "よ",
 ];
-/// Chinese characters that ask, or ask for an answer.
-const ASKING: &[&str] = &["何", "誰", "教", "下", "事", "為"];
+/// Kanji of question words and of requests for an answer.
+const QUESTION_WORDS: &[&str] = &["何", "誰", "教", "下", "事", "為"];
 
-/// The parts of `run`, of Chinese characters, hiragana and katakana, that say something.
+/// The content words of `run`, which consists of kanji, hiragana and katakana.
 pub(super) fn content(run: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -96,13 +96,13 @@ pub(super) fn content(run: &str) -> Vec<&str> {
             .map_or(run.len(), |length| at + length);
         let piece = &run[at..end];
         if hiragana {
-            // After a Chinese character it is the ending of a verb or adjective, or a particle.
+            // Hiragana after a kanji is an inflection or a particle.
             if !after_han {
                 found.extend(hiragana_words(piece));
             }
         } else {
             let piece = piece.trim_matches(['・', '·']);
-            let asks = piece.starts_with('何') || ASKING.contains(&piece);
+            let asks = piece.starts_with('何') || QUESTION_WORDS.contains(&piece);
             if !asks && !piece.is_empty() {
                 found.push(piece);
             }
@@ -113,15 +113,16 @@ pub(super) fn content(run: &str) -> Vec<&str> {
     found
 }
 
-/// What is left of `run` between words that bind: at least three characters, since two are more often an ending.
+/// The parts of `run` between function words that have at least three characters; shorter ones are more often
+/// inflections.
 fn hiragana_words(run: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut start = 0;
     let mut at = 0;
     while at < run.len() {
-        if let Some(binding) = BINDING.iter().find(|binding| run[at..].starts_with(*binding)) {
+        if let Some(word) = FUNCTION_WORDS.iter().find(|word| run[at..].starts_with(*word)) {
             found.push(&run[start..at]);
-            at += binding.len();
+            at += word.len();
             start = at;
         } else {
             at += run[at..].chars().next().map_or(1, char::len_utf8);

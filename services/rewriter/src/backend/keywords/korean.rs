@@ -1,7 +1,7 @@
-//! What a Korean word says, without its particle or ending.
+//! Strips particles and endings from Korean words.
 
-/// Beginnings of words that ask, or that ask for an answer.
-const ASKING: &[&str] = &[
+/// Prefixes of question words and of requests for an answer.
+const QUESTION_PREFIXES: &[&str] = &[
     "무엇",
     "뭐",
     "뭔",
@@ -27,8 +27,8 @@ const ASKING: &[&str] = &[
     "주세요",
     "줘",
 ];
-/// Words that only hold a sentence together.
-const BINDING: &[&str] = &[
+/// Function words.
+const FUNCTION_WORDS: &[&str] = &[
     "왜",
     "몇",
     "수",
@@ -81,7 +81,7 @@ const BINDING: &[&str] = &[
     "라는",
     "이라는",
 ];
-/// Endings of verbs and of "to be" in questions, longest first.
+/// Verb and copula endings of questions, longest first.
 const ENDINGS: &[&str] = &[
     "되었습니까",
     "하였습니까",
@@ -130,7 +130,7 @@ const ENDINGS: &[&str] = &[
     "이라고",
     "라고",
 ];
-/// Particles, longest first, with what the syllable before them must end in.
+/// Particles, longest first, with the required final sound of the syllable before them.
 const PARTICLES: &[(&str, Before)] = &[
     ("에서는", Before::Any),
     ("에서의", Before::Any),
@@ -161,7 +161,7 @@ const PARTICLES: &[(&str, Before)] = &[
     ("과", Before::Consonant),
 ];
 
-/// Longest counting word, in syllables: 킬로미터 is one.
+/// Maximum length of a counter in syllables, such as 킬로미터.
 const MAX_UNIT: usize = 4;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -171,9 +171,9 @@ enum Before {
     Vowel,
 }
 
-/// The part of `word` that says something; nothing for a word that asks or binds.
+/// The content part of `word`; `None` for a question word or function word.
 pub(super) fn content(word: &str) -> Option<&str> {
-    if BINDING.contains(&word) || ASKING.iter().any(|asking| word.starts_with(asking)) {
+    if FUNCTION_WORDS.contains(&word) || QUESTION_PREFIXES.iter().any(|asking| word.starts_with(asking)) {
         return None;
     }
     if let Some(stem) = ENDINGS.iter().find_map(|ending| word.strip_suffix(ending)) {
@@ -182,9 +182,12 @@ pub(super) fn content(word: &str) -> Option<&str> {
     Some(bare(word))
 }
 
-/// What counts in `word`, which is written against a number: 년에 of "2019년에" is 년. Nothing where it is a particle alone.
+/// The counter in a word that directly follows a number: 년 of 년에 in "2019년에". `None` for a particle alone or a
+/// question word.
 pub(super) fn unit(word: &str) -> Option<&str> {
-    if PARTICLES.iter().any(|(particle, _)| *particle == word) || ASKING.iter().any(|asking| word.starts_with(asking)) {
+    if PARTICLES.iter().any(|(particle, _)| *particle == word)
+        || QUESTION_PREFIXES.iter().any(|asking| word.starts_with(asking))
+    {
         return None;
     }
     let stripped = PARTICLES.iter().filter_map(|(particle, _)| word.strip_suffix(particle));
@@ -195,14 +198,14 @@ pub(super) fn unit(word: &str) -> Option<&str> {
     (unit.chars().count() <= MAX_UNIT).then_some(unit)
 }
 
-/// `word` without its particle. At least two syllables stay: 나이 is a word, and so is 국가.
+/// Strips the particle from `word` if at least two syllables remain: 나이 and 국가 are words.
 fn bare(word: &str) -> &str {
     let fits = |stem: &str, before: Before| {
         let last = stem
             .chars()
             .next_back()
             .map_or(0, |c| u32::from(c).wrapping_sub(0xac00));
-        // Syllables are ordered by their final, 28 a vowel; the first of them has none, and the ninth is ㄹ.
+        // Hangul syllables have 28 code points per vowel, ordered by final consonant. The first has none.
         let open = last.is_multiple_of(28);
         stem.chars().count() >= 2 && (before == Before::Any || open == (before == Before::Vowel))
     };

@@ -1,4 +1,4 @@
-//! The order in which queries are tried.
+//! The order of candidate queries.
 
 use std::cmp::Reverse;
 
@@ -9,15 +9,15 @@ use super::chinese;
 use super::expansion::expansion;
 use super::terms::{Kind, Term, terms};
 
-/// Most terms of the question in one query: a search for everything finds anything.
+/// Maximum terms of the question in one query. More terms make a search unspecific.
 const MAX_TERMS: usize = 12;
-/// Terms of the passages in one query.
+/// Expansion terms of the passages in one query.
 const EXPANSION_TERMS: usize = 3;
-/// Retrievals after which expanding has had its chances and the question's own terms are cut down.
+/// Number of failed attempts after which reduced queries are preferred to expanded ones.
 const EXPANDED_ATTEMPTS: usize = 2;
 
-/// Queries for the documents, in the order to try them, when `attempts` have failed besides the question itself: first
-/// the question's keywords, then with terms of the passages, then fewer keywords.
+/// Candidate queries for document retrieval, after `attempts` failed queries besides the question: first the question's
+/// keywords, then expanded with terms of the passages, then fewer keywords.
 pub(super) fn retrieval(request: &RewriteRequest, attempts: usize) -> Vec<String> {
     let terms = strongest(terms(&request.question), MAX_TERMS);
     let keywords = vec![join(&by_kind(&terms))];
@@ -31,15 +31,15 @@ pub(super) fn retrieval(request: &RewriteRequest, attempts: usize) -> Vec<String
     stages.concat()
 }
 
-/// Queries for the web: keywords in the order of the question, which is what a search engine expects, then fewer. Terms
-/// of the documents come last: they come from what did not help.
+/// Candidate queries for web search: the keywords in the order of the question, as search engines expect, then fewer
+/// keywords. Expanded queries come last, since their terms are from passages that did not help.
 pub(super) fn web_search(request: &RewriteRequest) -> Vec<String> {
     let terms = strongest(terms(&request.question), MAX_TERMS);
     let keywords = vec![join(&terms), join(&by_kind(&terms))];
     [keywords, reduced(request, &terms), expanded(request, &terms)].concat()
 }
 
-/// All terms, or the stronger half of them, with each few of the passages' terms.
+/// All terms, and then the half with the highest weight, each with a few expansion terms at a time.
 fn expanded(request: &RewriteRequest, terms: &[Term]) -> Vec<String> {
     let more = expansion(request);
     let all = join(&by_kind(terms));
@@ -52,10 +52,11 @@ fn expanded(request: &RewriteRequest, terms: &[Term]) -> Vec<String> {
         .collect()
 }
 
-/// The question as it was asked, its stronger terms, all but one, pairs, another order, and each strong term alone.
+/// The original question, its highest-weighted terms, all terms but one, pairs, other orders, and single terms of high
+/// weight.
 fn reduced(request: &RewriteRequest, terms: &[Term]) -> Vec<String> {
     let mut found = vec![request.question.split_whitespace().collect::<Vec<_>>().join(" ")];
-    found.extend(cut(terms));
+    found.extend(split_phrases(terms));
     let mut ranked = terms.to_vec();
     ranked.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     if terms.len() > 2 {
@@ -90,20 +91,20 @@ fn reduced(request: &RewriteRequest, terms: &[Term]) -> Vec<String> {
     found
 }
 
-/// Queries of a question whose long phrases, in writing without spaces, are cut into their parts: all parts, then the
-/// longest alone. Such a question may be one single term, and there would be nothing to leave out.
-fn cut(terms: &[Term]) -> Vec<String> {
+/// Queries from the parts of long phrases in text without spaces: all parts, then each alone, longest first. Such a
+/// question may be a single term, of which nothing else could be left out.
+fn split_phrases(terms: &[Term]) -> Vec<String> {
     let is_phrase = |term: &Term| term.kind == Kind::Word && term.text.chars().all(|c| Script::of(c) == Script::Han);
     if !terms
         .iter()
-        .any(|term| is_phrase(term) && !chinese::finer(&term.text).is_empty())
+        .any(|term| is_phrase(term) && !chinese::split_phrase(&term.text).is_empty())
     {
         return Vec::new();
     }
     let mut all: Vec<&str> = Vec::new();
     for term in terms {
         let parts = if is_phrase(term) {
-            chinese::finer(&term.text)
+            chinese::split_phrase(&term.text)
         } else {
             Vec::new()
         };
@@ -118,7 +119,7 @@ fn cut(terms: &[Term]) -> Vec<String> {
     std::iter::once(all.join(" ")).chain(alone).collect()
 }
 
-/// The `most` terms that tell most apart, in the order they had.
+/// The `most` terms of the highest weight, in their original order.
 fn strongest(terms: Vec<Term>, most: usize) -> Vec<Term> {
     let mut order: Vec<usize> = (0..terms.len()).collect();
     order.sort_by(|a, b| terms[*b].weight.total_cmp(&terms[*a].weight));
@@ -127,7 +128,7 @@ fn strongest(terms: Vec<Term>, most: usize) -> Vec<Term> {
     kept.into_iter().map(|index| terms[index].clone()).collect()
 }
 
-/// Quoted phrases, names, numbers, and then the rest.
+/// Sorts the terms by kind: quoted phrases, names, numbers, then words.
 fn by_kind(terms: &[Term]) -> Vec<Term> {
     let mut sorted = terms.to_vec();
     sorted.sort_by_key(|term| term.kind);

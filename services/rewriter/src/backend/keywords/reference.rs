@@ -1,4 +1,4 @@
-//! Whether a question leans on what was said before it.
+//! Detects references of a question to the conversation before it.
 
 use std::collections::HashSet;
 
@@ -7,29 +7,30 @@ use emend_text::{Language, language, names};
 use super::elliptic::is_elliptic;
 use super::terms::{is_filler, terms};
 
-/// How a question leans on the conversation.
+/// The kind of a reference to the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reference {
-    /// It names a person by a pronoun.
+    /// A personal pronoun.
     Person,
-    /// It points at something, or is cut short.
+    /// Another reference, or an elliptic question.
     Other,
 }
 
-const PERSONS: &[&str] = &["he", "him", "his", "she", "her", "hers"];
-const THINGS: &[&str] = &[
+const PERSON_PRONOUNS: &[&str] = &["he", "him", "his", "she", "her", "hers"];
+const THING_PRONOUNS: &[&str] = &[
     "it", "its", "it's", "they", "them", "their", "theirs", "these", "those", "this",
 ];
-/// Words that point back by themselves.
-const BACK: &[&str] = &["else", "others", "latter", "former"];
-/// Pronouns whose owner stands before them in the same question, where one does: "Why did Apple move its plant?"
-const OWNERS: &[&str] = &["his", "her", "its", "their", "he", "she"];
-/// Words after which a pronoun is the subject of a clause of its own: "What happens to water when it freezes?"
+/// Words that refer back without a noun.
+const BACK_REFERENCES: &[&str] = &["else", "others", "latter", "former"];
+/// Pronouns that may have their antecedent earlier in the same question: "Why did Apple move its plant?"
+const PRONOUNS_WITH_ANTECEDENT: &[&str] = &["his", "her", "its", "their", "he", "she"];
+/// Subordinating conjunctions, after which a pronoun refers to the main clause: "What happens to water when it
+/// freezes?"
 const SUBORDINATORS: &[&str] = &[
     "after", "although", "as", "because", "before", "if", "once", "since", "than", "that", "until", "when", "while",
 ];
-/// "This year" is now.
-const TIMES: &[&str] = &[
+/// Nouns with which "this" means the present, as in "this year".
+const PRESENT_TIMES: &[&str] = &[
     "year",
     "month",
     "week",
@@ -47,8 +48,8 @@ const BEFORE_THAT: &[&str] = &[
 const AFTER_THAT: &[&str] = &[
     "is", "was", "has", "does", "did", "will", "would", "can", "one", "happen", "happened", "mean", "work",
 ];
-/// "It" that stands for nothing.
-const EMPTY_IT: &[&str] = &[
+/// Phrases with an expletive "it".
+const EXPLETIVE_IT: &[&str] = &[
     "it take",
     "it takes",
     "it took",
@@ -98,8 +99,8 @@ const CHINESE_POINTERS: &[&str] = &[
     "它", "他", "她", "这", "這", "那", "其", "此", "该", "該", "前者", "后者", "後者",
 ];
 const CHINESE_OPENERS: &[&str] = &["那么", "那麼", "还有", "還有", "另外", "为什么", "為什麼"];
-/// Words in which a pointing character does not point.
-const NOT_POINTING: &[&str] = &[
+/// Words in which a demonstrative character is not a reference.
+const NOT_DEMONSTRATIVE: &[&str] = &[
     "其他",
     "其它",
     "其实",
@@ -117,12 +118,12 @@ const NOT_POINTING: &[&str] = &[
     "伊比利亚",
 ];
 
-/// What joins a pronoun to what it stands for: "東京タワーとその周辺".
-const JOINING: &[&str] = &[
+/// Conjunctions that join a pronoun to its antecedent: "東京タワーとその周辺".
+const CONJUNCTIONS: &[&str] = &[
     "と", "や", "、", "，", ",", "과", "와", "및", "和", "及", "与", "與", "跟",
 ];
 
-/// How `question` leans on what was said before; not at all where it stands alone.
+/// The reference of `question` to the conversation; `None` if it stands alone.
 pub(super) fn reference(question: &str) -> Option<Reference> {
     let question = question.trim();
     let language = language(question);
@@ -135,7 +136,7 @@ pub(super) fn reference(question: &str) -> Option<Reference> {
     found.or_else(|| is_elliptic(question, language).then_some(Reference::Other))
 }
 
-/// `question` without what only ties it to the last one: "And", "What about".
+/// Strips an opener that only links `question` to the previous one: "And", "What about".
 pub(super) fn without_opener(question: &str) -> &str {
     let lower = question.to_lowercase();
     let opener = ["what about", "how about", "and what about", "and"]
@@ -162,7 +163,7 @@ fn english(question: &str) -> Option<Reference> {
     let named: HashSet<String> = names(question).into_iter().collect();
     let has_antecedent = |at: usize| {
         let before = words.get(..at).unwrap_or_default();
-        let owner = OWNERS.contains(&words[at]) && before.iter().any(|word| named.contains(*word));
+        let owner = PRONOUNS_WITH_ANTECEDENT.contains(&words[at]) && before.iter().any(|word| named.contains(*word));
         let clause = before.last().is_some_and(|word| SUBORDINATORS.contains(word));
         owner
             || (clause
@@ -174,18 +175,18 @@ fn english(question: &str) -> Option<Reference> {
         .filter(|at| !has_antecedent(*at))
         .map(|at| words[at])
         .collect();
-    if open.iter().any(|word| PERSONS.contains(word)) {
+    if open.iter().any(|word| PERSON_PRONOUNS.contains(word)) {
         return Some(Reference::Person);
     }
     let plain = words.join(" ");
     let empty = |word: &str| match word {
-        "it" => EMPTY_IT.iter().any(|empty| plain.contains(empty)),
+        "it" => EXPLETIVE_IT.iter().any(|empty| plain.contains(empty)),
         "this" => words
             .windows(2)
-            .any(|pair| pair[0] == "this" && TIMES.contains(&pair[1])),
+            .any(|pair| pair[0] == "this" && PRESENT_TIMES.contains(&pair[1])),
         _ => false,
     };
-    let thing = |word: &&str| BACK.contains(word) || (THINGS.contains(word) && !empty(word));
+    let thing = |word: &&str| BACK_REFERENCES.contains(word) || (THING_PRONOUNS.contains(word) && !empty(word));
     let that = words.iter().enumerate().any(|(at, word)| {
         *word == "that"
             && (at + 1 == words.len()
@@ -211,7 +212,7 @@ fn korean(question: &str) -> Option<Reference> {
         let points = KOREAN_WORDS.contains(word) || KOREAN_POINTERS.iter().any(|pointer| word.starts_with(pointer));
         points && !at.checked_sub(1).is_some_and(|before| joins(words[before]))
     });
-    // "서울은요?" leaves out what is asked about Seoul.
+    // "서울은요?" omits what is asked about Seoul.
     let cut = words.len() <= 2
         && words
             .last()
@@ -239,19 +240,19 @@ fn chinese(question: &str) -> Option<Reference> {
     (points || cut || opener || terms(question).is_empty()).then_some(Reference::Other)
 }
 
-/// Whether one of `pointers` stands in `plain` without what it stands for before it.
+/// Whether `plain` contains one of `pointers` without an antecedent before it.
 fn points(plain: &str, pointers: &[&str]) -> bool {
     let places = pointers.iter().flat_map(|pointer| plain.match_indices(pointer));
     places.into_iter().any(|(at, _)| !joins(&plain[..at]))
 }
 
-/// Whether `before` says something and joins what follows to it.
+/// Whether `before` contains a term and ends with a conjunction that joins it to what follows.
 fn joins(before: &str) -> bool {
-    JOINING.iter().any(|joining| before.trim_end().ends_with(joining)) && !terms(before).is_empty()
+    CONJUNCTIONS.iter().any(|joining| before.trim_end().ends_with(joining)) && !terms(before).is_empty()
 }
 
 fn blanked(question: &str) -> String {
-    NOT_POINTING
+    NOT_DEMONSTRATIVE
         .iter()
         .fold(question.to_owned(), |text, word| text.replace(word, "＿"))
 }

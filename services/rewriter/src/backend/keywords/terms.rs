@@ -1,7 +1,7 @@
-//! Terms of a text in the form it writes them: quoted phrases, names, numbers, and other words that say something.
+//! Extracts search terms from a text in their original form: quoted phrases, names, numbers, and other content words.
 //!
-//! Words as the index compares them are stems and pairs of characters. A query needs terms that a person, a model and a
-//! web search engine can read too.
+//! The index compares stems and character bigrams. A query needs terms that people, models and web search engines can
+//! read too.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -10,9 +10,9 @@ use emend_text::{Script, names, rarity, sentences, words};
 use unicode_normalization::UnicodeNormalization;
 
 use super::{chinese, japanese, korean};
-use crate::queries::key;
+use crate::queries::normalized;
 
-/// What kind of term; in the order of what a search should keep longest.
+/// The kind of a term, in the order in which a search should keep it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Quoted,
@@ -21,16 +21,16 @@ pub(super) enum Kind {
     Word,
 }
 
-/// A term.
+/// A search term.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Term {
     pub(super) text: String,
     pub(super) kind: Kind,
-    /// How much it tells apart, about 0.5–4.
+    /// The informativeness, about 0.5–4.
     pub(super) weight: f64,
 }
 
-/// Pairs of marks around what is meant word by word.
+/// Pairs of quotation marks.
 const QUOTES: &[(char, char)] = &[
     ('"', '"'),
     ('“', '”'),
@@ -41,13 +41,13 @@ const QUOTES: &[(char, char)] = &[
     ('《', '》'),
     ('〈', '〉'),
 ];
-/// Longest quoted phrase in characters; a longer one is a quotation, not a term.
+/// Maximum length of a quoted phrase in characters. A longer one is a quotation, not a term.
 const MAX_QUOTED: usize = 80;
-/// Words between two parts of one name.
-const WITHIN_NAMES: &[&str] = &[
+/// Words that may connect two parts of a name.
+const NAME_CONNECTORS: &[&str] = &[
     "of", "the", "de", "del", "della", "der", "den", "di", "da", "do", "du", "la", "le", "van", "von", "bin", "al", "y",
 ];
-/// Words that, at the start of a sentence, ask for something without saying what.
+/// Request verbs at the start of a sentence, which do not say what is asked for.
 pub(super) const REQUESTS: &[&str] = &[
     "explain",
     "describe",
@@ -60,12 +60,12 @@ pub(super) const REQUESTS: &[&str] = &[
     "summarise",
     "compare",
 ];
-/// Chinese characters that count things and dates, written against the number.
+/// CJK counters and date units that follow a number directly.
 const UNITS: &[char] = &[
     '年', '月', '日', '人', '個', '个', '回', '円', '元', '歳', '岁', '歲', '世', '号', '號', '時', '时', '分',
 ];
 
-/// The terms of `text` in order, each once.
+/// The distinct terms of `text`, in order.
 pub(super) fn terms(text: &str) -> Vec<Term> {
     let plain: String = text.nfkc().collect();
     let named: HashSet<String> = names(&plain).into_iter().collect();
@@ -85,11 +85,11 @@ pub(super) fn terms(text: &str) -> Vec<Term> {
     reader
         .found
         .into_iter()
-        .filter(|term| seen.insert(key(&term.text)))
+        .filter(|term| seen.insert(normalized(&term.text)))
         .collect()
 }
 
-/// Whether a word holds a sentence together rather than saying something.
+/// Whether a word is a function word.
 pub(super) fn is_filler(word: &str) -> bool {
     !words(word).iter().any(|word| rarity(word) > 0.2)
 }
@@ -98,13 +98,13 @@ struct Reader<'a> {
     plain: &'a str,
     /// Names in lower case.
     named: HashSet<String>,
-    /// Where sentences start.
+    /// Byte offsets of the starts of sentences.
     starts: HashSet<usize>,
     japanese: bool,
     found: Vec<Term>,
 }
 
-/// A word of an alphabet, or a number, while it may still become part of a longer name.
+/// An alphabetic word or a number, which may become part of a longer name.
 struct Token<'a> {
     text: &'a str,
     range: Range<usize>,
@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
                 Script::Alphabet | Script::Digit => {
                     let token = self.token(at);
                     at = token.range.end;
-                    // "in Paris. London": a mark between two names keeps them apart.
+                    // In "in Paris. London" the punctuation separates two names.
                     if pending
                         .last()
                         .is_some_and(|last| !plain[last.range.end..token.range.start].trim_matches(' ').is_empty())
@@ -215,7 +215,7 @@ impl<'a> Reader<'a> {
                 .split(['-', '\'', '’', '_', '&', '+', '#'])
                 .chain([lower.as_str()])
         };
-        // "GPT-4", "al-Mansur": names that do not start like one.
+        // "GPT-4" and "al-Mansur" are names that do not start with a capitalized word.
         let mixed = text.chars().skip(1).any(char::is_uppercase)
             || (text.chars().any(|c| c.is_ascii_digit()) && text.chars().any(char::is_uppercase));
         let is_name =
@@ -232,7 +232,7 @@ impl<'a> Reader<'a> {
         lower == "please" || (self.starts.contains(&at) && REQUESTS.contains(&lower))
     }
 
-    /// Makes terms of the words that stand side by side: names and what joins them become one.
+    /// Converts adjacent tokens to terms, merging names and their connectors into one term.
     fn flush(&mut self, pending: &mut Vec<Token<'a>>) {
         let tokens = std::mem::take(pending);
         let mut first = 0;
@@ -244,7 +244,7 @@ impl<'a> Reader<'a> {
                     let joined = tokens[last + 1..]
                         .iter()
                         .take(2)
-                        .take_while(|next| WITHIN_NAMES.contains(&next.text))
+                        .take_while(|next| NAME_CONNECTORS.contains(&next.text))
                         .count();
                     let Some(next) = tokens.get(last + 1 + joined) else {
                         break;
@@ -293,12 +293,12 @@ fn run_end(text: &str, start: usize, belongs: impl Fn(char) -> bool) -> usize {
         .map_or(text.len(), |length| start + length)
 }
 
-/// The inside of the quoted phrase that starts at `at`.
+/// The byte range inside the quotes of the quoted phrase that starts at `at`.
 fn quoted(text: &str, at: usize) -> Option<Range<usize>> {
     let open = text[at..].chars().next()?;
     let start = at + open.len_utf8();
     let end = if open == '\'' || open == '‘' {
-        // The same marks are apostrophes within words.
+        // Within words these marks are apostrophes.
         let free = |c: Option<char>| !c.is_some_and(|c| Script::of(c) == Script::Alphabet);
         if !free(text[..at].chars().next_back()) {
             return None;

@@ -1,7 +1,7 @@
 use emend_proto::v1::{ChatMessage, Passage};
 
 use super::*;
-use crate::queries::key;
+use crate::queries::normalized;
 
 fn passage(text: &str) -> Passage {
     Passage {
@@ -23,7 +23,7 @@ fn request(purpose: RewritePurpose, question: &str) -> RewriteRequest {
     }
 }
 
-/// Fails every query until none is offered, at most `most` times.
+/// Marks every query as failed until no new one is returned, at most `most` times.
 fn exhausted(mut request: RewriteRequest, most: usize) -> Vec<String> {
     let mut offered = Vec::new();
     while offered.len() < most {
@@ -75,7 +75,7 @@ fn names_numbers_and_quotes_lead_for_documents_and_keep_their_order_for_the_web(
 }
 
 #[test]
-fn no_query_comes_back_in_any_dress_and_the_end_is_empty() {
+fn no_failed_query_is_repeated_and_the_end_is_empty() {
     for (purpose, question) in [
         (
             RewritePurpose::Retrieval,
@@ -99,7 +99,7 @@ fn no_query_comes_back_in_any_dress_and_the_end_is_empty() {
         let mut keys: Vec<_> = offered
             .iter()
             .chain(&request.failed_queries)
-            .map(|query| key(query))
+            .map(|query| normalized(query))
             .collect();
         keys.sort();
         assert!(
@@ -118,7 +118,7 @@ fn case_and_spacing_of_a_failed_query_do_not_matter() {
     request
         .failed_queries
         .push(" BOILER  old\tMILL ｉｎｓｔａｌｌｅｄ".to_owned());
-    assert_ne!(key(&rewrite(&request)), key("boiler old mill installed"));
+    assert_ne!(normalized(&rewrite(&request)), normalized("boiler old mill installed"));
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn an_hour_long_question_gives_a_short_query() {
 }
 
 #[test]
-fn condensing_reads_no_failed_queries() {
+fn condensing_ignores_failed_queries() {
     use emend_proto::v1::chat_message::Role;
     let turn = |role: Role, content: &str| ChatMessage {
         role: role.into(),

@@ -50,7 +50,7 @@ async fn the_models_query_is_cleaned_and_the_prompt_holds_question_and_failures(
 }
 
 #[tokio::test]
-async fn a_repetition_is_asked_again_with_more_freedom() {
+async fn a_repetition_is_retried_at_a_higher_temperature() {
     let chat = Scripted::replies(["{\"query\": \"Old  MILL heating\"}", "{\"query\": \"mill boiler age\"}"]);
     let rewritten = rewrite(&chat, request(RewritePurpose::WebSearch, &["old mill heating"])).await;
     assert_eq!(
@@ -62,7 +62,7 @@ async fn a_repetition_is_asked_again_with_more_freedom() {
 }
 
 #[tokio::test]
-async fn a_model_that_has_nothing_new_gives_way_to_keywords() {
+async fn a_model_without_a_new_query_falls_back_to_keywords() {
     for (replies, reason) in [
         (
             ["{\"query\": \"old mill heating\"}", "old mill heating?"],
@@ -78,7 +78,7 @@ async fn a_model_that_has_nothing_new_gives_way_to_keywords() {
 }
 
 #[tokio::test]
-async fn a_model_that_is_gone_is_an_error_first_and_a_fallback_later() {
+async fn an_unreachable_model_is_an_error_at_first_and_a_fallback_on_retry() {
     let gone = Scripted::replies(Vec::<String>::new());
     let error = backend(&gone)
         .rewrite(request(RewritePurpose::Retrieval, &[]), emend_testkit::scope())
@@ -108,7 +108,7 @@ async fn a_model_that_is_gone_is_an_error_first_and_a_fallback_later() {
 }
 
 #[tokio::test]
-async fn condensing_shows_the_conversation_and_costs_nothing_without_one() {
+async fn condensing_sends_the_conversation_and_no_call_without_one() {
     let chat = Scripted::replies(["{\"query\": \"Who built the old mill?\"}"]);
     let follow_up = RewriteRequest {
         question: "Who built it?".to_owned(),

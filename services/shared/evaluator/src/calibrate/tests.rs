@@ -65,7 +65,7 @@ async fn words_alone_can_be_fitted() {
 }
 
 #[tokio::test]
-async fn pairs_become_coefficients_that_tell_them_apart_and_survive_a_file() {
+async fn fitted_coefficients_separate_pairs_and_round_trip_through_a_file() {
     let mut calibrator = calibrator();
     add_relevance(&mut calibrator).await;
     let recall = 0.25;
@@ -78,7 +78,7 @@ async fn pairs_become_coefficients_that_tell_them_apart_and_survive_a_file() {
     assert!(metrics::roc_auc(&model.judgements()).unwrap() > 0.99);
     let thresholds = calibration.coefficients.thresholds();
     assert!(thresholds.lower <= thresholds.relevant && thresholds.relevant <= thresholds.upper);
-    let relevant = metrics::complete(&model.judgements(), recall).unwrap();
+    let relevant = metrics::threshold_for_recall(&model.judgements(), recall).unwrap();
     assert!(
         (thresholds.relevant - relevant.threshold).abs() <= 0.0005,
         "{thresholds:?} {relevant:?}"
@@ -134,8 +134,8 @@ async fn too_few_pairs_change_nothing() {
 }
 
 #[test]
-fn of_thresholds_that_are_alike_the_middle_one_is_taken() {
-    // 700 of 1000 right is off by 14.5 by chance.
+fn the_middle_of_equally_good_thresholds_is_chosen() {
+    // 700 positives of 1000 deviate by 14.5 by chance.
     let outcomes = [
         (0.1, 600),
         (0.2, 690),

@@ -47,7 +47,7 @@ fn a_probability_is_logistic() {
 }
 
 #[test]
-fn wrong_files_are_refused_with_what_is_known() {
+fn invalid_files_are_rejected_with_the_valid_names() {
     for (source, words) in [
         (
             file("bias = 0.0\nfeatures = { overlapp = { weight = 1.0, mean = 0.0, scale = 1.0 } }"),

@@ -1,9 +1,9 @@
-//! Question and each sentence of a passage: which of them answers?
+//! Features of a question and each sentence of a passage, for the task `answer`: which sentence holds the answer?
 
 use super::kind::Kind;
-use super::overlap::{negates, opposes, subsequence};
+use super::overlap::{has_antonym, has_negation, subsequence};
 use super::question::Question;
-use super::relevance::highest;
+use super::relevance::argmax;
 use super::view::View;
 use super::{Cosines, Features};
 
@@ -44,9 +44,9 @@ pub(crate) const NAMES: &[&str] = &[
     "asks_why_expected",
 ];
 
-/// Whether a sentence says all content words of the question, at least two and in their order, and something besides, as
-/// "The team lead approves leave within three days." does to "Who approves leave?".
-pub(crate) fn says_it_all(question: &Question, features: &Features) -> bool {
+/// Whether a sentence repeats all content words of the question, at least two and in their order, and adds something:
+/// "The team lead approves leave within three days." for "Who approves leave?".
+pub(crate) fn restates_question(question: &Question, features: &Features) -> bool {
     let is = |name: &str, holds: fn(f64) -> bool| features.get(name).is_some_and(holds);
     question.view.content.len() >= 2
         && is("overlap", |share| share > 0.999)
@@ -57,8 +57,8 @@ pub(crate) fn says_it_all(question: &Question, features: &Features) -> bool {
             .all(|name| is(name, |value| value == 0.0))
 }
 
-/// Whether a sentence is a heading or a question itself.
-pub(crate) fn tells_nothing(features: &Features) -> bool {
+/// Whether a sentence is a heading or a question.
+pub(crate) fn is_heading_or_question(features: &Features) -> bool {
     let is = |name: &str| features.get(name).is_some_and(|value| value > 0.0);
     is("is_heading") || is("is_question")
 }
@@ -71,7 +71,7 @@ pub(crate) fn answer_sentences(question: &Question, passage: &View, cosines: Opt
         .iter()
         .map(|words| asked.share(|word| words.contains(word)))
         .collect();
-    let (_, best_overlap) = highest(&overlaps);
+    let (_, best_overlap) = argmax(&overlaps);
     let whole = asked.share(|word| passage.all.contains(word));
     let missing_names = question
         .view
@@ -111,9 +111,9 @@ pub(crate) fn answer_sentences(question: &Question, passage: &View, cosines: Opt
                     features.set("cosine_late_passage", late.passage.mean);
                 }
             }
-            // A pronoun's name stands in the sentence before.
-            let near = &passage.sets[index.saturating_sub(1)..(index + 2).min(passage.sets.len())];
-            let around = asked.share(|word| near.iter().any(|words| words.contains(word)));
+            // The name that a pronoun refers to is often in the sentence before.
+            let neighbors = &passage.sets[index.saturating_sub(1)..(index + 2).min(passage.sets.len())];
+            let around = asked.share(|word| neighbors.iter().any(|words| words.contains(word)));
             features.set("overlap", overlaps[index]);
             features.set("overlap_plain", asked.plain_share(|word| words.contains(word)));
             features.set("overlap_behind", best_overlap - overlaps[index]);
@@ -136,8 +136,11 @@ pub(crate) fn answer_sentences(question: &Question, passage: &View, cosines: Opt
             );
             features.set("names_missing", missing_names as f64);
             features.set("numbers_missing", missing_numbers as f64);
-            features.set("negation", flag(negates(&question.view.lower)) - flag(negates(&lower)));
-            features.set("opposite", flag(opposes(&question.view.all, words)));
+            features.set(
+                "negation",
+                flag(has_negation(&question.view.lower)) - flag(has_negation(&lower)),
+            );
+            features.set("opposite", flag(has_antonym(&question.view.all, words)));
             let expected = question.expects(sentence);
             features.set("expected", expected);
             let new = words.iter().filter(|word| !question.view.all.contains(*word)).count();

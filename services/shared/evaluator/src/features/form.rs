@@ -1,6 +1,8 @@
-//! The form that an answer has to have: the unit of its number, the class of its noun, and something that the question
-//! does not say itself. Chinese, Japanese and Korean put a counter or a noun behind the word that asks; other languages
-//! get zeros.
+//! Features of the expected form of an answer: the unit of its number, the class of its noun, and whether it adds
+//! something to the question.
+//!
+//! In Chinese, Japanese and Korean a counter or a noun follows the question word. In other languages the unit and the
+//! class are 0.
 
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -9,9 +11,9 @@ use super::question::Question;
 use super::view::View;
 use emend_text::Script;
 
-/// Words that ask for a number of what comes next. 何 does so in Japanese alone.
+/// Question words that ask for a number of the noun that follows. 何 does so in Japanese only.
 const COUNTING: &[&str] = &["多少", "几", "幾", "몇", "哪一", "哪", "何"];
-/// Words that ask for one of what comes next.
+/// Question words that ask for one of the kind that follows.
 const NAMING: &[&str] = &[
     "什么",
     "什麼",
@@ -25,41 +27,41 @@ const NAMING: &[&str] = &[
     "어느",
     "어떤",
 ];
-/// What may stand between 哪 and the noun.
+/// Measure words that may stand between 哪 and the noun.
 const MEASURES: &str = "个個种種位条條座家所部支些片颗顆項项";
-/// The class is the noun's last characters; nouns are not longer.
+/// The maximum length of the noun that gives the class, in characters.
 const MAX_NOUN: usize = 4;
 
-/// How the form of an answer fits what is asked for.
+/// How well the form of an answer fits the question.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Form {
-    /// 1 when a number has the unit that is asked for, −1 when all have other ones, −½ without a number, 0 when it cannot
-    /// be told.
+    /// 1 if a number has the expected unit, −1 if all numbers have other units, −½ without a number, 0 if unknown.
     pub(super) unit: f64,
-    /// 1 when the answer ends as the noun asked for does: 哪条河 and 黄河.
+    /// 1 if the answer ends with a character of the noun that the question asks for, as in 哪条河 and 黄河; otherwise
+    /// 0.
     pub(super) class: f64,
-    /// 1 when the question itself says the answer.
+    /// 1 if the question contains the answer; otherwise 0.
     pub(super) repeats: f64,
 }
 
 impl Form {
     pub(super) fn new(question: &Question, answer: &View) -> Self {
-        let asked = folded(question.text());
-        let given = folded(&answer.text);
-        let (plain_asked, plain_given) = (letters(&asked), letters(&given));
-        let repeats = !plain_given.is_empty() && plain_asked.contains(&plain_given);
-        let last = plain_given.chars().next_back();
-        let noun = noun(&asked);
+        let question_text = folded(question.text());
+        let answer_text = folded(&answer.text);
+        let (question_letters, answer_letters) = (letters(&question_text), letters(&answer_text));
+        let repeats = !answer_letters.is_empty() && question_letters.contains(&answer_letters);
+        let last = answer_letters.chars().next_back();
+        let noun = noun(&question_text);
         let class = last.is_some_and(|last| noun.contains(&last));
         Self {
-            unit: counter(&asked).map_or(0.0, |wanted| unit(wanted, &given)),
+            unit: counter(&question_text).map_or(0.0, |expected| unit(expected, &answer_text)),
             class: f64::from(u8::from(class)),
             repeats: f64::from(u8::from(repeats)),
         }
     }
 }
 
-/// Width and case do not count.
+/// Normalizes width and case.
 fn folded(text: &str) -> String {
     text.nfkc().flat_map(char::to_lowercase).collect()
 }
@@ -68,7 +70,7 @@ fn letters(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
-/// The character of the counter that a question asks for: 年 of 哪一年, 人 of 何人.
+/// The counter that a question asks for: 年 of 哪一年, 人 of 何人.
 fn counter(question: &str) -> Option<char> {
     let japanese = is_japanese(question);
     COUNTING.iter().find_map(|word| {
@@ -91,7 +93,7 @@ fn skip_square(text: &str) -> &str {
         .unwrap_or(text)
 }
 
-fn unit(wanted: char, answer: &str) -> f64 {
+fn unit(expected: char, answer: &str) -> f64 {
     let is_digit = |c: char| c.is_ascii_digit() || "一二三四五六七八九十百千万萬億亿两兩".contains(c);
     let (mut found, mut other) = (false, false);
     let mut rest = answer;
@@ -107,7 +109,7 @@ fn unit(wanted: char, answer: &str) -> f64 {
             .next()
             .filter(|c| c.is_alphabetic())
         {
-            Some(unit) if same(unit, wanted) => return 1.0,
+            Some(unit) if is_same_counter(unit, expected) => return 1.0,
             Some(_) => other = true,
             None => {}
         }
@@ -119,8 +121,8 @@ fn unit(wanted: char, answer: &str) -> f64 {
     }
 }
 
-/// One counter in two scripts is one.
-fn same(left: char, right: char) -> bool {
+/// Whether two counters are equal, or variants of the same character.
+fn is_same_counter(left: char, right: char) -> bool {
     const VARIANTS: [&str; 6] = ["个個", "岁歲歳", "万萬", "亿億", "条條", "种種"];
     left == right
         || VARIANTS
@@ -128,9 +130,9 @@ fn same(left: char, right: char) -> bool {
             .any(|variants| variants.contains(left) && variants.contains(right))
 }
 
-/// The characters of the noun behind the word that asks for one of them.
+/// The characters of the noun after a question word in [`NAMING`].
 fn noun(question: &str) -> Vec<char> {
-    let behind = NAMING.iter().find_map(|word| {
+    let noun = NAMING.iter().find_map(|word| {
         let at = question.find(word)?;
         let after = question[at + word.len()..].trim_start();
         let after = if word.starts_with('哪') {
@@ -145,7 +147,7 @@ fn noun(question: &str) -> Vec<char> {
             .collect();
         (!noun.is_empty()).then_some(noun)
     });
-    behind.unwrap_or_default()
+    noun.unwrap_or_default()
 }
 
 #[cfg(test)]

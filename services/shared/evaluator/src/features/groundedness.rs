@@ -1,9 +1,9 @@
-//! Claim and evidence.
+//! Features of a claim and its evidence, for the task `groundedness`.
 
 use super::form::Form;
-use super::overlap::{Weighted, negates, opposes, runs, subsequence};
+use super::overlap::{Weighted, has_antonym, has_negation, ngram_overlap, subsequence};
 use super::question::Question;
-use super::relevance::highest;
+use super::relevance::argmax;
 use super::view::View;
 use super::{Cosines, Features};
 use emend_text::Script;
@@ -50,8 +50,10 @@ pub(crate) const NAMES: &[&str] = &[
     "question_repeats",
 ];
 
-/// The features of a claim and a piece of evidence. A `question` helps with answers that are no sentences: whether the
-/// evidence says "1902" tells little, whether it says so about what was asked tells more.
+/// The features of a claim and one text of evidence.
+///
+/// A `question` helps with answers that are not sentences. That the evidence contains "1902" means little; that it does
+/// so in a passage about the question means more.
 pub(crate) fn groundedness(
     claim: &View,
     evidence: &View,
@@ -81,7 +83,7 @@ pub(crate) fn groundedness(
         .iter()
         .map(|words| said.share(|word| words.contains(word)))
         .collect();
-    let (best, sentence_precision) = highest(&shares);
+    let (best, sentence_precision) = argmax(&shares);
     let pairs = evidence
         .sets
         .windows(2)
@@ -95,8 +97,8 @@ pub(crate) fn groundedness(
     features.set("pair_precision", pairs.fold(sentence_precision, f64::max));
     features.set("missing_rarest", rarest);
     features.set("missing_sum", sum);
-    features.set("bigrams", runs(&sequence, &known, 2));
-    features.set("trigrams", runs(&sequence, &known, 3));
+    features.set("bigrams", ngram_overlap(&sequence, &known, 2));
+    features.set("trigrams", ngram_overlap(&sequence, &known, 3));
     features.set("subsequence", subsequence(&sequence, &evidence.words[best]));
     let covered = evidence.all.iter().filter(|word| claim.all.contains(*word)).count();
     features.set("coverage", covered as f64 / evidence.all.len().max(1) as f64);
@@ -129,16 +131,17 @@ pub(crate) fn groundedness(
         },
     );
     let nearest = evidence.sentence(best).to_lowercase();
-    let (denies, denied) = (negates(&claim.lower), negates(&nearest));
+    let (denies, denied) = (has_negation(&claim.lower), has_negation(&nearest));
     features.set("negation", flag(denies != denied));
     features.set("negation_added", flag(denies && !denied));
-    features.set("opposite", flag(opposes(&claim.all, &evidence.sets[best])));
+    features.set("opposite", flag(has_antonym(&claim.all, &evidence.sets[best])));
     features.set("is_question", flag(claim.text.contains(['?', '？'])));
-    features.set("first_person", flag(speaks_of_itself(&claim.lower)));
+    features.set("first_person", flag(is_first_or_second_person(&claim.lower)));
     features.set("claim_length", (1.0 + sequence.len() as f64).ln());
 
-    let (near, behind, expected, echo) =
-        question.map_or((0.0, 0.0, 0.0, 0.0), |question| about(question, claim, evidence));
+    let (near, behind, expected, echo) = question.map_or((0.0, 0.0, 0.0, 0.0), |question| {
+        question_features(question, claim, evidence)
+    });
     features.set("question_known", flag(question.is_some()));
     features.set("question_near", near);
     features.set("question_behind", behind);
@@ -151,9 +154,13 @@ pub(crate) fn groundedness(
     features
 }
 
-/// How much of the question stands in the sentences that have the claim, how far that is behind the sentence with most
-/// of it, whether the claim is of the kind asked for, and how much of it the question says itself.
-fn about(question: &Question, claim: &View, evidence: &View) -> (f64, f64, f64, f64) {
+/// The features of a claim with regard to its question:
+///
+/// - the share of the question's words in the sentences that best contain the claim
+/// - how much larger that share is in the sentence with most of them
+/// - whether the claim is of the expected kind
+/// - the share of the claim's words that are in the question
+fn question_features(question: &Question, claim: &View, evidence: &View) -> (f64, f64, f64, f64) {
     let asked: Vec<f64> = evidence
         .sets
         .iter()
@@ -166,7 +173,7 @@ fn about(question: &Question, claim: &View, evidence: &View) -> (f64, f64, f64, 
         .iter()
         .map(|words| said.share(|word| words.contains(word)))
         .collect();
-    let (_, most) = highest(&shares);
+    let (_, most) = argmax(&shares);
     let having = |index: usize| {
         let quoted = !wanted.is_empty() && evidence.sentence(index).to_lowercase().contains(&wanted);
         if quoted { 2.0 } else { shares[index] }
@@ -177,17 +184,17 @@ fn about(question: &Question, claim: &View, evidence: &View) -> (f64, f64, f64, 
         .map(|index| asked[index])
         .fold(0.0, f64::max);
     let echo = said.plain_share(|word| question.view.all.contains(word));
-    (near, highest(&asked).1 - near, question.expects(&claim.text), echo)
+    (near, argmax(&asked).1 - near, question.expects(&claim.text), echo)
 }
 
-fn speaks_of_itself(lower: &str) -> bool {
+fn is_first_or_second_person(lower: &str) -> bool {
     let padded = format!(" {lower} ");
     [" i ", " i'm ", " i’m ", " my ", " me ", " i've ", " you ", " your "]
         .iter()
         .any(|word| padded.contains(word))
 }
 
-/// Whether a claim is an answer in a few words rather than a sentence.
+/// Whether a claim is a short answer of a few words rather than a sentence.
 pub(crate) fn is_fragment(claim: &View) -> bool {
     let text = claim.text.trim();
     if emend_text::ends_sentence(text) && text.chars().count() > 24 {
@@ -201,7 +208,7 @@ pub(crate) fn is_fragment(claim: &View) -> bool {
     size <= 36 && claim.sequence().len() <= 16
 }
 
-/// Whether the evidence says a claim in its very words. Case, spaces and marks do not count.
+/// Whether the evidence contains the claim verbatim, ignoring case, spaces and punctuation.
 pub(crate) fn is_quoted(claim: &View, evidence: &View) -> bool {
     let plain = |text: &str| {
         text.chars()

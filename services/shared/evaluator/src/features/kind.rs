@@ -1,8 +1,8 @@
-//! What kind of thing a question asks for.
+//! Classifies questions by the kind of answer they expect.
 
 use emend_text::Script;
 
-/// What is asked for.
+/// The expected kind of answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Who,
@@ -15,7 +15,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Phrases in the order in which they decide: "how many" before "how". English ones are matched as whole words.
+    /// The phrases of each kind. The first match decides: "how many" comes before "how". English phrases match whole
+    /// words.
     const PHRASES: [(Self, &'static [&'static str]); 6] = [
         (
             Self::Who,
@@ -221,7 +222,9 @@ impl Kind {
             if phrase.is_ascii() {
                 padded.contains(&format!(" {phrase} "))
             } else {
-                padded.match_indices(*phrase).any(|(at, _)| stands(phrase, &padded, at))
+                padded
+                    .match_indices(*phrase)
+                    .any(|(at, _)| is_question_word(phrase, &padded, at))
             }
         };
         Self::PHRASES
@@ -231,9 +234,11 @@ impl Kind {
     }
 }
 
-/// Chinese writes some phrases with characters that mean something else in other places: 称为什么 asks for a name and not
-/// why, a 为何 at the end asks what, and 哪几 asks which ones.
-fn stands(phrase: &str, question: &str, at: usize) -> bool {
+/// Whether the phrase at byte `at` is a question word of its kind.
+///
+/// Some Chinese phrases mean something else in certain positions: 称为什么 asks for a name and not why, 为何 at the end
+/// asks what, and 哪几 asks which ones.
+fn is_question_word(phrase: &str, question: &str, at: usize) -> bool {
     let before = question[..at].chars().next_back();
     let named = before.is_some_and(|c| "称稱名命叫改译譯定视視成作".contains(c));
     match phrase {
@@ -244,7 +249,7 @@ fn stands(phrase: &str, question: &str, at: usize) -> bool {
     }
 }
 
-/// Japanese is never without hiragana for long.
+/// Whether a text is Japanese, which is rarely without hiragana.
 pub(super) fn is_japanese(text: &str) -> bool {
     text.chars().any(|c| Script::of(c) == Script::Hiragana)
 }

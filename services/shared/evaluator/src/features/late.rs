@@ -1,50 +1,52 @@
-//! Late interaction (Khattab and Zaharia 2020): each token of a question finds the token of a text that is nearest to it.
+//! Late interaction (Khattab and Zaharia 2020): each token of a question is matched with its most similar token of a
+//! text (MaxSim).
 
 use emend_models::embed::{Token, TokenVectors};
 use emend_text::Script;
 
-/// A token of a question that weighs less says too little to be missed.
-const TELLING: f64 = 0.25;
-/// Nearest cosines of a question's telling tokens are ordered, and the one at this share of them is looked at.
-const LOW: f64 = 0.25;
-/// The same for all tokens.
-const TAIL: f64 = 0.1;
+/// The minimum weight of a content token. Question tokens below it carry too little meaning to matter when missing.
+const MIN_CONTENT_WEIGHT: f64 = 0.25;
+/// The quantile of the content tokens' maximum cosines for [`TokenSimilarity::low`].
+const LOW_QUANTILE: f64 = 0.25;
+/// The quantile of all tokens' maximum cosines for [`TokenSimilarity::tail`].
+const TAIL_QUANTILE: f64 = 0.1;
 
-/// How near the tokens of a question or claim come to those of a text. Cosines, −1 to 1.
+/// Statistics of the maximum cosine similarity of each token of a question or claim to the tokens of a text; −1 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Near {
-    /// The mean over the question's tokens, each weighted by how much its word tells.
+pub(crate) struct TokenSimilarity {
+    /// The mean over the question's tokens, weighted by the informativeness of their words.
     pub(super) mean: f64,
-    /// The lower quartile of the tokens that tell something.
+    /// The lower quartile over the content tokens.
     pub(super) low: f64,
-    /// The least of them.
+    /// The minimum over the content tokens.
     pub(super) least: f64,
-    /// The mean over all tokens alike.
+    /// The unweighted mean over all tokens.
     pub(super) even: f64,
-    /// The lowest tenth of all tokens: endings and particles count, such as those of a negation.
+    /// The lowest decile over all tokens. It includes endings and particles, such as those of a negation.
     pub(super) tail: f64,
 }
 
-/// How near the tokens of a question come to those of a passage as a whole, and of each of its sentences.
+/// Token similarity of a question to a passage as a whole and to each of its sentences.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Late {
-    pub(super) passage: Near,
-    /// One a sentence, in order; that of the passage where a sentence has no token.
-    pub(super) sentences: Vec<Near>,
-    /// The highest [`Near::even`] of two sentences that follow each other: an answer may need both.
+    pub(super) passage: TokenSimilarity,
+    /// One per sentence, in order; that of the passage for a sentence without tokens.
+    pub(super) sentences: Vec<TokenSimilarity>,
+    /// The highest [`TokenSimilarity::even`] of two adjacent sentences: an answer may need both.
     pub(super) pair: f64,
-    /// The [`Near::low`] of each sentence together with the one before it, which may name what a pronoun stands for.
+    /// The [`TokenSimilarity::low`] of each sentence together with the one before it, which may name what a pronoun
+    /// refers to.
     pub(super) with_before: Vec<f64>,
 }
 
 impl Late {
-    /// Compares a question with a passage that was given in `sentences` pieces; `None` where either has no tokens.
+    /// Compares a question with a passage that was embedded as `sentences` pieces; `None` if either has no tokens.
     pub(crate) fn new(question: &TokenVectors, passage: &TokenVectors, sentences: usize) -> Option<Self> {
         let weights = weights(question.tokens());
         if weights.is_empty() || passage.tokens().is_empty() {
             return None;
         }
-        // For each token of the question the nearest of each sentence; −1 where the sentence has none.
+        // The maximum cosine per sentence and question token; −1 if the sentence has no token.
         let mut nearest = vec![vec![-1.0_f64; weights.len()]; sentences];
         let mut whole = vec![-1.0_f64; weights.len()];
         let mut seen = vec![false; sentences];
@@ -59,7 +61,7 @@ impl Late {
                 *over = over.max(cosine);
             }
         }
-        let passage = Near::new(&whole, &weights);
+        let passage = TokenSimilarity::new(&whole, &weights);
         let pair = nearest
             .windows(2)
             .map(|two| mean(two[0].iter().zip(&two[1]).map(|(a, b)| a.max(*b))))
@@ -68,13 +70,16 @@ impl Late {
         let with_before = (0..nearest.len()).map(|index| {
             let two = &nearest[index.saturating_sub(1)..=index];
             let both = (0..weights.len()).map(|place| two.iter().fold(-1.0, |best: f64, own| best.max(own[place])));
-            Near::new(&both.collect::<Vec<_>>(), &weights).low
+            TokenSimilarity::new(&both.collect::<Vec<_>>(), &weights).low
         });
         let with_before = with_before.collect();
-        let sentences = nearest
-            .iter()
-            .zip(seen)
-            .map(|(own, seen)| if seen { Near::new(own, &weights) } else { passage });
+        let sentences = nearest.iter().zip(seen).map(|(own, seen)| {
+            if seen {
+                TokenSimilarity::new(own, &weights)
+            } else {
+                passage
+            }
+        });
         Some(Self {
             passage,
             sentences: sentences.collect(),
@@ -84,12 +89,12 @@ impl Late {
     }
 
     /// The sentence with the highest mean.
-    pub(super) fn best(&self) -> Near {
+    pub(super) fn best(&self) -> TokenSimilarity {
         let best = self.sentences.iter().max_by(|a, b| a.mean.total_cmp(&b.mean));
         best.copied().unwrap_or(self.passage)
     }
 
-    /// How far the best sentence's mean is ahead of the second best's; 0 where there is one sentence.
+    /// The difference of the best and the second best sentence's mean; 0 for one sentence.
     pub(super) fn lead(&self) -> f64 {
         let mut means: Vec<f64> = self.sentences.iter().map(|near| near.mean).collect();
         means.sort_by(|a, b| b.total_cmp(a));
@@ -105,41 +110,41 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     values.sum::<f64>() / count
 }
 
-/// The value at a share of all, of values in order; 0 of none.
+/// The quantile at `share` of ascending values; 0 if there are none.
 fn quantile(ordered: &[f64], share: f64) -> f64 {
     let place = (ordered.len().saturating_sub(1) as f64 * share).round() as usize;
     ordered.get(place).copied().unwrap_or_default()
 }
 
-impl Near {
+impl TokenSimilarity {
     fn new(nearest: &[f64], weights: &[f64]) -> Self {
         let total: f64 = weights.iter().sum();
         let weighted = nearest.iter().zip(weights).map(|(cosine, weight)| cosine * weight);
         let mut all = nearest.to_vec();
-        let mut telling: Vec<f64> = nearest
+        let mut content: Vec<f64> = nearest
             .iter()
             .zip(weights)
-            .filter(|(_, weight)| **weight >= TELLING)
+            .filter(|(_, weight)| **weight >= MIN_CONTENT_WEIGHT)
             .map(|(cosine, _)| *cosine)
             .collect();
-        if telling.is_empty() {
-            telling.clone_from(&all);
+        if content.is_empty() {
+            content.clone_from(&all);
         }
-        telling.sort_by(f64::total_cmp);
+        content.sort_by(f64::total_cmp);
         all.sort_by(f64::total_cmp);
         Self {
             mean: weighted.sum::<f64>() / total.max(1e-9),
-            low: quantile(&telling, LOW),
-            least: quantile(&telling, 0.0),
+            low: quantile(&content, LOW_QUANTILE),
+            least: quantile(&content, 0.0),
             even: mean(nearest.iter().copied()),
-            tail: quantile(&all, TAIL),
+            tail: quantile(&all, TAIL_QUANTILE),
         }
     }
 }
 
-/// How much each token tells: that of its word, shared by the word's tokens.
+/// The weight of each token: its word's rarity divided by the square root of the word's number of tokens.
 fn weights(tokens: &[Token]) -> Vec<f64> {
-    // A vocabulary marks either the tokens that begin a word or those that go on with it.
+    // A vocabulary marks either the first token of a word (SentencePiece) or the following ones (WordPiece).
     let marked = tokens.iter().any(|token| token.text.starts_with('▁'));
     let begins = |token: &Token| {
         if marked {
@@ -172,12 +177,12 @@ fn plain(token: &str) -> &str {
     token.trim_start_matches('▁').trim_start_matches("##")
 }
 
-/// Chinese and Japanese have no spaces, so their tokens stand for themselves; hiragana only holds a sentence together.
+/// The weight of a token in text without spaces, where tokens stand for themselves. Hiragana counts as function words.
 fn cjk_weight(token: &str) -> f64 {
-    let tells = token
+    let is_content = token
         .chars()
         .any(|c| c.is_alphanumeric() && !matches!(Script::of(c), Script::Hiragana | Script::Other));
-    if tells { 1.0 } else { 0.15 }
+    if is_content { 1.0 } else { 0.15 }
 }
 
 #[cfg(test)]

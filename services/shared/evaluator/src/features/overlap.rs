@@ -1,10 +1,10 @@
-//! Shares of words, pairs and sequences that two texts have in common, and opposites.
+//! Lexical overlap of two texts: shared words, n-grams and subsequences, negation and antonyms.
 
 use std::collections::HashSet;
 
 use emend_text::rarity;
 
-/// Words with their weights, each once.
+/// Distinct words with their weights.
 #[derive(Clone, Debug)]
 pub(crate) struct Weighted {
     words: Vec<(String, f64)>,
@@ -23,7 +23,7 @@ impl Weighted {
         Self { words, total }
     }
 
-    /// The share of the weight that `has` holds, 0–1; 1 for no words at all.
+    /// The share of the total weight of the words that match `has`, 0–1; 1 if there are no words.
     pub(super) fn share(&self, has: impl Fn(&str) -> bool) -> f64 {
         if self.words.is_empty() {
             return 1.0;
@@ -36,7 +36,7 @@ impl Weighted {
             / self.total
     }
 
-    /// The share of the words, each counting the same.
+    /// The unweighted share of the words that match `has`, 0–1; 1 if there are no words.
     pub(super) fn plain_share(&self, has: impl Fn(&str) -> bool) -> f64 {
         if self.words.is_empty() {
             return 1.0;
@@ -44,7 +44,7 @@ impl Weighted {
         self.words.iter().filter(|(word, _)| has(word)).count() as f64 / self.words.len() as f64
     }
 
-    /// The weight of the rarest word that is missing, and of all that are.
+    /// The weight of the rarest missing word, and the total weight of the missing words.
     pub(super) fn missing(&self, has: impl Fn(&str) -> bool) -> (f64, f64) {
         self.words
             .iter()
@@ -55,8 +55,8 @@ impl Weighted {
     }
 }
 
-/// The share of the runs of `n` words of `claim` that `text` has too; 0 where there are none.
-pub(super) fn runs<S: AsRef<str>, T: AsRef<str>>(claim: &[S], text: &[T], n: usize) -> f64 {
+/// The share of the n-grams of `claim` that `text` contains, 0–1; 0 if there are none.
+pub(super) fn ngram_overlap<S: AsRef<str>, T: AsRef<str>>(claim: &[S], text: &[T], n: usize) -> f64 {
     let known: HashSet<Vec<&str>> = text
         .windows(n)
         .map(|run| run.iter().map(AsRef::as_ref).collect())
@@ -121,8 +121,8 @@ const NEGATIONS: &[&str] = &[
     "無",
 ];
 
-/// Whether a sentence denies something.
-pub(super) fn negates(lower: &str) -> bool {
+/// Whether a sentence contains a negation.
+pub(super) fn has_negation(lower: &str) -> bool {
     let padded = format!(" {} ", lower.replace(['.', ',', '?', '!', ';'], " "));
     NEGATIONS.iter().any(|word| padded.contains(word))
 }
@@ -182,8 +182,8 @@ const OPPOSITES: &[&[&str]] = &[
     &["东部", "西部"],
 ];
 
-/// Whether `text` has the opposite of a word of `claim` in its place.
-pub(super) fn opposes(claim: &HashSet<String>, text: &HashSet<String>) -> bool {
+/// Whether `text` has the antonym of a word of `claim` instead of the word.
+pub(super) fn has_antonym(claim: &HashSet<String>, text: &HashSet<String>) -> bool {
     OPPOSITES.iter().any(|words| {
         let said: Vec<&&str> = words.iter().filter(|word| claim.contains(**word)).collect();
         !said.is_empty()

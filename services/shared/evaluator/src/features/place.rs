@@ -1,21 +1,23 @@
-//! Where something is, in Chinese, Japanese and Korean, which write a place's name as they write any other noun: what
-//! tells it is the word before it, the particle after it, or the noun it ends with.
+//! Detects place names in Chinese, Japanese and Korean text.
+//!
+//! These scripts write a place name like any other noun. It is recognized by the word before it, the particle after it,
+//! or the noun it ends with.
 
 use emend_text::Script;
 
-/// Chinese words before a place.
+/// Chinese prepositions before a place.
 const BEFORE: &[char] = &['在', '于', '於', '到', '至', '往', '赴'];
 /// Japanese particles after a place.
 const AFTER_JAPANESE: &[&str] = &["に", "で", "へ", "から"];
 /// Korean particles after a place, the longest first.
 const AFTER_KOREAN: &[&str] = &["에서는", "에서", "에는", "에", "으로"];
-/// What the names of places end with.
+/// Last characters of place names.
 const KINDS: &str =
     "国國省市县縣州区區镇鎮鄉乡村岛島洲街路港湾灣山河江湖海郡府町谷城駅站楼樓层層階寺廟庙宮宫館馆堂園园";
-/// What a time ends with, or begins with in Chinese.
+/// Last characters of time expressions, or first ones in Chinese.
 const TIMES: &str = "年月日時时候代頃後后前間间中期初末際际紀纪次同當当년월일시때전후간말초";
 
-/// Whether `text` says where something is, in words that `question` has not.
+/// Whether `text` names a place that is not in `question`.
 pub(super) fn names_place(text: &str, question: &str) -> bool {
     let is_new = |noun: &str| !noun.is_empty() && !question.contains(noun);
     text.split(|c: char| !c.is_alphanumeric()).any(|run| {
@@ -25,13 +27,13 @@ pub(super) fn names_place(text: &str, question: &str) -> bool {
         nouns(run).any(|(noun, rest)| {
             let at = AFTER_JAPANESE.iter().any(|after| rest.starts_with(after));
             (at && is_new(last(noun, 2)) && !ends_as_time(noun))
-                || behind(noun).is_some_and(is_new)
-                || named(noun, is_new)
+                || after_preposition(noun).is_some_and(is_new)
+                || has_place_suffix(noun, is_new)
         })
     })
 }
 
-/// A word without the particle at its end.
+/// Strips a particle from the end of a word; `None` if it has none.
 fn particle<'t>(word: &'t str, particles: &[&str]) -> Option<&'t str> {
     particles.iter().find_map(|particle| word.strip_suffix(particle))
 }
@@ -42,7 +44,7 @@ fn ends_as_time(noun: &str) -> bool {
         .is_some_and(|c| TIMES.contains(c) || c.is_ascii_digit())
 }
 
-/// The runs without hiragana, each with all that follows it.
+/// The runs without hiragana, each with the rest of the text after it.
 fn nouns(run: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut rest = run;
     std::iter::from_fn(move || {
@@ -59,8 +61,8 @@ fn last(noun: &str, characters: usize) -> &str {
     &noun[start..]
 }
 
-/// The first two characters behind a word for "in"; a time is none.
-fn behind(noun: &str) -> Option<&str> {
+/// The first two characters after a preposition of place, unless they start a time expression.
+fn after_preposition(noun: &str) -> Option<&str> {
     noun.match_indices(BEFORE).find_map(|(at, word)| {
         let rest = &noun[at + word.len()..];
         let first = rest.chars().next()?;
@@ -69,8 +71,8 @@ fn behind(noun: &str) -> Option<&str> {
     })
 }
 
-/// Whether a name that ends as places do stands in `noun`, with the character before that.
-fn named(noun: &str, is_new: impl Fn(&str) -> bool) -> bool {
+/// Whether `noun` contains a new place name: a character of [`KINDS`] with the one before it.
+fn has_place_suffix(noun: &str, is_new: impl Fn(&str) -> bool) -> bool {
     noun.char_indices()
         .zip(noun.char_indices().skip(1))
         .any(|((before, _), (at, kind))| KINDS.contains(kind) && is_new(&noun[before..at + kind.len_utf8()]))

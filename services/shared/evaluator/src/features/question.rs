@@ -1,4 +1,5 @@
-//! A question taken apart, and whether a text has the kind of thing it asks for that the question has not.
+//! An analyzed question, and whether a text contains an answer of the expected kind that the question itself does not
+//! contain.
 
 use super::kind::Kind;
 use super::overlap::Weighted;
@@ -6,21 +7,21 @@ use super::place::names_place;
 use super::view::View;
 use emend_text::Script;
 
-/// English words for a time without a number.
+/// English time expressions without a number.
 const TIMES: &str = include_str!("lexicon/times.txt");
-/// English words for a number.
+/// English number words.
 const COUNTS: &str = include_str!("lexicon/counts.txt");
-/// Who somebody is without a name, in English.
+/// English words for persons by their role.
 const ROLES: &str = include_str!("lexicon/roles.txt");
-/// Where something is without a name, in English.
+/// English words for places other than names.
 const PLACES: &str = include_str!("lexicon/places.txt");
 
-/// A question taken apart once.
+/// An analyzed question.
 #[derive(Clone, Debug)]
 pub(crate) struct Question {
     pub(super) view: View,
     pub(super) kind: Kind,
-    /// Its content words, weighted.
+    /// The content words with their weights.
     pub(super) weighted: Weighted,
 }
 
@@ -40,7 +41,7 @@ impl Question {
         &self.view
     }
 
-    /// The places of at most `limit` sentences of `passage`, in order: those that have most of the question's words.
+    /// The indices of the `limit` sentences of `passage` that share most of the question's words, in order.
     pub(crate) fn closest(&self, passage: &View, limit: usize) -> Vec<usize> {
         let mut places: Vec<(usize, f64)> = passage
             .sets
@@ -55,8 +56,8 @@ impl Question {
         places
     }
 
-    /// 1 when `text` has something of the kind asked for that the question itself has not, 0 when it has none, ½ when
-    /// the kind has no form of its own.
+    /// Whether `text` contains something of the expected kind that the question does not: 1 if so, 0 if not, ½ if the
+    /// kind has no recognizable form.
     pub(super) fn expects(&self, text: &str) -> f64 {
         let new = match self.kind {
             Kind::When => self.new_number(text, is_date) || self.new_word(text, TIMES),
@@ -135,14 +136,14 @@ impl Question {
     }
 }
 
-/// A place by itself needs no word that says so.
+/// Whether a text is a sentence or longer than a bare place name, which needs no preposition.
 fn is_sentence(text: &str) -> bool {
     const SHORTEST: usize = 20;
     let text = text.trim_end();
     emend_text::ends_sentence(text) || text.chars().count() > SHORTEST
 }
 
-/// Whether a number reads like a year or a day.
+/// Whether a number looks like a year or part of a date.
 fn is_date(number: &str, after: &str) -> bool {
     let year = number.len() == 4 && (number.starts_with('1') || number.starts_with("20"));
     let marked = [

@@ -1,6 +1,6 @@
-//! Question and passage.
+//! Features of a question and a passage, for the task `relevance`.
 
-use super::overlap::{negates, opposes, subsequence};
+use super::overlap::{has_antonym, has_negation, subsequence};
 use super::question::Question;
 use super::view::View;
 use super::{Cosines, Features};
@@ -53,7 +53,7 @@ pub(crate) fn relevance(question: &Question, passage: &View, cosines: Option<&Co
         .sets
         .windows(2)
         .map(|pair| asked.share(|word| pair.iter().any(|words| words.contains(word))));
-    let (best, sentence_overlap) = highest(&overlaps);
+    let (best, sentence_overlap) = argmax(&overlaps);
     let pair_overlap = pairs.fold(sentence_overlap, f64::max);
     let sentence = passage.sentence(best);
 
@@ -107,25 +107,25 @@ pub(crate) fn relevance(question: &Question, passage: &View, cosines: Option<&Co
         },
     );
     let flag = |value: bool| f64::from(u8::from(value));
-    let asked_no = flag(negates(&question.view.lower));
-    features.set("negation", asked_no - flag(negates(&lower)));
-    features.set("negation_asked", asked_no);
-    let opposite = opposes(&question.view.all, &passage.sets[best]);
+    let question_negated = flag(has_negation(&question.view.lower));
+    features.set("negation", question_negated - flag(has_negation(&lower)));
+    features.set("negation_asked", question_negated);
+    let opposite = has_antonym(&question.view.all, &passage.sets[best]);
     features.set("opposite", flag(opposite));
     features.set("expected_passage", question.expects(&passage.text));
     features.set("expected_sentence", question.expects(sentence));
     let words = &passage.sets[best];
     let new = words.iter().filter(|word| !question.view.all.contains(*word)).count();
     features.set("novelty", new as f64 / words.len().max(1) as f64);
-    // Cosines and shares of words are higher in one language than in another.
+    // Cosines and word overlap have different ranges in different languages.
     let language = emend_text::language(&passage.text);
     features.set("language_ja", flag(language == Language::Ja));
     features.set("language_ko", flag(language == Language::Ko));
     features
 }
 
-/// The first highest value and its place.
-pub(super) fn highest(values: &[f64]) -> (usize, f64) {
+/// The index of the first maximum, and the maximum; `(0, 0.0)` if no value is positive.
+pub(super) fn argmax(values: &[f64]) -> (usize, f64) {
     values.iter().enumerate().fold(
         (0, 0.0),
         |best, (place, &value)| if value > best.1 { (place, value) } else { best },

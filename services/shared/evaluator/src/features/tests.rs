@@ -1,7 +1,7 @@
 use super::*;
 
 fn cosines() -> Cosines {
-    let near = late::Near {
+    let near = late::TokenSimilarity {
         mean: 0.8,
         low: 0.7,
         least: 0.6,
@@ -42,7 +42,7 @@ fn code_and_lists_agree_on_the_names() {
 }
 
 #[test]
-fn without_an_embedder_only_words_are_seen() {
+fn without_an_embedder_there_are_only_lexical_features() {
     let question = Question::new("When did the mill close?");
     let passage = View::new("It closed in 1902.");
     let names = named(relevance(&question, &passage, None));
@@ -50,7 +50,7 @@ fn without_an_embedder_only_words_are_seen() {
 }
 
 #[test]
-fn no_text_makes_a_feature_that_is_no_number() {
+fn features_are_finite_for_any_text() {
     for (left, right) in [
         ("", ""),
         ("?", "..."),
@@ -94,7 +94,7 @@ fn groups_go_by_script() {
 }
 
 #[test]
-fn quotes_and_fragments_are_told_apart() {
+fn quotes_and_fragments_are_detected() {
     let evidence = View::new("The mill of Ada Miller closed in 1902, after a fire.");
     assert!(is_quoted(
         &View::new("the mill of Ada Miller closed in 1902"),
@@ -106,7 +106,7 @@ fn quotes_and_fragments_are_told_apart() {
 }
 
 #[test]
-fn a_short_sentence_is_no_bare_answer() {
+fn a_short_sentence_is_not_a_bare_answer() {
     let question = Question::new("휴가는 누가 승인하나요?");
     for (answer, bare) in [
         ("팀장", true),

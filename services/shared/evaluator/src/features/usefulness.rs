@@ -1,8 +1,8 @@
-//! Question and answer.
+//! Features of a question and an answer, for the task `usefulness`.
 
 use super::form::Form;
 use super::kind::Kind;
-use super::overlap::{Weighted, runs, subsequence};
+use super::overlap::{Weighted, ngram_overlap, subsequence};
 use super::question::Question;
 use super::view::View;
 use super::{Cosines, Features};
@@ -62,7 +62,7 @@ pub(crate) fn usefulness(question: &Question, answer: &View, cosines: Option<&Co
     features.set("overlap_weighted", asked.share(|word| answer.all.contains(word)));
     features.set("missing_rarest", rarest);
     features.set("missing_sum", sum);
-    features.set("bigrams", runs(&question.view.content, &answer.content, 2));
+    features.set("bigrams", ngram_overlap(&question.view.content, &answer.content, 2));
     features.set("subsequence", subsequence(&question.view.content, &answer.sequence()));
     features.set(
         "echo",
@@ -122,8 +122,8 @@ pub(crate) fn usefulness(question: &Question, answer: &View, cosines: Option<&Co
     features
 }
 
-/// Whether an answer is a few words, such as a name or a date, and no sentence: one ends with a mark, or says half of the
-/// question again.
+/// Whether an answer is a few words, such as a name or a date, and not a sentence. A sentence ends with a terminator or
+/// repeats half of the question.
 pub(crate) fn is_bare(question: &Question, answer: &View) -> bool {
     super::is_fragment(answer)
         && !emend_text::ends_sentence(&answer.text)

@@ -1,15 +1,15 @@
-//! A text taken apart once.
+//! Text analysis, done once per text.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use emend_text as text;
 
-/// A text with its sentences, words, numbers and names.
+/// An analyzed text: sentences, words, numbers and names.
 #[derive(Clone, Debug)]
 pub(crate) struct View {
     pub(crate) text: String,
-    /// Byte ranges of the sentences; one that covers all where there is none.
+    /// Byte ranges of the sentences; one range over the whole text if there is no sentence.
     pub(crate) sentences: Vec<Range<usize>>,
     /// The words of each sentence in order.
     pub(super) words: Vec<Vec<String>>,
@@ -55,8 +55,8 @@ impl View {
         self.sentences.get(index).map_or("", |range| &self.text[range.clone()])
     }
 
-    /// The text of each sentence, in order; what stands between them is white space.
-    pub(crate) fn pieces(&self) -> Vec<String> {
+    /// The text of each sentence, in order. Only white space is left out between them.
+    pub(crate) fn sentence_texts(&self) -> Vec<String> {
         (0..self.sentences.len())
             .map(|index| self.sentence(index).to_owned())
             .collect()

@@ -10,7 +10,7 @@ fn row(values: &[f64], label: bool, key: usize) -> Row {
     }
 }
 
-/// Two columns; the label is yes with the logistic probability of `1 + 2·a − 3·b`.
+/// Two columns; the label is positive with the logistic probability of `1 + 2·a − 3·b`.
 fn table(rows: usize) -> Table {
     let mut state = 7u64;
     let mut random = || {
@@ -28,7 +28,7 @@ fn table(rows: usize) -> Table {
 }
 
 #[test]
-fn it_finds_the_coefficients_that_made_the_labels() {
+fn recovers_the_coefficients_of_generated_labels() {
     let (fitted, _) = fit(&table(20_000));
     let raw = |place: usize| fitted.terms[place].map(|(weight, _, scale)| weight / scale).unwrap();
     assert!((raw(0) - 2.0).abs() < 0.1 && (raw(1) + 3.0).abs() < 0.1, "{fitted:?}");
@@ -37,7 +37,7 @@ fn it_finds_the_coefficients_that_made_the_labels() {
 }
 
 #[test]
-fn labels_that_are_separated_or_all_the_same_stay_finite() {
+fn separable_or_constant_labels_give_finite_coefficients() {
     let separated = Table {
         names: vec!["a"],
         rows: (0..40).map(|n| row(&[f64::from(n)], n >= 20, n as usize)).collect(),
@@ -53,8 +53,8 @@ fn labels_that_are_separated_or_all_the_same_stay_finite() {
 }
 
 #[test]
-fn a_question_is_never_on_both_sides() {
-    // The label is a coin of the question: what is learnt from one question tells nothing about another.
+fn a_question_is_in_one_fold() {
+    // The label is random per question, so one question says nothing about another.
     let coin = |key: usize| Sha256::digest([b'x', key as u8])[0] % 2 == 0;
     let rows = (0..60).flat_map(|key| {
         let columns: Vec<f64> = (0..60).map(|other| f64::from(u8::from(other == key))).collect();

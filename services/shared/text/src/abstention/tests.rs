@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn not_knowing_is_told_from_answering() {
+fn abstentions_are_detected() {
     for text in [
         "I don’t know.",
         "The documents do not answer this question.",

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_sentence_ends_with_its_mark_and_what_closes_after_it() {
+fn a_sentence_ends_with_a_terminator_and_closing_marks() {
     for text in [
         "It is so.",
         "He said \"no.\"",
@@ -21,7 +21,7 @@ fn a_sentence_ends_with_its_mark_and_what_closes_after_it() {
 }
 
 #[test]
-fn a_question_ends_with_its_mark() {
+fn a_question_ends_with_a_question_mark() {
     for text in ["Who?", "谁？", "(What?)", "\"Why?\""] {
         assert!(ends_question(text), "{text}");
     }
@@ -29,7 +29,7 @@ fn a_question_ends_with_its_mark() {
 }
 
 #[test]
-fn sentences_follow_with_a_space_where_their_script_has_one() {
+fn sentences_are_separated_by_a_space_if_their_script_has_one() {
     assert_eq!(sentence_separator("", "One."), "");
     assert_eq!(sentence_separator("One.", "Two."), " ");
     assert_eq!(sentence_separator("One. ", "Two."), "");

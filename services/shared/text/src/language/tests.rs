@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn short_questions_are_told_apart() {
+fn the_language_of_short_questions_is_detected() {
     for (text, code) in [
         ("What is the capital of France?", "en"),
         ("who wrote it", "en"),
@@ -33,7 +33,7 @@ fn short_questions_are_told_apart() {
 }
 
 #[test]
-fn codes_come_back() {
+fn codes_round_trip() {
     for language in Language::ALL {
         assert_eq!(Language::from_code(language.code()), Some(language));
         assert!(!language.abstention().is_empty() && !language.name().is_empty());

@@ -16,7 +16,7 @@ fn named<'t>(sections: &[(&str, &'t str)]) -> Vec<(String, &'t str)> {
 }
 
 #[test]
-fn a_text_divides_at_its_headings() {
+fn splits_at_headings() {
     let text = "before\n\n# A\n\nof a\n\n## B `x`\nof b\n\nC\n===\n\nof c";
     let wanted = [
         ("", "before"),
@@ -28,7 +28,7 @@ fn a_text_divides_at_its_headings() {
 }
 
 #[test]
-fn a_heading_without_words_goes_with_what_follows() {
+fn a_heading_without_text_is_merged_into_the_next_section() {
     assert_eq!(
         outline("# A\n\n## B\n\ntext\n"),
         named(&[("A/B", "# A\n\n## B\n\ntext")])
@@ -36,7 +36,7 @@ fn a_heading_without_words_goes_with_what_follows() {
 }
 
 #[test]
-fn a_heading_at_the_end_has_nothing_to_say() {
+fn a_heading_at_the_end_is_merged_into_the_previous_section() {
     assert_eq!(outline("text\n# End"), named(&[("", "text\n# End")]));
     assert_eq!(
         outline("# A\ntext\n# B\n## C\n\n"),
@@ -46,7 +46,7 @@ fn a_heading_at_the_end_has_nothing_to_say() {
 }
 
 #[test]
-fn what_is_no_heading_divides_nothing() {
+fn other_lines_do_not_split() {
     for text in [
         "One.\n\nTwo.",
         "#hashtag\nwords\n#another\nwords",

@@ -6,7 +6,7 @@ fn of(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn latin_sentences_end_where_a_reader_ends_them() {
+fn latin_sentence_boundaries() {
     for (text, expected) in [
         ("It rains. We stay.", vec!["It rains.", "We stay."]),
         (

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn forms_of_a_word_are_one_word() {
+fn inflections_have_one_stem() {
     for forms in [
         &["create", "creates", "created", "creating"][..],
         &["country", "countries"],
@@ -16,7 +16,7 @@ fn forms_of_a_word_are_one_word() {
 }
 
 #[test]
-fn scripts_are_cut_each_in_its_way() {
+fn each_script_has_its_own_tokenization() {
     assert_eq!(words("東京都 3,500.5円"), ["東京", "京都", "3500.5", "円"]);
     assert_eq!(words("비가 온다"), ["비가", "온다"]);
     assert_eq!(words("It's Bob's, don't"), ["it", "bob", "don"]);
@@ -24,7 +24,7 @@ fn scripts_are_cut_each_in_its_way() {
 }
 
 #[test]
-fn content_words_leave_out_what_holds_a_sentence_together() {
+fn content_words_exclude_stop_words() {
     assert_eq!(content_words("When was the boiler installed?"), ["boiler", "install"]);
     assert_eq!(content_words("the of"), ["the", "of"]);
     assert!(!content_words("首都是什么").contains(&"什么".to_owned()));

@@ -1,10 +1,10 @@
-//! Markdown and plain text, with or without front matter.
+//! Reads Markdown and plain text pages, with or without front matter.
 
 use serde::Deserialize;
 
 use super::page::Found;
 
-/// The keys that are read; others do no harm.
+/// The supported keys; others are ignored.
 #[derive(Default, Deserialize)]
 struct FrontMatter {
     #[serde(default)]
@@ -13,8 +13,8 @@ struct FrontMatter {
     title: Option<String>,
 }
 
-/// A page from text that may start with YAML between two lines of `---`. The title is the front matter's, or in Markdown
-/// the first heading's.
+/// Reads a page whose text may start with YAML between two lines of `---`. The title is that of the front matter, or of
+/// the first heading in Markdown.
 pub(super) fn read(content: &str, markdown: bool) -> Found {
     let content = content.trim_start_matches('\u{feff}');
     let (front, text) = split(content).unwrap_or((FrontMatter::default(), content));
@@ -35,8 +35,8 @@ pub(super) fn read(content: &str, markdown: bool) -> Found {
     }
 }
 
-/// The front matter and what follows it. Lines between `---` that are no YAML are text, which is how a page with a rule
-/// on its first line stays whole.
+/// Splits the front matter from the text. Lines between `---` that are not YAML are text, so a page that starts with a
+/// rule stays complete.
 fn split(content: &str) -> Option<(FrontMatter, &str)> {
     let rest = content
         .strip_prefix("---\n")

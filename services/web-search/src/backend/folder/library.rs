@@ -1,4 +1,4 @@
-//! The pages of a folder and the index over them, and what has changed since.
+//! The saved pages of a folder and their index, with incremental refresh.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,17 +11,17 @@ use ignore::WalkBuilder;
 use super::index::Index;
 use super::page::{self, Format, Page};
 
-/// Progress is logged after so many files.
-const FILES_A_LOG_LINE: usize = 1000;
+/// Number of files between progress log lines.
+const FILES_PER_LOG_LINE: usize = 1000;
 
-/// What tells one version of a file from another: its size and when it was written.
+/// The size and modification time of a file, to detect changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     bytes: u64,
     written: SystemTime,
 }
 
-/// A folder's pages at one moment. It is never changed: a newer one takes its place.
+/// An immutable snapshot of a folder's pages. A refresh replaces it with a newer one.
 #[derive(Debug, Default)]
 pub(super) struct Library {
     files: BTreeMap<PathBuf, (Stamp, Vec<Arc<Page>>)>,
@@ -30,17 +30,22 @@ pub(super) struct Library {
 
 impl Library {
     /// Reads all pages below `folder`.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
     pub(super) fn open(folder: &Path, passage_chars: usize) -> io::Result<Self> {
-        // The walk below leaves out what it cannot read; a folder that is missing, or is a file, must be an error.
+        // The walk below skips what it cannot read, but a missing folder or a file must be an error.
         drop(fs::read_dir(folder)?);
         Ok(Self::default().refreshed(folder, passage_chars).unwrap_or_default())
     }
 
-    /// The library as the folder is now, or nothing where no file has changed. Files that have not changed are not read
-    /// again. A folder that is gone for a moment (a volume being swapped) leaves the library as it is.
+    /// The library for the current state of the folder; `None` if no file has changed.
+    ///
+    /// Unchanged files are not read again. If the folder is temporarily missing, as when a volume is swapped, the
+    /// library is kept.
     pub(super) fn refreshed(&self, folder: &Path, passage_chars: usize) -> Option<Self> {
         if let Err(error) = fs::read_dir(folder) {
-            tracing::warn!(folder = %folder.display(), %error, "cannot look into the folder of saved pages; keeping what was read before");
+            tracing::warn!(folder = %folder.display(), %error, "cannot read the folder of saved pages, keeping the pages read before");
             return None;
         }
         let stamps = scan(folder);
@@ -59,17 +64,17 @@ impl Library {
                 .filter(|(known, _)| *known == stamp)
                 .map(|(_, pages)| pages.clone());
             let pages = kept.unwrap_or_else(|| {
-                let mut complain = |error: page::PageError| {
+                let mut on_error = |error: page::PageError| {
                     skipped += 1;
-                    tracing::warn!(file = %path.display(), error = %emend_core::error_chain(&error), "left out a page");
+                    tracing::warn!(file = %path.display(), error = %emend_core::error_chain(&error), "skipped a page");
                 };
-                page::read(&path, format, stamp.written, &mut complain)
+                page::read(&path, format, stamp.written, &mut on_error)
                     .into_iter()
                     .map(Arc::new)
                     .collect()
             });
             files.insert(path, (stamp, pages));
-            if (number + 1) % FILES_A_LOG_LINE == 0 {
+            if (number + 1) % FILES_PER_LOG_LINE == 0 {
                 tracing::info!(read = number + 1, of = all, "reading saved pages");
             }
         }
@@ -80,21 +85,21 @@ impl Library {
             passage_chars,
         );
         if pages == 0 {
-            tracing::warn!(folder = %folder.display(), "the folder holds no page; .html, .htm, .md, .txt and .jsonl files are read");
+            tracing::warn!(folder = %folder.display(), "the folder has no pages; supported are .html, .htm, .md, .markdown, .txt and .jsonl files");
         }
         tracing::info!(
             files = files.len(),
             pages,
             passages = index.len(),
-            left_out = skipped,
+            skipped,
             "saved pages are ready"
         );
         Some(Self { files, index })
     }
 }
 
-/// The pages' files below `folder`, in the order of their paths. Hidden files and folders are left out; links are followed,
-/// because mounted volumes are full of them.
+/// The page files below `folder`, in the order of their paths. Hidden files and folders are skipped. Symbolic links are
+/// followed, as mounted volumes are full of them.
 fn scan(folder: &Path) -> BTreeMap<PathBuf, (Format, Stamp)> {
     let walk = WalkBuilder::new(folder)
         .standard_filters(false)
@@ -106,7 +111,7 @@ fn scan(folder: &Path) -> BTreeMap<PathBuf, (Format, Stamp)> {
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) => {
-                tracing::warn!(%error, "cannot look at a part of the folder of saved pages");
+                tracing::warn!(%error, "cannot read a part of the folder of saved pages");
                 continue;
             }
         };

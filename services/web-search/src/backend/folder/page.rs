@@ -1,4 +1,4 @@
-//! A saved page, and how it is read from a file.
+//! Saved pages, and how they are read from files.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader};
@@ -11,27 +11,27 @@ use url::Url;
 use super::{front_matter, html};
 use crate::domains::Domain;
 
-/// Largest page in bytes; a larger file, or line of a .jsonl file, is left out. As the largest document of a collection.
+/// Maximum bytes of a page, as for a document of a collection. Larger files or lines of a .jsonl file are skipped.
 const MAX_PAGE_BYTES: usize = 32 * 1024 * 1024;
 
 /// A page in memory.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Page {
-    /// Where a person finds it.
+    /// Where a user can find it.
     pub(super) url: Url,
-    /// The URL's domain; none for a file.
+    /// The URL's domain; `None` for a file.
     pub(super) domain: Option<Domain>,
     /// Its title; may be empty.
     pub(super) title: String,
-    /// Its text; not blank.
+    /// Its text; never blank.
     pub(super) text: String,
     /// When it was saved.
     pub(super) saved: SystemTime,
-    /// Fields of its own: `doc_id`, where a JSON line has one.
+    /// Additional fields: `doc_id`, if a JSON line has one.
     pub(super) metadata: HashMap<String, String>,
 }
 
-/// A page that a file, or a line of it, does not hold.
+/// Why a file, or a line of it, is not a page.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PageError {
     #[error("cannot be read")]
@@ -44,7 +44,7 @@ pub(super) enum PageError {
     Line { line: usize, reason: String },
 }
 
-/// How a file is read.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Html,
@@ -54,7 +54,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// The format that a file's name tells; none for a file that is no page.
+    /// The format by file extension; `None` for a file that is not a page.
     pub(super) fn of(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "html" | "htm" => Some(Self::Html),
@@ -66,14 +66,15 @@ impl Format {
     }
 }
 
-/// The pages of one file. What cannot be read is handed to `complain` and left out: one bad page must not cost the others.
-pub(super) fn read(path: &Path, format: Format, saved: SystemTime, complain: &mut dyn FnMut(PageError)) -> Vec<Page> {
+/// Reads the pages of one file. Unreadable pages are reported to `on_error` and skipped, so that one bad page does not
+/// affect the others.
+pub(super) fn read(path: &Path, format: Format, saved: SystemTime, on_error: &mut dyn FnMut(PageError)) -> Vec<Page> {
     let result = match format {
-        Format::JsonLines => json_lines(path, saved, complain),
+        Format::JsonLines => json_lines(path, saved, on_error),
         _ => single(path, format, saved).map(|page| vec![page]),
     };
     result.unwrap_or_else(|error| {
-        complain(error);
+        on_error(error);
         Vec::new()
     })
 }
@@ -99,7 +100,7 @@ fn single(path: &Path, format: Format, saved: SystemTime) -> Result<Page, PageEr
     page(url, title, found.text, saved, HashMap::new())
 }
 
-/// What a reader finds in a file.
+/// The contents of a page file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) url: Option<String>,
@@ -107,7 +108,7 @@ pub(super) struct Found {
     pub(super) text: String,
 }
 
-/// A page as a JSON line has it. Other fields do no harm.
+/// A page in a JSON line. Other fields are ignored.
 #[derive(Deserialize)]
 struct Line {
     text: String,
@@ -119,7 +120,7 @@ struct Line {
     doc_id: Option<serde_json::Value>,
 }
 
-fn json_lines(path: &Path, saved: SystemTime, complain: &mut dyn FnMut(PageError)) -> Result<Vec<Page>, PageError> {
+fn json_lines(path: &Path, saved: SystemTime, on_error: &mut dyn FnMut(PageError)) -> Result<Vec<Page>, PageError> {
     let mut reader = BufReader::new(std::fs::File::open(path)?);
     let base = file_url(path).ok_or(PageError::Empty)?;
     let mut pages = Vec::new();
@@ -134,7 +135,7 @@ fn json_lines(path: &Path, saved: SystemTime, complain: &mut dyn FnMut(PageError
         }
         match json_line(&bytes, line, &base, saved) {
             Ok(page) => pages.push(page),
-            Err(error) => complain(error),
+            Err(error) => on_error(error),
         }
     }
     Ok(pages)
@@ -185,7 +186,7 @@ fn page(
     })
 }
 
-/// An absolute URL of the web; anything else says nothing about where a page came from.
+/// Parses an absolute http or https URL; `None` for anything else, which does not tell where a page came from.
 fn web_url(text: &str) -> Option<Url> {
     Url::parse(text.trim())
         .ok()

@@ -1,29 +1,32 @@
-//! Pages cut into windows: the pieces that are indexed and returned.
+//! Splits pages into overlapping windows, the units that are indexed and returned.
 
 use std::ops::Range;
 
-/// Byte ranges of `text` of about `chars` characters, made of whole sentences where they are no longer than that. Each
-/// overlaps the one before by about half, so that what belongs together stands together in one of them. Together they
-/// cover all sentences.
+/// Splits `text` into windows of at most `chars` characters, as byte ranges.
+///
+/// Windows consist of whole sentences; longer sentences are split. Adjacent windows overlap by about half, so that
+/// related sentences are together in one of them. Together the windows cover all sentences.
 pub(super) fn windows(text: &str, chars: usize) -> Vec<Range<usize>> {
     let mut counted = (0, 0);
     let sentences = emend_text::sentences(text)
         .into_iter()
-        .flat_map(|range| pieces(text, range, chars));
-    let pieces: Vec<Piece> = sentences.map(|range| Piece::new(text, range, &mut counted)).collect();
+        .flat_map(|range| split_sentence(text, range, chars));
+    let parts: Vec<SentencePart> = sentences
+        .map(|range| SentencePart::new(text, range, &mut counted))
+        .collect();
     let mut found = Vec::new();
     let mut first = 0;
-    while first < pieces.len() {
+    while first < parts.len() {
         let mut end = first + 1;
-        while end < pieces.len() && pieces[end].chars.end - pieces[first].chars.start <= chars {
+        while end < parts.len() && parts[end].chars.end - parts[first].chars.start <= chars {
             end += 1;
         }
-        found.push(pieces[first].range.start..pieces[end - 1].range.end);
-        if end == pieces.len() {
+        found.push(parts[first].range.start..parts[end - 1].range.end);
+        if end == parts.len() {
             break;
         }
         let mut next = end;
-        while next > first + 1 && pieces[end - 1].chars.end - pieces[next - 1].chars.start <= chars / 2 {
+        while next > first + 1 && parts[end - 1].chars.end - parts[next - 1].chars.start <= chars / 2 {
             next -= 1;
         }
         first = next;
@@ -31,14 +34,15 @@ pub(super) fn windows(text: &str, chars: usize) -> Vec<Range<usize>> {
     found
 }
 
-/// A sentence, or a part of one that is too long: where it stands, in bytes and in characters.
-struct Piece {
+/// A sentence, or a part of a long one, with its position in bytes and in characters.
+struct SentencePart {
     range: Range<usize>,
     chars: Range<usize>,
 }
 
-impl Piece {
-    /// The piece at `range`. `counted` is a place in bytes and in characters before it, and moves to its end.
+impl SentencePart {
+    /// The part at `range`. `counted` is an earlier position in bytes and characters; it is advanced to the end of the
+    /// part.
     fn new(text: &str, range: Range<usize>, counted: &mut (usize, usize)) -> Self {
         let start = counted.1 + text[counted.0..range.start].chars().count();
         let end = start + text[range.clone()].chars().count();
@@ -50,9 +54,9 @@ impl Piece {
     }
 }
 
-/// Cuts a sentence of more than `chars` characters (a table, a listing, text without full stops) at white space, or
-/// anywhere where there is none.
-fn pieces(text: &str, sentence: Range<usize>, chars: usize) -> Vec<Range<usize>> {
+/// Splits a sentence of more than `chars` characters (a table, a listing, text without full stops) at white space, or
+/// at any character if there is none.
+fn split_sentence(text: &str, sentence: Range<usize>, chars: usize) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = sentence.start;
     while start < sentence.end {

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_nearly_full_disk_is_refused_with_its_folder_and_the_numbers() {
+fn a_nearly_full_disk_is_rejected_with_its_folder_and_sizes() {
     let folder = Path::new("/data/emend/default");
     assert!(enough(folder, 200 << 20, 10 << 20).is_ok());
     let error = enough(folder, 100 << 20, 10 << 20).unwrap_err().to_string();
@@ -12,7 +12,7 @@ fn a_nearly_full_disk_is_refused_with_its_folder_and_the_numbers() {
 }
 
 #[test]
-fn the_real_disk_answers() {
+fn the_free_space_of_the_real_disk_is_read() {
     assert!(require(&std::env::temp_dir(), 0).is_ok());
     assert!(require(&std::env::temp_dir(), u64::MAX / 2).is_err());
 }

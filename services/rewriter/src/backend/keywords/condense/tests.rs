@@ -14,7 +14,7 @@ fn condensed(history: &[&str], question: &str) -> String {
 }
 
 #[test]
-fn a_question_that_stands_alone_is_left_alone() {
+fn a_standalone_question_is_unchanged() {
     let history = ["Where is the old mill?", "By the river Enz."];
     assert_eq!(
         condensed(&history, " How tall is Mount Kenya? "),
@@ -25,7 +25,7 @@ fn a_question_that_stands_alone_is_left_alone() {
 }
 
 #[test]
-fn the_topic_is_put_after_a_follow_up() {
+fn the_topic_is_appended_to_a_follow_up() {
     for (history, question, expected) in [
         (
             vec!["Where is the lighthouse of Cape Orna?", "It is in Velland."],
@@ -107,7 +107,7 @@ fn the_topic_lasts_until_the_user_changes_it() {
 }
 
 #[test]
-fn a_condensed_question_is_a_question_by_its_length() {
+fn a_condensed_question_has_the_length_limit_of_a_question() {
     let long = format!("{} it?", "why ".repeat(2045));
     assert!(long.len() > MAX_QUESTION_BYTES - 40);
     assert_eq!(
@@ -119,7 +119,7 @@ fn a_condensed_question_is_a_question_by_its_length() {
 }
 
 #[test]
-fn a_pronoun_gives_way_to_the_only_person_named() {
+fn a_pronoun_is_replaced_by_the_only_person_named() {
     let history = ["Who wrote Blue Rain?", "Blue Rain was written by Nina Holt in 1984."];
     let two_names = condensed(&history, "Where was she born?");
     assert!(
@@ -136,7 +136,7 @@ fn a_pronoun_gives_way_to_the_only_person_named() {
 }
 
 #[test]
-fn one_name_takes_the_place_of_another() {
+fn one_name_replaces_another() {
     let history = ["What is the population of Seoul?", "About 9 million."];
     assert_eq!(condensed(&history, "And Busan?"), "What is the population of Busan?");
     assert_eq!(

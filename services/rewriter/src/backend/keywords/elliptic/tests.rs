@@ -3,7 +3,7 @@ use emend_text::language;
 use super::*;
 
 #[test]
-fn a_question_without_what_it_is_about_is_told_from_a_short_one() {
+fn elliptic_questions_are_detected() {
     for (question, expected) in [
         ("Opening hours?", true),
         ("Who is the author?", true),

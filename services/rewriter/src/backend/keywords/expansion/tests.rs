@@ -33,7 +33,7 @@ fn terms_beside_the_questions_words_come_first() {
 }
 
 #[test]
-fn what_was_tried_is_not_offered_again() {
+fn failed_terms_are_not_suggested_again() {
     let passages = ["The boiler burns pellets from Larchwood."];
     let found = expansion(&request("Why does the boiler smell?", &["boiler larchwood"], &passages));
     assert!(
@@ -59,7 +59,7 @@ fn it_works_in_korean_japanese_and_chinese() {
 }
 
 #[test]
-fn a_long_passage_is_read_to_a_bound() {
+fn a_long_passage_is_read_up_to_a_limit() {
     let long = "물".repeat(20_000);
     assert!(start(&long).len() <= READ_BYTES);
     assert!(expansion(&request("q", &[], &[])).is_empty());

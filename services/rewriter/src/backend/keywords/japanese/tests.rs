@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn nouns_stay_and_what_binds_them_goes() {
+fn function_words_are_removed() {
     for (run, expected) in [
         ("富士山の高さはどのくらいですか", vec!["富士山", "高"]),
         ("りんごはどこで作られますか", vec!["りんご", "作"]),

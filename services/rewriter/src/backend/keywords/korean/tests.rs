@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn particles_and_endings_go_and_words_stay() {
+fn particles_and_endings_are_stripped() {
     for (word, expected) in [
         ("서울은", Some("서울")),
         ("인구는", Some("인구")),
@@ -23,7 +23,7 @@ fn particles_and_endings_go_and_words_stay() {
 }
 
 #[test]
-fn numbers_keep_what_they_count() {
+fn numbers_keep_their_counter() {
     for (word, expected) in [
         ("년에", Some("년")),
         ("시간", Some("시간")),

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn follow_ups_are_told_from_questions_that_stand_alone() {
+fn follow_ups_are_detected() {
     for (question, expected) in [
         ("When was it built?", Some(Reference::Other)),
         ("Where was she born?", Some(Reference::Person)),

@@ -46,7 +46,7 @@ fn english_terms_are_names_numbers_and_content_words() {
 }
 
 #[test]
-fn kinds_are_told_apart() {
+fn kinds_of_terms_are_detected() {
     let found = kinds("Was \"Blue Rain\" sung by Nina Holt in 1984 on stage?");
     let expected = [
         ("Blue Rain", Kind::Quoted),

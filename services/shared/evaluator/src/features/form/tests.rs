@@ -33,7 +33,7 @@ fn a_name_ends_as_its_class_does() {
 }
 
 #[test]
-fn what_the_question_says_is_no_answer() {
+fn repeating_the_question_is_not_an_answer() {
     assert_eq!(form("《論自由》的作者是誰?", "論自由").2, 1.0);
     assert_eq!(form("Who closed the old mill?", "The old Mill.").2, 1.0);
     assert_eq!(form("Who closed the mill?", "Ada").2, 0.0);

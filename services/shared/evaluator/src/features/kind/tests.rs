@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn questions_ask_for_something() {
+fn questions_are_classified() {
     for (question, kind) in [
         ("Who wrote the book?", Kind::Who),
         ("In what year did it open?", Kind::When),

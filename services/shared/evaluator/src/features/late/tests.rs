@@ -1,7 +1,7 @@
 use super::*;
 use emend_models::embed::Embedding;
 
-/// Each token is a unit vector at its own place.
+/// Each token is a distinct unit vector.
 fn vectors(tokens: &[(&str, usize)], places: &[usize]) -> TokenVectors {
     let own: Vec<Token> = tokens
         .iter()
@@ -18,12 +18,12 @@ fn vectors(tokens: &[(&str, usize)], places: &[usize]) -> TokenVectors {
 }
 
 #[test]
-fn two_sentences_together_can_have_what_neither_has() {
+fn two_sentences_together_can_match_what_neither_does() {
     let question = vectors(&[("▁boiler", 0), ("▁spring", 0)], &[1, 2]);
     let passage = vectors(&[("▁boiler", 0), ("▁hums", 0), ("▁spring", 1)], &[1, 5, 2]);
     let late = Late::new(&question, &passage, 2).unwrap();
     assert!((late.pair - 1.0).abs() < 0.01, "{late:?}");
-    // The first has none before it; the second has all of the question with the first.
+    // The first sentence has none before it; the second, together with the first, matches the whole question.
     let [first, second] = late.with_before[..] else {
         panic!("{late:?}");
     };
@@ -33,7 +33,7 @@ fn two_sentences_together_can_have_what_neither_has() {
             .iter()
             .all(|near| (near.even - 0.5).abs() < 0.01 && near.tail < 0.01)
     );
-    // Longer words tell more, so the sentences do not come out alike.
+    // Longer words weigh more, so the sentences get different scores.
     assert!(late.lead() < 0.5);
     let alone = Late::new(&question, &vectors(&[("▁boiler", 0)], &[1]), 1).unwrap();
     assert_eq!(alone.lead(), 0.0);
@@ -41,7 +41,7 @@ fn two_sentences_together_can_have_what_neither_has() {
 }
 
 #[test]
-fn each_token_finds_its_nearest() {
+fn each_token_matches_its_most_similar_one() {
     let question = vectors(&[("▁boiler", 0), ("▁spring", 0)], &[1, 2]);
     let passage = vectors(&[("▁spring", 0), ("▁hums", 0), ("▁boiler", 1)], &[2, 5, 1]);
     let late = Late::new(&question, &passage, 2).unwrap();
@@ -57,15 +57,21 @@ fn each_token_finds_its_nearest() {
 }
 
 #[test]
-fn words_weigh_by_what_they_tell() {
+fn tokens_weigh_by_the_rarity_of_their_word() {
     let token = |text: &str| Token {
         text: text.into(),
         piece: 0,
     };
     let pieces = weights(&["▁the", "▁photo", "synth", "esis", "▁?"].map(token));
-    assert!(pieces[0] < TELLING && pieces[4] < TELLING, "{pieces:?}");
+    assert!(
+        pieces[0] < MIN_CONTENT_WEIGHT && pieces[4] < MIN_CONTENT_WEIGHT,
+        "{pieces:?}"
+    );
     assert!(pieces[1] == pieces[3] && pieces[1] > 0.5, "{pieces:?}");
     let wordpiece = weights(&["the", "photo", "##synth"].map(token));
-    assert!(wordpiece[0] < TELLING && wordpiece[1] == wordpiece[2], "{wordpiece:?}");
+    assert!(
+        wordpiece[0] < MIN_CONTENT_WEIGHT && wordpiece[1] == wordpiece[2],
+        "{wordpiece:?}"
+    );
     assert_eq!(weights(&["▁", "京都", "は"].map(token)), [0.15, 1.0, 0.15]);
 }

@@ -17,23 +17,23 @@ fn shares_are_of_the_claim() {
 }
 
 #[test]
-fn order_counts_in_runs_and_subsequences() {
+fn ngrams_and_subsequences_depend_on_order() {
     let (a, b) = (words("tall green towers fall"), words("green towers never fall tall"));
-    assert!((runs(&a, &b, 2) - 1.0 / 3.0).abs() < 1e-9);
+    assert!((ngram_overlap(&a, &b, 2) - 1.0 / 3.0).abs() < 1e-9);
     assert!((subsequence(&a, &b) - 0.75).abs() < 1e-9);
     assert_eq!(subsequence(&a, &[] as &[String]), 0.0);
-    assert_eq!(runs(&a[..1], &b, 2), 0.0);
+    assert_eq!(ngram_overlap(&a[..1], &b, 2), 0.0);
 }
 
 #[test]
-fn opposites_and_denials_are_seen() {
+fn antonyms_and_negations_are_detected() {
     let set = |text: &str| words(text).into_iter().collect::<HashSet<_>>();
-    assert!(opposes(&set("the northern bank"), &set("the southern bank")));
-    assert!(!opposes(
+    assert!(has_antonym(&set("the northern bank"), &set("the southern bank")));
+    assert!(!has_antonym(
         &set("the northern bank"),
         &set("the northern and southern bank")
     ));
-    assert!(!opposes(&set("a bank"), &set("the southern bank")));
+    assert!(!has_antonym(&set("a bank"), &set("the southern bank")));
     for text in [
         "it did not rain.",
         "비가 오지 않았다",
@@ -41,7 +41,7 @@ fn opposites_and_denials_are_seen() {
         "没有下雨",
         "it doesn't rain",
     ] {
-        assert!(negates(text), "{text}");
+        assert!(has_negation(text), "{text}");
     }
-    assert!(!negates("it rained in the north") && !negates("a knot"));
+    assert!(!has_negation("it rained in the north") && !has_negation("a knot"));
 }

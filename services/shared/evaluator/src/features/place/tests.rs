@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_place_is_told_by_what_stands_around_it() {
+fn a_place_is_detected_by_its_context() {
     for (question, text, wanted) in [
         ("塔在哪里？", "塔在山顶上。", true),
         ("塔在哪里？", "塔在1902年重建。", false),

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_text_has_the_kind_of_thing_or_not() {
+fn expected_kinds_of_answers_are_detected() {
     for (question, text, expected) in [
         ("When did the mill open in 1850 close?", "The mill of 1850 closed.", 0.0),
         ("When did the mill close?", "It closed in 1902.", 1.0),

@@ -26,7 +26,7 @@ fn the_first_heading_is_the_title_of_markdown_only() {
 }
 
 #[test]
-fn a_rule_is_no_front_matter() {
+fn a_rule_is_not_front_matter() {
     for text in ["---\nBoil it.", "---\nBoil: it: now\n---\nDone.", "----\nurl: x\n---\n"] {
         let found = read(text, true);
         assert_eq!((found.url, found.text), (None, text.trim().to_owned()));

@@ -10,7 +10,7 @@ fn titles(library: &Library, query: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_folder_is_read_with_its_subfolders_and_without_what_is_hidden() {
+fn a_folder_is_read_with_subfolders_and_without_hidden_files() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("sub")).unwrap();
     fs::write(folder.path().join("sub/kettle.txt"), "Kettles boil water.").unwrap();
@@ -21,7 +21,7 @@ fn a_folder_is_read_with_its_subfolders_and_without_what_is_hidden() {
 }
 
 #[test]
-fn changes_are_seen_and_nothing_else_is_read_again() {
+fn only_changed_files_are_read_again() {
     let folder = tempfile::tempdir().unwrap();
     let (first, second) = (folder.path().join("first.txt"), folder.path().join("second.txt"));
     fs::write(&first, "Kettles boil water.").unwrap();

@@ -13,7 +13,7 @@ fn of(name: &str, content: &str) -> (Vec<Page>, Vec<String>) {
 }
 
 #[test]
-fn files_that_are_pages_are_known_by_their_name() {
+fn formats_are_detected_by_extension() {
     for (name, format) in [
         ("a.html", Some(Format::Html)),
         ("a.HTM", Some(Format::Html)),
@@ -28,7 +28,7 @@ fn files_that_are_pages_are_known_by_their_name() {
 }
 
 #[test]
-fn a_page_without_a_url_has_its_files() {
+fn a_page_without_a_url_has_a_file_url() {
     let (pages, _) = of("kettle manual.txt", "Fill the kettle. Switch it on.");
     let [page] = pages.as_slice() else { panic!("{pages:?}") };
     assert_eq!(page.title, "kettle manual");
@@ -38,7 +38,7 @@ fn a_page_without_a_url_has_its_files() {
 }
 
 #[test]
-fn only_a_url_of_the_web_is_taken() {
+fn only_http_urls_are_accepted() {
     let (pages, _) = of("a.md", "---\nurl: javascript:alert(1)\n---\nText.");
     assert_eq!(pages[0].url.scheme(), "file");
     let (pages, _) = of("a.md", "---\nurl: https://docs.example.com/a\n---\nText.");
@@ -46,7 +46,7 @@ fn only_a_url_of_the_web_is_taken() {
 }
 
 #[test]
-fn a_bad_line_is_named_and_costs_no_other() {
+fn a_bad_line_is_reported_and_the_others_are_read() {
     let lines = "{\"doc_id\": \"w1\", \"title\": \"One\", \"text\": \"First page.\", \"url\": \"https://a.example/1\"}\n\nnot json\n{\"doc_id\": 7, \"text\": \"Second page.\"}\n{\"text\": \" \"}\n";
     let (pages, errors) = of("pages.jsonl", lines);
     assert_eq!(pages.len(), 2);
@@ -64,7 +64,7 @@ fn a_bad_line_is_named_and_costs_no_other() {
 }
 
 #[test]
-fn a_file_without_text_is_named() {
+fn a_file_without_text_is_reported() {
     let (pages, errors) = of("a.html", "<html><script>let x = 1</script></html>");
     assert_eq!((pages.len(), errors), (0, vec!["holds no text".to_owned()]));
 }

@@ -22,7 +22,7 @@ fn windows_end_with_sentences_and_overlap() {
 }
 
 #[test]
-fn what_has_no_full_stop_is_cut_all_the_same() {
+fn text_without_full_stops_is_split() {
     for text in ["word ".repeat(1000), "主".repeat(3000), "a".repeat(3000)] {
         let found = windows(&text, 500);
         assert!(found.len() > 3);

@@ -1,4 +1,4 @@
-//! Pairs of texts taken apart, and embedded where a model asks for it.
+//! Analyzed pairs of texts, with embeddings if a model uses cosine features.
 
 use super::coefficients::Task;
 use super::features::{Cosines, Group, Late, Question, View};
@@ -6,19 +6,21 @@ use super::{EvaluateError, Evaluator, compute};
 use emend_models::embed::{Embedding, Input, cosine};
 use emend_text as text;
 
-/// Sentences of one section that are embedded; those beyond have fewer words of the question and no cosine of their own.
+/// Maximum embedded sentences per section. Of a longer section, the sentences with most of the question's words are
+/// embedded; the others get the passage's cosine.
 pub(super) const MAX_SENTENCES: usize = 48;
 
-/// A passage under several headings is about several things, so each of its sections is judged by itself.
+/// A section of a passage. A passage with several headings covers several subjects, so each section is judged
+/// separately.
 pub(super) struct Section<'t> {
-    /// The passage's place.
+    /// The index of the passage.
     pub(super) passage: usize,
-    /// Its first byte in the passage.
+    /// The byte offset of the section in the passage.
     pub(super) start: usize,
     pub(super) text: &'t str,
 }
 
-/// The sections of all passages, in order; an empty passage has none.
+/// The sections of all passages, in order. An empty passage has none.
 pub(super) fn sections<'t>(passages: &[&'t str]) -> Vec<Section<'t>> {
     let mut all = Vec::new();
     for (passage, text) in passages.iter().enumerate() {
@@ -31,16 +33,16 @@ pub(super) fn sections<'t>(passages: &[&'t str]) -> Vec<Section<'t>> {
     all
 }
 
-/// A text of a pair, taken apart.
-pub(super) struct Pieces {
+/// The second text of a pair, analyzed.
+pub(super) struct TextPair {
     pub(super) group: Group,
     pub(super) view: View,
-    /// The places of the sentences that are embedded.
+    /// The indices of the embedded sentences.
     embedded: Vec<usize>,
     pub(super) cosines: Option<Cosines>,
 }
 
-impl Pieces {
+impl TextPair {
     fn new(task: Task, first: &str, text: &str) -> Self {
         let group = match task {
             Task::GroundedFragment => Group::of_fragment(first, text),
@@ -57,78 +59,78 @@ impl Pieces {
 }
 
 impl Evaluator {
-    /// The first text against each of the others, embedded where the task's models want cosines.
+    /// Pairs the first text with each of the others, with cosines if a model of the task uses them.
     pub(super) async fn pairs(
         &self,
         task: Task,
         first: Question,
         others: impl IntoIterator<Item = &str>,
-    ) -> Result<(Question, Vec<Pieces>), EvaluateError> {
+    ) -> Result<(Question, Vec<TextPair>), EvaluateError> {
         let coefficients = self.coefficients();
         let others = others.into_iter();
-        let pieces: Vec<Pieces> = others.map(|other| Pieces::new(task, first.text(), other)).collect();
-        if pieces.iter().any(|piece| coefficients.needs_cosines(task, piece.group)) {
-            return self.embedded(first, pieces).await;
+        let pairs: Vec<TextPair> = others.map(|other| TextPair::new(task, first.text(), other)).collect();
+        if pairs.iter().any(|pair| coefficients.needs_cosines(task, pair.group)) {
+            return self.embedded(first, pairs).await;
         }
-        Ok((first, pieces))
+        Ok((first, pairs))
     }
 
-    /// The same, embedded whether a model wants it or not.
+    /// Like [`pairs`](Self::pairs), but always with cosines.
     pub(super) async fn embedded_pairs(
         &self,
         task: Task,
         first: Question,
         others: impl IntoIterator<Item = &str>,
-    ) -> Result<(Question, Vec<Pieces>), EvaluateError> {
+    ) -> Result<(Question, Vec<TextPair>), EvaluateError> {
         let others = others.into_iter();
-        let pieces = others.map(|other| Pieces::new(task, first.text(), other)).collect();
-        self.embedded(first, pieces).await
+        let pairs = others.map(|other| TextPair::new(task, first.text(), other)).collect();
+        self.embedded(first, pairs).await
     }
 
     async fn embedded(
         &self,
         first: Question,
-        mut pieces: Vec<Pieces>,
-    ) -> Result<(Question, Vec<Pieces>), EvaluateError> {
-        if pieces.is_empty() {
-            return Ok((first, pieces));
+        mut pairs: Vec<TextPair>,
+    ) -> Result<(Question, Vec<TextPair>), EvaluateError> {
+        if pairs.is_empty() {
+            return Ok((first, pairs));
         }
-        let (query, passages) = self.whole(first.text(), &pieces).await?;
+        let (query, passages) = self.embed_whole(first.text(), &pairs).await?;
         let mut texts = Vec::new();
-        for piece in pieces.iter_mut().filter(|piece| piece.view.sentences.len() > 1) {
-            piece.embedded = first.closest(&piece.view, MAX_SENTENCES);
-            let sentences = piece.embedded.iter().map(|index| piece.view.sentence(*index));
+        for pair in pairs.iter_mut().filter(|pair| pair.view.sentences.len() > 1) {
+            pair.embedded = first.closest(&pair.view, MAX_SENTENCES);
+            let sentences = pair.embedded.iter().map(|index| pair.view.sentence(*index));
             texts.extend(sentences.map(str::to_owned));
         }
         let embeddings = self.embedder.embed(Input::Passage, texts).await?;
-        let mut near = embeddings
+        let mut cosines = embeddings
             .iter()
             .map(|embedding: &Embedding| f64::from(cosine(&query, embedding)));
-        for (piece, (passage, late)) in pieces.iter_mut().zip(passages) {
-            let mut sentences = vec![passage; piece.view.sentences.len()];
-            for index in &piece.embedded {
-                sentences[*index] = near.next().unwrap_or_default();
+        for (pair, (passage, late)) in pairs.iter_mut().zip(passages) {
+            let mut sentences = vec![passage; pair.view.sentences.len()];
+            for index in &pair.embedded {
+                sentences[*index] = cosines.next().unwrap_or_default();
             }
-            piece.cosines = Some(Cosines {
+            pair.cosines = Some(Cosines {
                 passage,
                 sentences,
                 late,
             });
         }
-        Ok((first, pieces))
+        Ok((first, pairs))
     }
 
-    /// The embedding of `first`, and for each of the texts its cosine with it as a whole, and token by token where the
-    /// embedder shows its tokens.
-    async fn whole(
+    /// The embedding of `first`, and for each text its cosine with it as a whole, and per token if the embedder returns
+    /// token vectors.
+    async fn embed_whole(
         &self,
         first: &str,
-        pieces: &[Pieces],
+        pairs: &[TextPair],
     ) -> Result<(Embedding, Vec<(f64, Option<Late>)>), EvaluateError> {
         let asked = vec![vec![first.to_owned()]];
         let tokens = self.embedder.embed_tokens(Input::Query, asked).await?;
         if let Some(query) = tokens.and_then(|tokens| tokens.into_iter().next()) {
-            let texts = pieces.iter().map(|piece| piece.view.pieces()).collect();
+            let texts = pairs.iter().map(|pair| pair.view.sentence_texts()).collect();
             let passages = self
                 .embedder
                 .embed_tokens(Input::Passage, texts)
@@ -146,7 +148,7 @@ impl Evaluator {
         }
         let query = self.embedder.embed(Input::Query, vec![first.to_owned()]).await?;
         let query = query.into_iter().next().ok_or(EvaluateError::Stopped)?;
-        let texts = pieces.iter().map(|piece| piece.view.text.clone()).collect();
+        let texts = pairs.iter().map(|pair| pair.view.text.clone()).collect();
         let passages = self.embedder.embed(Input::Passage, texts).await?;
         let near = passages
             .iter()
