@@ -14,8 +14,7 @@ use tonic::{Request, Response, Status};
 use crate::{
     catalog::LiveCatalog,
     graph::{Finding, Graph, Options, WorstCase},
-    mermaid,
-    validate,
+    mermaid, validate,
     walk::WalkRequest,
     walk_request,
     work::{Ask, AskStream, Walker},

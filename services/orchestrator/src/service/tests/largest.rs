@@ -39,6 +39,7 @@ fn written(number: u32, passages: &[Passage]) -> GenerateFinished {
             number: place,
             passage_id: passage.id.clone(),
             span: None,
+            document_span: None,
         }],
         ..Sentence::default()
     });

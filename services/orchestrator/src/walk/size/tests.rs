@@ -27,6 +27,7 @@ fn citing(id: &str, end: Option<u32>) -> Sentence {
             number: 1,
             passage_id: id.to_owned(),
             span: end.map(|end| Span { start: 0, end }),
+            document_span: None,
         }],
         ..Sentence::default()
     }

@@ -234,7 +234,9 @@ impl World {
             _ if !graded => Kept::Ungraded,
             0 if before > 0 && pending.is_empty() => Kept::NothingNew,
             0 => Kept::None,
-            kept if kept == before && self.held.iter().all(|held| self.grades.get(&held.id) == Some(&true)) => Kept::All,
+            kept if kept == before && self.held.iter().all(|held| self.grades.get(&held.id) == Some(&true)) => {
+                Kept::All
+            }
             _ => Kept::Some,
         }
     }
