@@ -3,7 +3,10 @@
 
 mod abstention;
 mod excerpt;
+#[cfg(feature = "html")]
+pub mod html;
 mod language;
+mod plain;
 mod script;
 mod sections;
 mod sentences;
@@ -13,6 +16,7 @@ mod words;
 pub use abstention::is_abstention;
 pub use excerpt::{excerpt, printable};
 pub use language::{Language, language};
+pub use plain::plain;
 pub use script::Script;
 pub use sections::{Section, sections};
 pub use sentences::sentences;
