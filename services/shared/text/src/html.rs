@@ -144,17 +144,11 @@ struct Head {
 
 impl Head {
     fn look_at(&mut self, node: &Rc<Node>) {
+        let is_address = || attribute(node, "property").is_some_and(|property| property == "og:url");
         match tag(node) {
-            Some("link") if self.canonical.is_none() => {
-                let is_canonical = |rel: &str| rel.eq_ignore_ascii_case("canonical");
-                if attribute(node, "rel").is_some_and(|rel| rel.split_ascii_whitespace().any(is_canonical)) {
-                    self.canonical = attribute(node, "href");
-                }
-            }
-            Some("meta") if self.open_graph.is_none() => {
-                if attribute(node, "property").is_some_and(|property| property == "og:url") {
-                    self.open_graph = attribute(node, "content");
-                }
+            Some("link") if self.canonical.is_none() && is_canonical(node) => self.canonical = attribute(node, "href"),
+            Some("meta") if self.open_graph.is_none() && is_address() => {
+                self.open_graph = attribute(node, "content");
             }
             // The first one: drawings inside the page may have titles of their own.
             Some("title") if self.title.is_none() => self.title = Some(line(node)),
@@ -162,6 +156,12 @@ impl Head {
             _ => {}
         }
     }
+}
+
+fn is_canonical(link: &Node) -> bool {
+    let rel = attribute(link, "rel").unwrap_or_default();
+    rel.split_ascii_whitespace()
+        .any(|rel| rel.eq_ignore_ascii_case("canonical"))
 }
 
 /// Visits `root` and what is in it, in order, with the number of nodes around each; children as they are after the visit.
