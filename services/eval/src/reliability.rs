@@ -4,7 +4,7 @@ use anyhow::Result;
 use emend_evaluator::metrics::Bin;
 use serde_json::json;
 
-use crate::plot::{Axis, Figure, Line, Lines, page};
+use crate::plot::{About, Axis, Figure, Line, Lines, page};
 
 /// The curve of one model or data set.
 #[derive(Clone, Debug)]
@@ -34,11 +34,12 @@ const TEMPLATE: &str = r#"{% extends "page.html" %}
 /// # Errors
 /// The page cannot be rendered.
 pub(crate) fn diagram(title: &str, curves: &[Curve]) -> Result<String> {
-    let figures: Vec<Figure> = curves.chunk_by(|a, b| a.task == b.task).map(figure).collect();
+    let figures = curves.chunk_by(|a, b| a.task == b.task).map(figure);
+    let figures: Vec<Figure> = figures.collect::<Result<_>>()?;
     page(TEMPLATE, &json!({ "title": title, "figures": figures }))
 }
 
-fn figure(curves: &[Curve]) -> Figure {
+fn figure(curves: &[Curve]) -> Result<Figure> {
     let task = curves.first().map_or("", |curve| curve.task);
     let line = |(colour, curve): (usize, &Curve)| Line {
         name: curve.name.clone(),
@@ -52,12 +53,14 @@ fn figure(curves: &[Curve]) -> Figure {
         marked: true,
     };
     let lines = Lines {
-        id: task,
-        title: format!("Reliability of {task}"),
-        description: format!(
-            "The share of right ones by the probability that was given, for {} curves",
-            curves.len()
-        ),
+        about: About {
+            id: task,
+            title: format!("Reliability of {task}"),
+            description: format!(
+                "The share of right ones by the probability that was given, for {} curves",
+                curves.len()
+            ),
+        },
         x: Axis::share("probability"),
         y: Axis::share("share that is right"),
         diagonal: true,

@@ -1,11 +1,11 @@
 //! From a document's bytes to its text.
 
 mod html;
-mod nesting;
 mod text;
 
 use emend_core::limits::MAX_DOCUMENT_BYTES;
 use emend_proto::v1::{Document, DocumentFormat};
+use emend_text::html::HtmlError;
 
 /// The text of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,10 +31,8 @@ pub(crate) enum FormatError {
     NotUtf8 { offset: usize },
     #[error("it has no text{after}: there is nothing to find in it")]
     Empty { after: &'static str },
-    #[error("its HTML is nested more than {limit} elements deep: simplify it, or send it as plain text")]
-    TooDeep { limit: usize },
-    #[error("its HTML cannot be read: {detail}")]
-    Html { detail: String },
+    #[error(transparent)]
+    Html(#[from] HtmlError),
 }
 
 /// Reads a document by its `format`, or by the extension of its source. Blocks: a large page takes seconds.

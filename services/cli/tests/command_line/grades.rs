@@ -161,7 +161,7 @@ fn wrong_pairs_that_were_made_up_are_ranked_against_right_ones_of_people() {
     assert_eq!(seen, expected, "{rows:?}");
     let page = fs::read_to_string(page).unwrap();
     assert_eq!(
-        page.matches("<polyline").count(),
+        page.matches("stroke=\"var(--c").count(),
         2,
         "one label alone has no curve: {page}"
     );

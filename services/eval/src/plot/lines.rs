@@ -1,11 +1,20 @@
 //! Points joined by lines: distributions, reliability diagrams.
 
-use std::fmt::Write as _;
+use anyhow::Result;
+use plotters::{
+    chart::ChartBuilder,
+    element::Circle,
+    series::{DashedLineSeries, LineSeries},
+    style::{BLACK, Color as _},
+};
 
-use super::{COLOURS, Figure, LEFT, LINE, RIGHT, Svg, Table, WIDTH, legend_height};
+use super::{
+    About, Figure, Table,
+    canvas::{self, LEFT, LETTER, LINE, Places, RIGHT, RULE, Tooltip},
+};
 
 /// Height of the plot itself.
-const HEIGHT: f64 = 240.0;
+const HEIGHT: i32 = 240;
 
 /// Numbers along an axis.
 #[derive(Clone, Debug)]
@@ -45,6 +54,16 @@ impl Axis {
         place.clamp(0.0, 1.0)
     }
 
+    /// The number at a place.
+    fn label(&self, place: f64) -> String {
+        let value = if self.logarithmic {
+            (self.low.ln() + place * (self.high.ln() - self.low.ln())).exp()
+        } else {
+            self.low + place * (self.high - self.low)
+        };
+        format!("{value:.*}", self.decimals)
+    }
+
     /// Values with a number and a line of the grid: the decades, or four steps.
     fn ticks(&self) -> Vec<f64> {
         if !self.logarithmic {
@@ -73,12 +92,8 @@ pub(crate) struct Line {
 /// Lines over two axes.
 #[derive(Clone, Debug)]
 pub(crate) struct Lines {
-    /// Unique on the page.
-    pub id: &'static str,
-    /// What it shows.
-    pub title: String,
-    /// What is to be seen, for readers who do not see it.
-    pub description: String,
+    /// What it is called.
+    pub about: About,
     /// The horizontal axis.
     pub x: Axis,
     /// The vertical axis.
@@ -91,65 +106,58 @@ pub(crate) struct Lines {
 
 impl Lines {
     /// Draws them.
-    #[must_use]
-    pub(crate) fn figure(&self) -> Figure {
+    ///
+    /// # Errors
+    /// There is no room.
+    pub(crate) fn figure(&self) -> Result<Figure> {
         let names: Vec<_> = self.lines.iter().map(|one| (one.name.as_str(), one.colour)).collect();
-        let top = legend_height(&names) + LINE + 8.0;
-        let bottom = top + HEIGHT;
-        let mut svg = Svg::new(self.id, bottom + 2.0 * LINE + 4.0, &self.title, &self.description);
-        svg.legend(&names);
-        svg.label(0.0, top - 10.0, "start", &self.y.label);
-        let x = |value: f64| LEFT + self.x.place(value) * (WIDTH - LEFT - RIGHT);
-        let y = |value: f64| bottom - self.y.place(value) * HEIGHT;
-        for tick in self.y.ticks() {
-            svg.stroke([LEFT, y(tick), WIDTH - RIGHT, y(tick)], "grid");
-            svg.label(LEFT - 5.0, y(tick) + 4.0, "end", &format!("{tick:.*}", self.y.decimals));
-        }
-        for tick in self.x.ticks() {
-            svg.stroke([x(tick), top, x(tick), bottom], "grid");
-            svg.label(
-                x(tick),
-                bottom + LINE - 3.0,
-                "middle",
-                &format!("{tick:.*}", self.x.decimals),
-            );
-        }
-        svg.stroke([LEFT, bottom, WIDTH - RIGHT, bottom], "axis");
-        svg.stroke([LEFT, top, LEFT, bottom], "axis");
-        svg.label(
-            (LEFT + WIDTH - RIGHT) / 2.0,
-            bottom + 2.0 * LINE - 3.0,
-            "middle",
-            &self.x.label,
-        );
+        let height = HEIGHT + 2 * LINE + 16;
+        Ok(Figure {
+            title: self.about.title.clone(),
+            svg: canvas::svg(&self.about, &names, height, |area| self.draw(area))?,
+            table: self.table(),
+        })
+    }
+
+    /// Over places on the axes, 0–1, so that a logarithmic axis is drawn as the other.
+    fn draw(&self, area: &canvas::Area<'_>) -> Result<Vec<Tooltip>> {
+        let places = |axis: &Axis| Places {
+            end: 1.0,
+            ticks: axis.ticks().into_iter().map(|tick| axis.place(tick)).collect(),
+        };
+        let mut chart = ChartBuilder::on(area)
+            .margin_top(8)
+            .margin_right(RIGHT)
+            .x_label_area_size(2 * LINE + 8)
+            .y_label_area_size(LEFT + LINE)
+            .build_cartesian_2d(places(&self.x), places(&self.y))?;
+        chart
+            .configure_mesh()
+            .bold_line_style(RULE)
+            .light_line_style(RULE)
+            .axis_style(BLACK)
+            .label_style(("sans-serif", LETTER))
+            .x_desc(&self.x.label)
+            .y_desc(&self.y.label)
+            .x_label_formatter(&|place| self.x.label(*place))
+            .y_label_formatter(&|place| self.y.label(*place))
+            .draw()?;
         if self.diagonal {
-            svg.stroke([LEFT, bottom, WIDTH - RIGHT, top], "diagonal");
+            // Dashes are cut from points that are close to each other.
+            let points = (0..=100).map(|step| (f64::from(step) / 100.0, f64::from(step) / 100.0));
+            chart.draw_series(DashedLineSeries::new(points, 5, 4, BLACK.stroke_width(1)))?;
         }
         for line in &self.lines {
-            let colour = line.colour % COLOURS;
-            let mut path = String::new();
-            for (across, up) in &line.points {
-                let _ = write!(path, "{:.1},{:.1} ", x(*across), y(*up));
-            }
-            let _ = write!(
-                svg.text,
-                "<polyline points=\"{}\" class=\"l{colour}\"/>",
-                path.trim_end()
-            );
-            for (across, up) in line.points.iter().filter(|_| line.marked) {
-                let _ = write!(
-                    svg.text,
-                    "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\" class=\"c{colour}\"/>",
-                    x(*across),
-                    y(*up)
-                );
-            }
+            let place = |(across, up): &(f64, f64)| (self.x.place(*across), self.y.place(*up));
+            let points: Vec<_> = line.points.iter().map(place).collect();
+            let marks = points.iter().filter(|_| line.marked);
+            let marks: Vec<_> = marks
+                .map(|point| Circle::new(*point, 3, canvas::filled(line.colour)))
+                .collect();
+            chart.draw_series(LineSeries::new(points, canvas::colour(line.colour).stroke_width(2)))?;
+            chart.draw_series(marks)?;
         }
-        Figure {
-            title: self.title.clone(),
-            svg: svg.finish(),
-            table: self.table(),
-        }
+        Ok(Vec::new())
     }
 
     /// One row a point.

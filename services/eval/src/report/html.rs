@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Failure, NOTHING, Report, Run, hundredths, number, percent, points};
 use crate::{
     data::Expect,
-    plot::{self, Axis, Bars, Figure, Line, Lines, Series, Stacked, Table},
+    plot::{self, About, Axis, Bars, Figure, Line, Lines, Series, Stacked, Table},
     qa::sample::spread,
     score::{
         Ending, Walk,
@@ -74,7 +74,7 @@ pub(super) fn page(report: &Report, walks: &[Walk<'_>]) -> Result<String> {
     let context = Page {
         run: &report.run,
         measured_on: report.measured_on(),
-        figures: figures(report, walks),
+        figures: figures(report, walks)?,
         sections: report.shown().map(|group| section(report, group)).collect(),
         failures: report.failures.iter().map(failure).collect(),
         wrong: wrong(&report.run.graphs, walks),
@@ -121,18 +121,18 @@ fn wrong<'a>(graphs: &[String], walks: &'a [Walk<'a>]) -> Vec<Wrong<'a>> {
         .collect()
 }
 
-fn figures(report: &Report, walks: &[Walk<'_>]) -> Vec<Figure> {
+fn figures(report: &Report, walks: &[Walk<'_>]) -> Result<Vec<Figure>> {
     let Some(all) = report.groups.iter().find(|group| group.by == By::All) else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
-    vec![
-        correct(&report.run.graphs, &all.kinds),
-        endings(&report.run.graphs, &all.kinds),
-        latencies(&report.run.graphs, walks),
-    ]
+    Ok(vec![
+        correct(&report.run.graphs, &all.kinds)?,
+        endings(&report.run.graphs, &all.kinds)?,
+        latencies(&report.run.graphs, walks)?,
+    ])
 }
 
-fn correct(graphs: &[String], kinds: &[Kind]) -> Figure {
+fn correct(graphs: &[String], kinds: &[Kind]) -> Result<Figure> {
     let series = |(index, graph): (usize, &String)| {
         let metrics = || kinds.iter().map(|kind| kind.graphs.get(index));
         Series {
@@ -143,11 +143,13 @@ fn correct(graphs: &[String], kinds: &[Kind]) -> Figure {
         }
     };
     let bars = Bars {
-        id: "correct",
-        title: "Correct outcomes by kind".to_owned(),
-        description: "Bars of the share of correct outcomes, one for each graph, grouped by where the answer is; \
+        about: About {
+            id: "correct",
+            title: "Correct outcomes by kind".to_owned(),
+            description: "Bars of the share of correct outcomes, one for each graph, grouped by where the answer is; \
                       lines show 95 % intervals. The numbers are in the table below."
-            .to_owned(),
+                .to_owned(),
+        },
         category: "kind".to_owned(),
         categories: kinds.iter().map(|kind| kind.expect.to_owned()).collect(),
         series: graphs.iter().enumerate().map(series).collect(),
@@ -155,7 +157,7 @@ fn correct(graphs: &[String], kinds: &[Kind]) -> Figure {
     bars.figure()
 }
 
-fn endings(graphs: &[String], kinds: &[Kind]) -> Figure {
+fn endings(graphs: &[String], kinds: &[Kind]) -> Result<Figure> {
     let all: &[Metrics] = kinds
         .iter()
         .find(|kind| kind.expect == "all")
@@ -173,11 +175,14 @@ fn endings(graphs: &[String], kinds: &[Kind]) -> Figure {
         intervals: Vec::new(),
     };
     let bars = Stacked {
-        id: "endings",
-        title: "How walks ended".to_owned(),
-        description: "One bar for each graph, divided into the shares of its walks that ended answered, unverified, \
+        about: About {
+            id: "endings",
+            title: "How walks ended".to_owned(),
+            description:
+                "One bar for each graph, divided into the shares of its walks that ended answered, unverified, \
                       ungrounded, abstained and with an error. The numbers are in the table below."
-            .to_owned(),
+                    .to_owned(),
+        },
         category: "graph".to_owned(),
         categories: graphs.to_vec(),
         series: Ending::ALL.into_iter().map(series).collect(),
@@ -185,7 +190,7 @@ fn endings(graphs: &[String], kinds: &[Kind]) -> Figure {
     bars.figure()
 }
 
-fn latencies(graphs: &[String], walks: &[Walk<'_>]) -> Figure {
+fn latencies(graphs: &[String], walks: &[Walk<'_>]) -> Result<Figure> {
     let line = |(colour, graph): (usize, &String)| {
         let ended = walks
             .iter()
@@ -210,11 +215,13 @@ fn latencies(graphs: &[String], walks: &[Walk<'_>]) -> Figure {
     let low = decade(all().fold(f64::INFINITY, f64::min).min(1e6), f64::floor);
     let high = decade(all().fold(0.0, f64::max), f64::ceil).max(10.0 * low);
     let plot = Lines {
-        id: "latency",
-        title: "How long walks took".to_owned(),
-        description: "One line for each graph: the share of its walks, upwards, that took at most so many \
+        about: About {
+            id: "latency",
+            title: "How long walks took".to_owned(),
+            description: "One line for each graph: the share of its walks, upwards, that took at most so many \
                       milliseconds, to the right on a logarithmic axis. The numbers are in the table below."
-            .to_owned(),
+                .to_owned(),
+        },
         x: Axis {
             label: "milliseconds".to_owned(),
             low,

@@ -111,7 +111,11 @@ fn content(passage: &Passage) -> u64 {
     let mut hasher = DefaultHasher::new();
     (&passage.document_id, &passage.title, &passage.text).hash(&mut hasher);
     (&passage.source, passage.origin).hash(&mut hasher);
-    passage.span.map(|span| (span.start, span.end)).hash(&mut hasher);
+    let range = |span: Option<Span>| span.map(|span| (span.start, span.end));
+    range(passage.span).hash(&mut hasher);
+    for piece in &passage.pieces {
+        (range(piece.in_text), range(piece.in_document)).hash(&mut hasher);
+    }
     let mut metadata: Vec<_> = passage.metadata.iter().collect();
     metadata.sort_unstable();
     metadata.hash(&mut hasher);

@@ -4,7 +4,10 @@
 mod abstention;
 mod ends;
 mod excerpt;
+#[cfg(feature = "html")]
+pub mod html;
 mod language;
+mod plain;
 mod script;
 mod sections;
 mod sentences;
@@ -15,6 +18,7 @@ pub use abstention::is_abstention;
 pub use ends::{ends_question, ends_sentence, is_closing_mark, is_sentence_end, sentence_separator};
 pub use excerpt::{excerpt, printable};
 pub use language::{Language, language};
+pub use plain::plain;
 pub use script::Script;
 pub use sections::{Section, sections};
 pub use sentences::sentences;

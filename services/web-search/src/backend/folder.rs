@@ -12,9 +12,10 @@ mod window;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwap;
 use emend_core::Scope;
 use emend_proto::v1::{Origin, Passage};
 use futures::FutureExt;
@@ -50,7 +51,7 @@ pub struct FolderSettings {
 struct Inner {
     folder: PathBuf,
     settings: FolderSettings,
-    library: RwLock<Arc<Library>>,
+    library: ArcSwap<Library>,
     /// When the folder was last looked at. Held by whoever looks.
     checked: Arc<tokio::sync::Mutex<Instant>>,
 }
@@ -73,7 +74,7 @@ impl Folder {
             inner: Arc::new(Inner {
                 folder,
                 settings,
-                library: RwLock::new(Arc::new(library)),
+                library: ArcSwap::from_pointee(library),
                 checked,
             }),
         })
@@ -90,8 +91,9 @@ impl Folder {
         let inner = Arc::clone(&self.inner);
         // It ends by itself and holds the lock until then, whether the query still waits or not.
         let refresh = tokio::task::spawn_blocking(move || {
-            if let Some(library) = inner.library().refreshed(&inner.folder, inner.settings.passage_chars) {
-                *inner.library.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(library);
+            let library = inner.library.load_full();
+            if let Some(newer) = library.refreshed(&inner.folder, inner.settings.passage_chars) {
+                inner.library.store(Arc::new(newer));
             }
             *checked = Instant::now();
         });
@@ -103,12 +105,6 @@ impl Folder {
     }
 }
 
-impl Inner {
-    fn library(&self) -> Arc<Library> {
-        Arc::clone(&self.library.read().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
 impl Provider for Folder {
     fn name(&self) -> &'static str {
         "folder"
@@ -117,7 +113,7 @@ impl Provider for Folder {
     fn search(&self, search: Search, _scope: Scope) -> BoxFuture<'_, Result<Vec<Passage>, SearchError>> {
         async move {
             self.refresh_where_due().await;
-            let library = self.inner.library();
+            let library = self.inner.library.load_full();
             let span = tracing::Span::current();
             let found = tokio::task::spawn_blocking(move || span.in_scope(|| passages(&library, &search))).await;
             found.map_err(|_| SearchError::Failed { provider: self.name() })

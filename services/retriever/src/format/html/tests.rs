@@ -1,3 +1,5 @@
+use emend_text::html::HtmlError;
+
 use super::*;
 
 #[test]
@@ -27,7 +29,7 @@ fn depth_is_refused_and_does_not_end_the_process() {
     assert_eq!(extract(&deep(400)).unwrap().text, "text");
     assert_eq!(
         extract(&deep(200_000)).unwrap_err(),
-        FormatError::TooDeep { limit: MAX_DEPTH }
+        FormatError::Html(HtmlError::TooDeep)
     );
     // Elements that nobody closes do not nest.
     assert!(extract(&"<p>one<br>".repeat(5_000)).unwrap().text.contains("one"));

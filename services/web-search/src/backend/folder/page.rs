@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use emend_text::html::HtmlError;
 use serde::Deserialize;
 use url::Url;
 
@@ -38,6 +39,8 @@ pub(super) enum PageError {
     Read(#[from] io::Error),
     #[error("is larger than {MAX_PAGE_BYTES} bytes")]
     TooLarge,
+    #[error(transparent)]
+    Html(#[from] HtmlError),
     #[error("holds no text")]
     Empty,
     #[error("line {line} is not a page: {reason}")]
@@ -85,7 +88,7 @@ fn single(path: &Path, format: Format, saved: SystemTime) -> Result<Page, PageEr
     }
     let bytes = std::fs::read(path)?;
     let found = if format == Format::Html {
-        html::read(&html::decode(&bytes))
+        html::read(&html::decode(&bytes))?
     } else {
         front_matter::read(&String::from_utf8_lossy(&bytes), format == Format::Markdown)
     };
