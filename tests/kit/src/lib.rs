@@ -1,12 +1,14 @@
 //! What tests put in the place of the real thing. No code that is served depends on it.
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a double that fails, fails its test"
+#![cfg_attr(
+    feature = "models",
+    expect(clippy::unwrap_used, reason = "a double that fails, fails its test")
 )]
 
+pub mod process;
+pub mod repeated;
+#[cfg(feature = "models")]
 pub mod scripted_chat;
+#[cfg(feature = "models")]
 pub mod tiny_gguf;
 
 use std::time::Duration;
