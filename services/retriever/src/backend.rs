@@ -25,6 +25,10 @@ pub trait VectorStore: Send + Sync + 'static {
     /// One collection; [`StoreError::UnknownCollection`] where there is none of that name.
     fn collection<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<CollectionInfo, StoreError>>;
 
+    /// The embedder that a collection was made with; [`StoreError::UnknownCollection`] where there is none of that name.
+    /// Every query asks, so it costs less than [`collection`](Self::collection), which counts.
+    fn embedder<'a>(&'a self, collection: &'a str) -> BoxFuture<'a, Result<EmbedderInfo, StoreError>>;
+
     /// What is known of a stored document; `None` where the collection or the document does not exist.
     fn stored<'a>(
         &'a self,
