@@ -153,7 +153,8 @@ async fn in_turns(
             .map(|row| format!("{} {:.2?}", row.name, row.timings.percentile(50)))
             .collect();
         progress(&format!(
-            "model {delay:?}, at once {concurrency}, round {round} of {rounds}: {}",
+            "model {} ms, at once {concurrency}, round {round} of {rounds}: {}",
+            delay.as_millis(),
             so_far.join(", ")
         ));
     }
