@@ -28,6 +28,13 @@ pub trait VectorStore: Send + Sync + 'static {
     /// [`StoreError::UnknownCollection`] if it does not exist.
     fn collection<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<CollectionInfo, StoreError>>;
 
+    /// The embedder that a collection was created with. Cheaper than [`collection`](Self::collection), which counts: every
+    /// query asks.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownCollection`] if it does not exist.
+    fn embedder<'a>(&'a self, collection: &'a str) -> BoxFuture<'a, Result<EmbedderInfo, StoreError>>;
+
     /// The fingerprint and size of a stored document; `None` if the collection or the document does not exist.
     fn stored<'a>(
         &'a self,

@@ -31,9 +31,8 @@ impl Library {
     pub(crate) async fn ingest(&self, task: IngestDocument) -> Result<IngestResponse, RetrieverError> {
         let IngestDocument { collection, document } = task;
         validate::document(&collection, &document)?;
-        match self.store.collection(&collection).await {
-            Ok(info) => self.check_embedder(&info)?,
-            Err(StoreError::UnknownCollection { .. }) => {}
+        match self.check_embedder(&collection).await {
+            Ok(()) | Err(StoreError::UnknownCollection { .. }) => {}
             Err(error) => return Err(error.into()),
         }
         let fingerprint = fingerprint(&document, self.split);

@@ -52,14 +52,13 @@ impl Library {
     }
 
     /// Fails if the collection was created with another embedder, whose vectors are not comparable.
-    pub(crate) fn check_embedder(&self, collection: &CollectionInfo) -> Result<(), StoreError> {
-        let given = self.embedder_info();
-        if collection.embedder == given {
+    pub(crate) async fn check_embedder(&self, collection: &str) -> Result<(), StoreError> {
+        let (stored, given) = (self.store.embedder(collection).await?, self.embedder_info());
+        if stored == given {
             return Ok(());
         }
-        let (collection, stored) = (collection.name.clone(), collection.embedder.clone());
         Err(StoreError::OtherEmbedder {
-            collection,
+            collection: collection.to_owned(),
             stored,
             given,
         })
@@ -79,7 +78,7 @@ impl Library {
         );
         let work = async {
             // Check the collection before embedding the query, so that a misspelt name costs nothing.
-            self.check_embedder(&self.store.collection(&task.collection).await?)?;
+            self.check_embedder(&task.collection).await?;
             let embedding = self.embed(Input::Query, vec![task.query]).await?.into_iter().next();
             let search = Search {
                 embedding: embedding.unwrap_or_default(),

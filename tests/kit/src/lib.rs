@@ -5,8 +5,12 @@ pub mod bad_grader;
 pub mod http_server;
 pub mod language_model;
 pub mod otlp;
+pub mod process;
+pub mod repeated;
+#[cfg(feature = "models")]
 pub mod scripted_chat;
 pub mod spans;
+#[cfg(feature = "models")]
 pub mod tiny_gguf;
 
 use std::time::Duration;

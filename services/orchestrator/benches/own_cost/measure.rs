@@ -9,12 +9,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::task::JoinSet;
+use emend_testkit::{
+    process,
+    repeated::{Timings, Until, Workload, repeat},
+};
 
 use crate::{
     Failure,
-    processes::{self, Cpu, Processes},
-    workload::{Bare, Calls, Walk, Workload},
+    processes::{Cpu, Processes},
+    workload::{Bare, Calls, Walk},
 };
 
 /// Walks over one connection of the long run. The orchestrator closes connections of a certain age, and a plain channel
@@ -70,17 +73,15 @@ pub(crate) struct Pair {
 impl Pair {
     /// How many times as long as the bare calls a walk takes: the ratio of the medians over all rounds.
     pub(crate) fn ratio(&self) -> f64 {
-        self.walk.percentile(50).as_secs_f64() / self.bare.percentile(50).as_secs_f64()
+        self.walk.median().as_secs_f64() / self.bare.median().as_secs_f64()
     }
 }
 
 /// All rounds of one kind.
 #[derive(Debug, Default)]
 pub(crate) struct Row {
-    /// How long each walk took, shortest first.
-    latencies: Vec<Duration>,
-    /// How long all of them took.
-    wall: Duration,
+    /// How long each walk took.
+    pub(crate) timings: Timings,
     /// What they cost; `None` until there was a round.
     cpu: Option<Cpu>,
 }
@@ -88,35 +89,21 @@ pub(crate) struct Row {
 impl Row {
     /// Adds a round.
     fn add(&mut self, round: Row) {
-        self.latencies.extend(round.latencies);
-        self.latencies.sort_unstable();
-        self.wall += round.wall;
+        self.timings.add(round.timings);
         self.cpu = match (self.cpu, round.cpu) {
             (Some(cpu), Some(more)) => Some(cpu.plus(more)),
             (cpu, more) => cpu.or(more),
         };
     }
 
-    /// The time within which so many in a hundred walks were done.
-    pub(crate) fn percentile(&self, percent: usize) -> Duration {
-        let place = (self.latencies.len() * percent).div_ceil(100).max(1) - 1;
-        self.latencies.get(place).copied().unwrap_or_default()
-    }
-
-    /// Number of walks.
-    pub(crate) fn walks(&self) -> usize {
-        self.latencies.len()
-    }
-
-    /// Walks done in a second.
-    pub(crate) fn per_second(&self) -> f64 {
-        self.walks() as f64 / self.wall.as_secs_f64()
+    /// The time of the middle walk.
+    fn median(&self) -> Duration {
+        self.timings.percentile(50)
     }
 
     /// Processor time of a walk, of the part of it that `whose` names.
     pub(crate) fn cpu(&self, whose: fn(Cpu) -> Option<Duration>) -> Option<Duration> {
-        let walks = u32::try_from(self.walks()).ok().filter(|walks| *walks > 0)?;
-        Some(whose(self.cpu?)? / walks)
+        self.timings.each(whose(self.cpu?)?)
     }
 }
 
@@ -137,7 +124,7 @@ impl Plan {
     /// Starts the processes and measures; they end with it.
     pub(crate) async fn measure(&self) -> Result<Measured, Failure> {
         let processes = Processes::start(&self.log)?;
-        let before = processes::load();
+        let before = process::load();
         let mut pairs = Vec::new();
         for concurrency in &self.concurrency {
             pairs.push(self.pair(&processes, *concurrency).await?);
@@ -147,7 +134,7 @@ impl Plan {
             walks => Some(self.soak(&processes, walks).await?),
         };
         Ok(Measured {
-            load: [before, processes::load()],
+            load: [before, process::load()],
             pairs,
             soak,
         })
@@ -172,13 +159,13 @@ impl Plan {
             let walk = self.walks(processes, concurrency, walks).await?;
             let bare = self.bare_calls(processes, concurrency, walks).await?;
             pair.ratios
-                .push(walk.percentile(50).as_secs_f64() / bare.percentile(50).as_secs_f64());
+                .push(walk.median().as_secs_f64() / bare.median().as_secs_f64());
             progress(&format!(
                 "at once {concurrency}, round {} of {}: walk {:?}, bare {:?}",
                 round + 1,
                 self.rounds,
-                walk.percentile(50),
-                bare.percentile(50)
+                walk.median(),
+                bare.median()
             ));
             pair.walk.add(walk);
             pair.bare.add(bare);
@@ -214,7 +201,7 @@ impl Plan {
         for part in 0..walks.div_ceil(SOAK_PART) {
             let workload = Walk::connect(processes).await?;
             let walks_now = SOAK_PART.min(walks - part * SOAK_PART);
-            let mut working = std::pin::pin!(repeat(&workload, concurrency, walks_now, &done));
+            let mut working = std::pin::pin!(repeat(&workload, concurrency, Until::Done(walks_now), &done));
             loop {
                 tokio::select! {
                     ended = &mut working => {
@@ -249,46 +236,13 @@ async fn round<W: Workload>(
 ) -> Result<Row, Failure> {
     let uncounted = Arc::new(AtomicUsize::new(0));
     // The first call over a connection takes longer.
-    repeat(&workload, concurrency, concurrency, &uncounted).await?;
+    repeat(&workload, concurrency, Until::Done(concurrency), &uncounted).await?;
     let cpu = processes.cpu();
-    let began = Instant::now();
-    let mut latencies = repeat(&workload, concurrency, walks, &uncounted).await?;
-    let wall = began.elapsed();
-    latencies.sort_unstable();
+    let timings = repeat(&workload, concurrency, Until::Done(walks), &uncounted).await?;
     Ok(Row {
-        latencies,
-        wall,
+        timings,
         cpu: Some(processes.cpu().since(cpu)),
     })
-}
-
-/// Does the work so many times, so many at the same time, and says how long each took. `done` counts on.
-async fn repeat<W: Workload>(
-    workload: &W,
-    concurrency: usize,
-    walks: usize,
-    done: &Arc<AtomicUsize>,
-) -> Result<Vec<Duration>, Failure> {
-    let begun = Arc::new(AtomicUsize::new(0));
-    let mut workers = JoinSet::new();
-    for _ in 0..concurrency {
-        let (mut workload, begun, done) = (workload.clone(), Arc::clone(&begun), Arc::clone(done));
-        workers.spawn(async move {
-            let mut latencies = Vec::new();
-            while begun.fetch_add(1, Ordering::Relaxed) < walks {
-                let began = Instant::now();
-                workload.once().await?;
-                latencies.push(began.elapsed());
-                done.fetch_add(1, Ordering::Relaxed);
-            }
-            Ok::<_, Failure>(latencies)
-        });
-    }
-    let mut latencies = Vec::with_capacity(walks);
-    while let Some(worked) = workers.join_next().await {
-        latencies.extend(worked??);
-    }
-    Ok(latencies)
 }
 
 /// Says on standard error how far it is.

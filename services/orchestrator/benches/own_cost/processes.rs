@@ -1,10 +1,8 @@
 //! The six processes: this program again, in another role; and what the operating system knows about them.
 
 use std::{
-    fs,
-    io::{self, BufRead as _, BufReader, Write as _},
-    net::SocketAddr,
-    process::{Child, Command, Stdio},
+    io::{self, Write as _},
+    process::Command,
     thread,
     time::Duration,
 };
@@ -12,13 +10,11 @@ use std::{
 use clap::ValueEnum;
 use emend_chassis::{Telemetry, TelemetryOptions};
 use emend_orchestrator::Options;
+use emend_testkit::process::{self, Process};
 use tokio::{net::TcpListener, runtime};
 use tokio_util::sync::CancellationToken;
 
 use crate::{Failure, scripted};
-
-/// Clock ticks in a second, as `/proc` counts processor time. Linux shows all programs 100 on every architecture.
-const TICKS: u64 = 100;
 
 /// What a process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -98,73 +94,10 @@ async fn listen() -> Result<TcpListener, Failure> {
     Ok(listener)
 }
 
-/// A process of ours. It ends when this is dropped.
-pub(crate) struct Process {
-    child: Child,
-    address: SocketAddr,
-}
-
-impl Process {
-    /// Starts this program in another role and waits until it listens.
-    fn start(role: Role, arguments: &[String]) -> Result<Process, Failure> {
-        let mut child = Command::new(std::env::current_exe()?)
-            .args(["--role", &role.name()])
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let stdout = child.stdout.take();
-        // From here on, whatever goes wrong ends the child.
-        let mut process = Process {
-            child,
-            address: SocketAddr::from(([127, 0, 0, 1], 0)),
-        };
-        let mut line = String::new();
-        if let Some(stdout) = stdout {
-            BufReader::new(stdout).read_line(&mut line)?;
-        }
-        process.address = line
-            .trim()
-            .parse()
-            .map_err(|_| format!("the {} did not start", role.name()))?;
-        Ok(process)
-    }
-
-    /// Where it listens, as a client has it.
-    pub(crate) fn url(&self) -> String {
-        format!("http://{}", self.address)
-    }
-
-    /// Processor time that it has used so far; `None` where there is no `/proc`.
-    fn cpu(&self) -> Option<Duration> {
-        cpu(&self.child.id().to_string())
-    }
-
-    /// Its resident memory in bytes; `None` where there is no `/proc`.
-    pub(crate) fn rss(&self) -> Option<u64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-        let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-        Some(kibibytes * 1024)
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // It may have ended by itself; then there is nothing left to do.
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
-/// Processor time of a process: user and system, the 14th and 15th field of its line.
-fn cpu(process: &str) -> Option<Duration> {
-    let line = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The second field is the program's name in parentheses, and may contain anything.
-    let mut fields = line.rsplit_once(')')?.1.split_whitespace().skip(11);
-    let mut ticks = || fields.next()?.parse::<u64>().ok();
-    let ticks = ticks()? + ticks()?;
-    Some(Duration::from_millis(ticks * 1000 / TICKS))
+/// Starts this program in another role and waits until it listens.
+fn start(role: Role, arguments: &[String]) -> Result<Process, Failure> {
+    let mut program = Command::new(std::env::current_exe()?);
+    Ok(Process::start(program.args(["--role", &role.name()]).args(arguments))?)
 }
 
 /// Processor time by who used it; `None` where there is no `/proc`.
@@ -211,12 +144,12 @@ pub(crate) struct Processes {
 impl Processes {
     /// Starts them; the orchestrator logs to standard error what `log` lets through.
     pub(crate) fn start(log: &str) -> Result<Processes, Failure> {
-        let services = Role::SERVICES.map(|role| Process::start(role, &[]));
+        let services = Role::SERVICES.map(|role| start(role, &[]));
         let services = services.into_iter().collect::<Result<Vec<_>, _>>()?;
         let urls: Vec<String> = services.iter().map(Process::url).collect();
         let arguments = ["--services", &urls.join(","), "--log", log].map(str::to_owned);
         Ok(Processes {
-            orchestrator: Process::start(Role::Orchestrator, &arguments)?,
+            orchestrator: start(Role::Orchestrator, &arguments)?,
             services,
         })
     }
@@ -234,13 +167,7 @@ impl Processes {
         Cpu {
             orchestrator: self.orchestrator.cpu(),
             services: self.services.iter().map(Process::cpu).sum(),
-            caller: cpu("self"),
+            caller: process::own_cpu(),
         }
     }
-}
-
-/// Load of the machine: programs that ran or wanted to in the last minute.
-pub(crate) fn load() -> Option<f64> {
-    let line = fs::read_to_string("/proc/loadavg").ok()?;
-    line.split_whitespace().next()?.parse().ok()
 }

@@ -2,6 +2,7 @@
 
 use std::{num::NonZero, thread, time::Duration};
 
+use emend_testkit::repeated::{aligned, milliseconds};
 use serde_json::{Value, json};
 
 use crate::{
@@ -62,10 +63,10 @@ pub(crate) fn table(plan: &Plan, measured: &Measured) -> String {
             lines.push([
                 name.to_owned(),
                 pair.concurrency.to_string(),
-                row.walks().to_string(),
-                milliseconds(row.percentile(50)),
-                milliseconds(row.percentile(99)),
-                format!("{:.0}", row.per_second()),
+                row.timings.count().to_string(),
+                milliseconds(row.timings.percentile(50)),
+                milliseconds(row.timings.percentile(99)),
+                format!("{:.0}", row.timings.per_second()),
                 cell(cpu(|cpu: Cpu| cpu.orchestrator).filter(|_| orchestrated)),
                 cell(cpu(|cpu: Cpu| cpu.services)),
                 cell(cpu(|cpu: Cpu| cpu.caller)),
@@ -73,13 +74,7 @@ pub(crate) fn table(plan: &Plan, measured: &Measured) -> String {
             ]);
         }
     }
-    let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or_default();
-    let widths: Vec<usize> = (0..HEADS.len()).map(width).collect();
-    for line in &lines {
-        let cells = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}"));
-        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
-        text.push('\n');
-    }
+    text.push_str(&aligned(&lines));
     text.push('\n');
     for pair in &measured.pairs {
         text.push_str(&format!("walk / bare at {}: {:.2}", pair.concurrency, pair.ratio()));
@@ -115,10 +110,6 @@ fn soaked(soak: &Soak) -> String {
     text
 }
 
-fn milliseconds(time: Duration) -> String {
-    format!("{:.3}", time.as_secs_f64() * 1e3)
-}
-
 fn mebibytes(bytes: u64) -> String {
     format!("{:.1}", bytes as f64 / (1024.0 * 1024.0))
 }
@@ -130,10 +121,10 @@ pub(crate) fn json(plan: &Plan, measured: &Measured) -> String {
         json!({
             "workload": name,
             "concurrency": pair.concurrency,
-            "walks": row.walks(),
-            "p50_us": microseconds(row.percentile(50)),
-            "p99_us": microseconds(row.percentile(99)),
-            "walks_per_second": row.per_second(),
+            "walks": row.timings.count(),
+            "p50_us": microseconds(row.timings.percentile(50)),
+            "p99_us": microseconds(row.timings.percentile(99)),
+            "walks_per_second": row.timings.per_second(),
             "orchestrator_cpu_us": cpu(|cpu: Cpu| cpu.orchestrator).filter(|_| orchestrated),
             "services_cpu_us": cpu(|cpu: Cpu| cpu.services),
             "caller_cpu_us": cpu(|cpu: Cpu| cpu.caller),

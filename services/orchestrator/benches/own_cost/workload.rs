@@ -1,7 +1,5 @@
 //! The two ways to have the same work done.
 
-use std::future::Future;
-
 use clap::ValueEnum;
 use emend_chassis::{TracedChannel, Upstream};
 use emend_proto::v1::{
@@ -10,6 +8,7 @@ use emend_proto::v1::{
     generator_service_client::GeneratorServiceClient, grader_service_client::GraderServiceClient,
     orchestrator_service_client::OrchestratorServiceClient, retriever_service_client::RetrieverServiceClient,
 };
+use emend_testkit::repeated::Workload;
 use tonic::{
     body::Body,
     client::GrpcService,
@@ -38,12 +37,6 @@ impl Bare {
             Bare::Chassis => "chassis",
         }
     }
-}
-
-/// Work to be done again and again, by many at once.
-pub(crate) trait Workload: Clone + Send + Sync + 'static {
-    /// Does it once; an error unless it ends as it should.
-    fn once(&mut self) -> impl Future<Output = Result<(), Failure>> + Send;
 }
 
 /// A connection of its own.

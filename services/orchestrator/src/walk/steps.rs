@@ -6,7 +6,7 @@ use std::{
 };
 
 use emend_core::limits::MAX_RESULT_BYTES;
-use emend_proto::v1::{GradedPassage, Passage, PassageContent, Step};
+use emend_proto::v1::{GradedPassage, Passage, PassageContent, Span, Step};
 use prost::Message as _;
 
 use super::size;

@@ -110,7 +110,7 @@ impl Store {
             .get(name)
             .cloned();
         if let Some(collection) = collection
-            && collection.info()?.is_some()
+            && collection.embedder()?.is_some()
         {
             return Ok(collection);
         }
@@ -119,6 +119,12 @@ impl Store {
             name: name.to_owned(),
             known,
         })
+    }
+
+    /// The embedder of an open collection, where it is known without waiting for anything.
+    fn known_embedder(&self, name: &str) -> Option<EmbedderInfo> {
+        let collections = self.collections.try_read().ok()?;
+        collections.get(name)?.known_embedder()
     }
 
     fn existing_or_new(&self, name: &str) -> Arc<Collection> {
@@ -185,6 +191,20 @@ impl VectorStore for EdgeStore {
         self.run(move |store| {
             let info = store.existing(&name)?.info()?;
             info.ok_or_else(|| StoreError::UnknownCollection {
+                name,
+                known: Vec::new(),
+            })
+        })
+    }
+
+    fn embedder<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<EmbedderInfo, StoreError>> {
+        if let Some(known) = self.0.known_embedder(name) {
+            return ready(Ok(known)).boxed();
+        }
+        let name = name.to_owned();
+        self.run(move |store| {
+            let embedder = store.existing(&name)?.embedder()?;
+            embedder.ok_or_else(|| StoreError::UnknownCollection {
                 name,
                 known: Vec::new(),
             })

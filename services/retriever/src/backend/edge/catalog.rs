@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use redb::{
     Builder, Database, ReadOnlyTable, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition,
@@ -70,6 +70,8 @@ pub(super) struct Version {
 #[derive(Debug)]
 pub(super) struct Catalog {
     database: Database,
+    /// Written with the first document and never again.
+    embedder: OnceLock<EmbedderInfo>,
 }
 
 impl Catalog {
@@ -86,11 +88,17 @@ impl Catalog {
             Tables::open(&transaction)?;
             transaction.commit()?;
         }
-        Ok(Self { database })
+        Ok(Self {
+            database,
+            embedder: OnceLock::new(),
+        })
     }
 
     /// The embedder of the documents; `None` before the first document.
     pub(super) fn embedder(&self) -> Result<Option<EmbedderInfo>, CatalogError> {
+        if let Some(known) = self.known_embedder() {
+            return Ok(Some(known.clone()));
+        }
         let settings = self.database.begin_read()?.open_table(SETTINGS)?;
         let Some(settings) = settings.get(SETTING)? else {
             return Ok(None);
@@ -102,10 +110,16 @@ impl Catalog {
                 settings.format
             )));
         }
-        Ok(Some(EmbedderInfo {
+        let embedder = EmbedderInfo {
             id: settings.embedder,
             dimensions: settings.dimensions,
-        }))
+        };
+        Ok(Some(self.embedder.get_or_init(|| embedder).clone()))
+    }
+
+    /// As [`embedder`](Self::embedder), where it was read before.
+    pub(super) fn known_embedder(&self) -> Option<&EmbedderInfo> {
+        self.embedder.get()
     }
 
     /// The counts and the embedder; `None` before the first document.

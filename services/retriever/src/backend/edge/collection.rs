@@ -67,6 +67,17 @@ impl Collection {
         self.read("read the collection", |open| Ok(open.catalog.info(&self.name)?))
     }
 
+    /// What embedded the documents; `None` before the first document.
+    pub(super) fn embedder(&self) -> Result<Option<EmbedderInfo>, StoreError> {
+        self.read("read the collection", |open| Ok(open.catalog.embedder()?))
+    }
+
+    /// What embedded the documents, where that was read before and nobody is opening the collection.
+    pub(super) fn known_embedder(&self) -> Option<EmbedderInfo> {
+        let open = self.open.try_read().ok()?;
+        open.as_ref()?.catalog.known_embedder().cloned()
+    }
+
     pub(super) fn stored(&self, document: &str) -> Result<Option<StoredDocument>, StoreError> {
         self.read("read a document", |open| {
             Ok(open

@@ -257,3 +257,21 @@ fn one_broken_collection_does_not_affect_the_others() {
         assert!(error.to_string().contains("broken"), "{error}");
     });
 }
+
+#[test]
+fn the_embedder_is_told_without_waiting_once_it_was_read() {
+    let folder = tempfile::tempdir().unwrap();
+    filled(folder.path(), 1);
+    let store = EdgeStore::open(folder.path()).unwrap();
+    // No thread takes work over here: whatever is not there at once never comes.
+    assert_eq!(store.embedder(NAME).now_or_never().unwrap().unwrap(), embedder(4));
+    let store_closed = async {
+        let unknown = store.embedder("other").await.unwrap_err();
+        assert!(unknown.to_string().contains("known are notes"), "{unknown}");
+        store.close().await;
+        store.embedder(NAME).await.unwrap_err()
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let closed = runtime.block_on(store_closed);
+    assert!(emend_core::error_chain(&closed).contains("closed"), "{closed:?}");
+}

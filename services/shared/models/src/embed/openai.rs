@@ -1,10 +1,12 @@
 //! An embedder behind an OpenAI-compatible `/v1/embeddings`.
 
+use std::fmt;
 use std::time::Duration;
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures::future::{BoxFuture, FutureExt};
 use reqwest::{StatusCode, Url, header};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::{EmbedError, Embedder, EmbedderOptions, Embedding, Input, ModelError, normalize};
 use crate::http;
@@ -29,14 +31,25 @@ pub struct OpenAiEmbedder {
     url: Url,
     key: Option<String>,
     client: reqwest::Client,
+    encoding: Encoding,
     dimensions: usize,
+}
+
+/// How a server is asked to write vectors. Whatever it does is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Encoding {
+    /// Little-endian `f32`: a quarter of the bytes, and no number to be parsed.
+    Base64,
+    /// JSON numbers.
+    Float,
 }
 
 #[derive(Serialize)]
 struct Request<'a> {
     model: &'a str,
     input: &'a [String],
-    encoding_format: &'static str,
+    encoding_format: Encoding,
 }
 
 #[derive(Deserialize)]
@@ -47,11 +60,50 @@ struct Answer {
 #[derive(Deserialize)]
 struct Entry {
     index: Option<usize>,
+    #[serde(deserialize_with = "values")]
     embedding: Vec<f32>,
 }
 
+/// The values of a vector, in either encoding.
+fn values<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f32>, D::Error> {
+    struct Values;
+
+    impl<'de> de::Visitor<'de> for Values {
+        type Value = Vec<f32>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("numbers, or numbers in base64")
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+            let bytes = BASE64_STANDARD
+                .decode(text)
+                .map_err(|error| E::custom(format!("an embedding is no base64: {error}")))?;
+            let (values, rest) = bytes.as_chunks();
+            if !rest.is_empty() {
+                return Err(E::custom(format!(
+                    "an embedding of {} bytes has no whole number of values",
+                    bytes.len()
+                )));
+            }
+            Ok(values.iter().map(|value| f32::from_le_bytes(*value)).collect())
+        }
+
+        fn visit_seq<A: de::SeqAccess<'de>>(self, mut numbers: A) -> Result<Self::Value, A::Error> {
+            let mut values = Vec::new();
+            while let Some(value) = numbers.next_element()? {
+                values.push(value);
+            }
+            Ok(values)
+        }
+    }
+
+    deserializer.deserialize_any(Values)
+}
+
 impl OpenAiEmbedder {
-    /// Asks the server of `options` for one embedding of `model`, which tells how long its vectors are.
+    /// Asks the server of `options` for one embedding of `model`, which tells how long its vectors are and whether it takes
+    /// `encoding_format` base64.
     ///
     /// # Errors
     /// [`ModelError::Option`] for an address that is none, [`ModelError::Server`] when the server does not embed.
@@ -88,12 +140,21 @@ impl OpenAiEmbedder {
             url,
             key,
             client,
+            encoding: Encoding::Base64,
             dimensions: 0,
         };
-        let probe = embedder
-            .request(&["dimensions".to_owned()])
-            .await
-            .map_err(|error| ModelError::Server(error.into()))?;
+        let texts = ["dimensions".to_owned()];
+        let mut probe = embedder.request(&texts).await;
+        // Nothing else in this request could be wrong with a server that embeds at all.
+        if let Err(EmbedError::Refused {
+            status: 400 | 415 | 422 | 501,
+            ..
+        }) = &probe
+        {
+            embedder.encoding = Encoding::Float;
+            probe = embedder.request(&texts).await;
+        }
+        let probe = probe.map_err(|error| ModelError::Server(error.into()))?;
         embedder.dimensions = probe.first().map_or(0, |embedding| embedding.len());
         Ok(embedder)
     }
@@ -121,7 +182,7 @@ impl OpenAiEmbedder {
         let body = Request {
             model: &self.model,
             input: texts,
-            encoding_format: "float",
+            encoding_format: self.encoding,
         };
         let mut request = self.client.post(self.url.clone()).json(&body);
         if let Some(key) = &self.key {

@@ -18,11 +18,14 @@ pub(super) fn strip_reasoning(text: &str) -> String {
 
 /// Normalises to NFKC and lower case, without Markdown emphasis and quotes.
 pub(super) fn normalise(text: &str) -> String {
-    let plain: String = text
-        .nfkc()
-        .filter(|c| !matches!(c, '*' | '#' | '`' | '"' | '\'' | '“' | '”' | '‘' | '’'))
-        .collect();
-    plain.to_lowercase().trim().to_owned()
+    let is_said = |c: &char| !matches!(c, '*' | '#' | '`' | '"' | '\'' | '“' | '”' | '‘' | '’');
+    // ASCII is its own NFKC, and each alternative of each token of a reply comes by here.
+    let lower = if text.is_ascii() {
+        text.chars().filter(is_said).map(|c| c.to_ascii_lowercase()).collect()
+    } else {
+        text.nfkc().filter(is_said).collect::<String>().to_lowercase()
+    };
+    lower.trim().to_owned()
 }
 
 /// The reply as a JSON value other than a number or null, or else the first JSON object in it that is not empty.

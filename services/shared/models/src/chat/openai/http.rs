@@ -118,7 +118,7 @@ impl Inner {
         }
     }
 
-    async fn post(&self, body: &Value) -> Result<Response, reqwest::Error> {
+    async fn post(&self, body: &wire::Body<'_>) -> Result<Response, reqwest::Error> {
         let mut post = self.http.post(self.endpoint.clone()).json(body);
         if let Some(key) = &self.key {
             post = post.bearer_auth(key.reveal());

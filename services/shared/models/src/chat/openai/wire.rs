@@ -1,10 +1,13 @@
 //! Request and response bodies of `/chat/completions`.
 
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::dialect::Feature;
-use crate::chat::{ChatReply, ChatRequest, FinishReason, TokenLogprobs, Usage};
+use crate::chat::{ChatReply, ChatRequest, FinishReason, Message, TokenLogprobs, Usage};
 
 /// How the reply format is requested, strictest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,74 +59,116 @@ pub(super) fn uses(request: &ChatRequest, stream: bool, feature: Feature, has: i
     wanted && has(feature)
 }
 
-/// Builds the request body for `model`, with the features for which `has` is true.
-pub(super) fn body(request: &ChatRequest, stream: bool, model: &str, has: impl Fn(Feature) -> bool) -> Value {
-    let mut body = Map::new();
+/// A body to post. It borrows the prompt, which may be long.
+#[derive(Serialize)]
+pub(super) struct Body<'a> {
+    model: &'a str,
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    logprobs: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_logprobs: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frequency_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<ResponseFormat<'a>>,
+    messages: Cow<'a, [Message]>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ResponseFormat<'a> {
+    JsonSchema { json_schema: JsonSchema<'a> },
+    JsonObject,
+}
+
+#[derive(Serialize)]
+struct JsonSchema<'a> {
+    name: &'static str,
+    strict: bool,
+    schema: &'a Value,
+}
+
+/// The body to post to `model`, with the features for which `has` is true.
+pub(super) fn body<'a>(
+    request: &'a ChatRequest,
+    stream: bool,
+    model: &'a str,
+    has: impl Fn(Feature) -> bool,
+) -> Body<'a> {
     let used = |feature| uses(request, stream, feature, &has);
-    body.insert("model".to_owned(), json!(model));
-    body.insert("stream".to_owned(), json!(stream));
-    if let Some(limit) = request.max_tokens {
-        let name = if has(Feature::MaxTokens) {
-            "max_tokens"
-        } else {
-            "max_completion_tokens"
-        };
-        body.insert(name.to_owned(), json!(limit));
-    }
-    if let Some(temperature) = request.temperature.filter(|_| used(Feature::Temperature)) {
-        body.insert("temperature".to_owned(), json!(temperature));
-    }
-    if used(Feature::StreamOptions) {
-        body.insert("stream_options".to_owned(), json!({ "include_usage": true }));
-    }
-    if used(Feature::Logprobs) {
-        body.insert("logprobs".to_owned(), json!(true));
-        body.insert("top_logprobs".to_owned(), json!(request.top_logprobs.min(20)));
-    }
-    if let Some(seed) = request.seed.filter(|_| used(Feature::Seed)) {
-        body.insert("seed".to_owned(), json!(seed));
-    }
-    if let Some(penalty) = request.frequency_penalty.filter(|_| used(Feature::FrequencyPenalty)) {
-        body.insert("frequency_penalty".to_owned(), json!(penalty));
-    }
-    let mut messages = request.messages.clone();
+    let (max_tokens, max_completion_tokens) = if has(Feature::MaxTokens) {
+        (request.max_tokens, None)
+    } else {
+        (None, request.max_tokens)
+    };
+    let has_logprobs = used(Feature::Logprobs);
+    let mut messages = Cow::Borrowed(request.messages.as_slice());
+    let mut response_format = None;
     if let Some(schema) = &request.response_schema {
-        let format = match Format::of(request, &has) {
-            Format::JsonSchema => {
-                let format = json!({ "name": schema.name, "strict": true, "schema": schema.schema });
-                Some(json!({ "type": "json_schema", "json_schema": format }))
-            }
-            Format::JsonObject => Some(json!({ "type": "json_object" })),
+        response_format = match Format::of(request, &has) {
+            Format::JsonSchema => Some(ResponseFormat::JsonSchema {
+                json_schema: JsonSchema {
+                    name: schema.name,
+                    strict: true,
+                    schema: &schema.schema,
+                },
+            }),
+            Format::JsonObject => Some(ResponseFormat::JsonObject),
             Format::Text => None,
         };
         if !used(Feature::JsonSchema) {
-            schema.say(&mut messages);
-        }
-        if let Some(format) = format {
-            body.insert("response_format".to_owned(), format);
+            schema.say(messages.to_mut());
         }
     }
-    body.insert("messages".to_owned(), json!(messages));
-    Value::Object(body)
+    Body {
+        model,
+        stream,
+        max_tokens,
+        max_completion_tokens,
+        temperature: request.temperature.filter(|_| used(Feature::Temperature)),
+        stream_options: used(Feature::StreamOptions).then_some(StreamOptions { include_usage: true }),
+        logprobs: has_logprobs.then_some(true),
+        top_logprobs: has_logprobs.then(|| request.top_logprobs.min(20)),
+        seed: request.seed.filter(|_| used(Feature::Seed)),
+        frequency_penalty: request.frequency_penalty.filter(|_| used(Feature::FrequencyPenalty)),
+        response_format,
+        messages,
+    }
 }
 
+/// A reply, with its log-probabilities as an `L`.
 #[derive(Deserialize)]
-pub(super) struct Completion {
+struct Completion<L> {
     model: Option<String>,
-    #[serde(default)]
-    choices: Vec<Choice>,
+    #[serde(default = "Vec::new")]
+    choices: Vec<Choice<L>>,
     usage: Option<Tokens>,
     error: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Choice {
+struct Choice<L> {
     /// `message` in complete replies, `delta` in streamed ones.
     #[serde(alias = "delta")]
     message: Option<Said>,
     finish_reason: Option<String>,
-    /// Untyped, because the format differs between servers and unknown formats must not make the reply fail.
-    logprobs: Option<Value>,
+    logprobs: Option<L>,
 }
 
 #[derive(Deserialize)]
@@ -133,6 +178,25 @@ struct Said {
     /// The model's reasoning. The field name differs between servers.
     reasoning: Option<Value>,
     reasoning_content: Option<Value>,
+}
+
+impl Completion<Value> {
+    /// With the log-probabilities that are written as the protocol says, and without the others.
+    fn readable(self) -> Completion<Logprobs> {
+        let choices = self.choices.into_iter().map(|choice| Choice {
+            message: choice.message,
+            finish_reason: choice.finish_reason,
+            logprobs: choice
+                .logprobs
+                .and_then(|logprobs| serde_json::from_value(logprobs).ok()),
+        });
+        Completion {
+            model: self.model,
+            choices: choices.collect(),
+            usage: self.usage,
+            error: self.error,
+        }
+    }
 }
 
 impl Said {
@@ -234,7 +298,7 @@ pub(super) fn reply(body: &[u8], asked: &str, may_be_empty: bool) -> Result<Chat
 
 /// The token usage of a body that is not a valid reply. Zero if it contains none.
 pub(super) fn spent(body: &[u8]) -> Usage {
-    let completion: Option<Completion> = serde_json::from_slice(body).ok();
+    let completion: Option<Completion<IgnoredAny>> = serde_json::from_slice(body).ok();
     completion
         .and_then(|completion| completion.usage)
         .map(Usage::from)
@@ -264,8 +328,10 @@ pub(super) fn piece(data: &[u8]) -> Result<Piece, Problem> {
     Ok(piece)
 }
 
-fn completion(body: &[u8]) -> Result<Completion, Problem> {
-    let completion: Completion = serde_json::from_slice(body).map_err(|error| {
+fn completion(body: &[u8]) -> Result<Completion<Logprobs>, Problem> {
+    // Servers write log-probabilities in more than one way, and one that cannot be read must not cost the reply.
+    let read = serde_json::from_slice(body).or_else(|_| serde_json::from_slice(body).map(Completion::readable));
+    let completion: Completion<Logprobs> = read.map_err(|error| {
         let opening: String = String::from_utf8_lossy(body).chars().take(80).collect();
         Problem::Malformed(format!("it is not a chat completion ({error}): {opening}"))
     })?;
@@ -304,9 +370,8 @@ pub(super) fn ended(reason: FinishReason) -> bool {
     matches!(reason, FinishReason::Stop | FinishReason::Other)
 }
 
-/// Parses the log-probabilities. Skips tokens without one. Empty if the format is unknown.
-fn places(logprobs: Option<Value>) -> Vec<TokenLogprobs> {
-    let logprobs = logprobs.and_then(|logprobs| serde_json::from_value::<Logprobs>(logprobs).ok());
+/// The tokens that have a log-probability.
+fn places(logprobs: Option<Logprobs>) -> Vec<TokenLogprobs> {
     let tokens = logprobs.and_then(|logprobs| logprobs.content).unwrap_or_default();
     tokens.into_iter().filter_map(place).collect()
 }

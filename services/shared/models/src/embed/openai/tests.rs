@@ -75,7 +75,7 @@ async fn embeddings_come_in_the_order_of_the_texts_and_as_unit_vectors() {
     assert!(head.contains("authorization: Bearer sk-hidden"), "{head}");
     assert_eq!(
         (&body["model"], &body["encoding_format"]),
-        (&json!("tiny"), &json!("float"))
+        (&json!("tiny"), &json!("base64"))
     );
 }
 
@@ -115,11 +115,61 @@ async fn an_answer_that_does_not_fit_is_an_error() {
             "index 1 comes twice or is not below 1",
         ),
         (json!([{"index": 0, "embedding": []}]), "embedding 0 has 0 values"),
-        (json!([{"index": 0, "embedding": "AAAA"}]), "invalid type"),
+        (
+            json!([{"index": 0, "embedding": "AAAA"}]),
+            "3 bytes has no whole number of values",
+        ),
+        (json!([{"index": 0, "embedding": "?"}]), "no base64"),
+        (json!([{"index": 0, "embedding": true}]), "invalid type"),
     ] {
         let error = with(data).await.to_string();
         assert!(error.contains(words), "{error}");
     }
+}
+
+/// A vector of three values in the encoding that is asked for.
+fn encoded(body: &Value) -> (&'static str, String) {
+    let values = [3.0_f32, -4.0, 0.0];
+    let embedding = if body["encoding_format"] == "base64" {
+        json!(BASE64_STANDARD.encode(values.map(f32::to_le_bytes).as_flattened()))
+    } else {
+        json!(values)
+    };
+    (
+        "200 OK",
+        json!({"data": [{"index": 0, "embedding": embedding}]}).to_string(),
+    )
+}
+
+#[tokio::test]
+async fn a_vector_is_the_same_in_base64() {
+    let (options, seen) = serve(encoded).await;
+    let embedder = OpenAiEmbedder::connect("tiny", &options).await.unwrap();
+    let found = embedder.embed(Input::Query, vec!["what".to_owned()]).await.unwrap();
+    assert_eq!(*found[0], [0.6, -0.8, 0.0]);
+    let seen = seen.lock().unwrap();
+    assert!(seen.iter().all(|(_, body)| body["encoding_format"] == "base64"));
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_base64_is_asked_for_numbers_from_then_on() {
+    let (options, seen) = serve(|body| match body["encoding_format"].as_str() {
+        Some("float") => encoded(body),
+        _ => (
+            "422 Unprocessable Entity",
+            json!({"error": "unknown variant"}).to_string(),
+        ),
+    })
+    .await;
+    let embedder = OpenAiEmbedder::connect("tiny", &options).await.unwrap();
+    let found = embedder.embed(Input::Query, vec!["what".to_owned()]).await.unwrap();
+    assert_eq!(*found[0], [0.6, -0.8, 0.0]);
+    let seen = seen.lock().unwrap();
+    let asked: Vec<_> = seen
+        .iter()
+        .map(|(_, body)| body["encoding_format"].as_str().unwrap())
+        .collect();
+    assert_eq!(asked, ["base64", "float", "float"]);
 }
 
 #[tokio::test]
