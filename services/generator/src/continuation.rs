@@ -143,9 +143,9 @@ fn is_complete(text: &str) -> bool {
     text.trim().trim_end_matches(is_end).to_lowercase() == COMPLETE
 }
 
-/// Whether `c` ends a sentence or is a closing mark after its end.
+/// Whether `c` ends a sentence or is a closing mark after its end; the bracket that closes [`COMPLETE`] is neither.
 fn is_end(c: char) -> bool {
-    c == '\n' || is_sentence_end(c) || is_closing_mark(c)
+    c == '\n' || is_sentence_end(c) || (is_closing_mark(c) && c != ']')
 }
 
 fn letters(text: &str) -> String {

@@ -91,5 +91,5 @@ fn an_invalid_file_is_reported_with_the_expected_format_and_kept() {
         assert_eq!(fs::read_to_string(&file).unwrap(), wrong);
     }
     let error = Conversation::read(&folder.path().join("no/chat.json")).unwrap_err();
-    assert!(error.to_string().contains("there is no folder"), "{error}");
+    assert!(error.to_string().contains("does not exist"), "{error}");
 }

@@ -143,17 +143,21 @@ fn encoded(body: &Value) -> (&'static str, String) {
 
 #[tokio::test]
 async fn a_vector_is_the_same_in_base64() {
-    let (options, seen) = serve(encoded).await;
+    let (options, server) = serve(encoded).await;
     let embedder = OpenAiEmbedder::connect("tiny", &options).await.unwrap();
     let found = embedder.embed(Input::Query, vec!["what".to_owned()]).await.unwrap();
     assert_eq!(*found[0], [0.6, -0.8, 0.0]);
-    let seen = seen.lock().unwrap();
-    assert!(seen.iter().all(|(_, body)| body["encoding_format"] == "base64"));
+    let requests = server.requests();
+    assert!(
+        requests
+            .iter()
+            .all(|request| request.json()["encoding_format"] == "base64")
+    );
 }
 
 #[tokio::test]
 async fn a_server_that_refuses_base64_is_asked_for_numbers_from_then_on() {
-    let (options, seen) = serve(|body| match body["encoding_format"].as_str() {
+    let (options, server) = serve(|body| match body["encoding_format"].as_str() {
         Some("float") => encoded(body),
         _ => (
             "422 Unprocessable Entity",
@@ -164,10 +168,10 @@ async fn a_server_that_refuses_base64_is_asked_for_numbers_from_then_on() {
     let embedder = OpenAiEmbedder::connect("tiny", &options).await.unwrap();
     let found = embedder.embed(Input::Query, vec!["what".to_owned()]).await.unwrap();
     assert_eq!(*found[0], [0.6, -0.8, 0.0]);
-    let seen = seen.lock().unwrap();
-    let asked: Vec<_> = seen
+    let asked: Vec<Value> = server
+        .requests()
         .iter()
-        .map(|(_, body)| body["encoding_format"].as_str().unwrap())
+        .map(|request| request.json()["encoding_format"].take())
         .collect();
     assert_eq!(asked, ["base64", "float", "float"]);
 }
