@@ -133,15 +133,10 @@ fn both(a: Option<bool>, b: Option<bool>) -> Option<bool> {
     }
 }
 
-/// A text continued: with a space, but not after the end of a sentence that is written without one.
+/// A text continued, with a space where its script has one between sentences.
 pub(super) fn joined(text: &str, more: &str) -> String {
     let more = more.trim();
-    let separator = match text.chars().next_back() {
-        None | Some('。' | '！' | '？' | '」' | '』') => "",
-        Some(last) if last.is_whitespace() => "",
-        Some(_) => " ",
-    };
-    format!("{text}{separator}{more}")
+    format!("{text}{}{more}", emend_text::sentence_separator(text, more))
 }
 
 #[cfg(test)]
