@@ -30,7 +30,7 @@ pub use crate::{
 };
 use crate::{
     walk::{GrpcServices, WalkMetrics},
-    work::{WalkServices, Walker},
+    work::{WalkServices, WalkRunner},
 };
 
 /// Name of the service, as health reports it.
@@ -56,7 +56,7 @@ pub async fn serve(options: Options, listener: TcpListener, shutdown: Cancellati
     Server::new("emend-orchestrator", &options.service)
         .descriptors(emend_proto::FILE_DESCRIPTOR_SET)
         .serve_actor(
-            move || Arc::new(Walker::new(services.clone(), metrics.clone())),
+            move || Arc::new(WalkRunner::new(services.clone(), metrics.clone())),
             |walks| {
                 let orchestrator = Orchestrator::new(catalog, &options.default_graph, walks);
                 OrchestratorServiceServer::new(orchestrator)

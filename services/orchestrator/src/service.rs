@@ -17,7 +17,7 @@ use crate::{
     mermaid, validate,
     walk::WalkRequest,
     walk_request,
-    work::{Ask, AskStream, Walker},
+    work::{Ask, AskStream, WalkRunner},
 };
 
 /// Events that wait for a slow reader before the walk does.
@@ -28,12 +28,12 @@ const EVENTS: usize = 64;
 pub struct Orchestrator {
     catalog: LiveCatalog,
     default_graph: Arc<str>,
-    walks: ActorHandle<Walker>,
+    walks: ActorHandle<WalkRunner>,
 }
 
 impl Orchestrator {
     /// A service that walks these graphs.
-    pub fn new(catalog: LiveCatalog, default_graph: &str, walks: ActorHandle<Walker>) -> Self {
+    pub fn new(catalog: LiveCatalog, default_graph: &str, walks: ActorHandle<WalkRunner>) -> Self {
         Orchestrator {
             catalog,
             default_graph: Arc::from(default_graph),

@@ -16,12 +16,12 @@ use crate::walk::{Events, Services, WalkError, WalkMetrics, WalkRequest, walk};
 #[derive(Debug)]
 pub struct Ask(pub WalkRequest);
 
-impl Work<Walker> for Ask {
+impl Work<WalkRunner> for Ask {
     type Reply = WalkResult;
     type Error = WalkError;
     const NAME: &'static str = "ask";
 
-    async fn run(self, walker: &Walker, scope: &Scope) -> Result<WalkResult, WalkError> {
+    async fn run(self, walker: &WalkRunner, scope: &Scope) -> Result<WalkResult, WalkError> {
         walker.walk(self.0, Events::none(), scope).await
     }
 }
@@ -35,12 +35,12 @@ pub struct AskStream {
     pub events: EventSender<AskStreamResponse>,
 }
 
-impl Work<Walker> for AskStream {
+impl Work<WalkRunner> for AskStream {
     type Reply = ();
     type Error = WalkError;
     const NAME: &'static str = "ask_stream";
 
-    async fn run(self, walker: &Walker, scope: &Scope) -> Result<(), WalkError> {
+    async fn run(self, walker: &WalkRunner, scope: &Scope) -> Result<(), WalkError> {
         walker
             .walk(self.walk_request, Events::to(self.events), scope)
             .await
@@ -60,16 +60,16 @@ impl std::fmt::Debug for WalkServices {
 
 /// What every walk needs besides its request. Each actor has one, and so clients of its own: a walk and the connections it
 /// waits for never wake each other across threads.
-pub struct Walker {
+pub struct WalkRunner {
     make: WalkServices,
     services: OnceLock<Arc<dyn Services>>,
     metrics: WalkMetrics,
 }
 
-impl Walker {
+impl WalkRunner {
     /// Makes its clients when the first walk needs them, on the thread that walks.
-    pub fn new(services: WalkServices, metrics: WalkMetrics) -> Walker {
-        Walker {
+    pub fn new(services: WalkServices, metrics: WalkMetrics) -> WalkRunner {
+        WalkRunner {
             make: services,
             services: OnceLock::new(),
             metrics,
@@ -101,8 +101,8 @@ impl Walker {
     }
 }
 
-impl std::fmt::Debug for Walker {
+impl std::fmt::Debug for WalkRunner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Walker")
+        f.write_str("WalkRunner")
     }
 }

@@ -330,7 +330,7 @@ async fn a_walk_that_panics_fails_alone() {
     use crate::{
         Orchestrator,
         walk::WalkMetrics,
-        work::{WalkServices, Walker},
+        work::{WalkServices, WalkRunner},
     };
     use emend_chassis::{ActorHandle, ActorOptions, ActorSystem, HealthFlag, ServiceOptions};
     use v1::orchestrator_service_server::OrchestratorService as _;
@@ -349,7 +349,7 @@ async fn a_walk_that_panics_fails_alone() {
             ..ActorOptions::new("orchestrator", &ServiceOptions::default())
         },
         HealthFlag::detached(crate::SERVICE),
-        move || Arc::new(Walker::new(services.clone(), WalkMetrics::default())),
+        move || Arc::new(WalkRunner::new(services.clone(), WalkMetrics::default())),
     )
     .unwrap();
     let orchestrator = Orchestrator::new(crate::catalog::load_live(None).unwrap(), "self-corrective-rag", walks);
