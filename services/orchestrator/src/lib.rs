@@ -30,7 +30,7 @@ pub use crate::{
 };
 use crate::{
     walk::{GrpcServices, WalkMetrics},
-    work::{WalkServices, WalkRunner},
+    work::{WalkRunner, WalkServices},
 };
 
 /// Name of the service, as health reports it.

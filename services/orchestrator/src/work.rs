@@ -21,8 +21,8 @@ impl Work<WalkRunner> for Ask {
     type Error = WalkError;
     const NAME: &'static str = "ask";
 
-    async fn run(self, walker: &WalkRunner, scope: &Scope) -> Result<WalkResult, WalkError> {
-        walker.walk(self.0, Events::none(), scope).await
+    async fn run(self, runner: &WalkRunner, scope: &Scope) -> Result<WalkResult, WalkError> {
+        runner.walk(self.0, Events::none(), scope).await
     }
 }
 
@@ -40,8 +40,8 @@ impl Work<WalkRunner> for AskStream {
     type Error = WalkError;
     const NAME: &'static str = "ask_stream";
 
-    async fn run(self, walker: &WalkRunner, scope: &Scope) -> Result<(), WalkError> {
-        walker
+    async fn run(self, runner: &WalkRunner, scope: &Scope) -> Result<(), WalkError> {
+        runner
             .walk(self.walk_request, Events::to(self.events), scope)
             .await
             .map(drop)

@@ -330,7 +330,7 @@ async fn a_walk_that_panics_fails_alone() {
     use crate::{
         Orchestrator,
         walk::WalkMetrics,
-        work::{WalkServices, WalkRunner},
+        work::{WalkRunner, WalkServices},
     };
     use emend_chassis::{ActorHandle, ActorOptions, ActorSystem, HealthFlag, ServiceOptions};
     use v1::orchestrator_service_server::OrchestratorService as _;

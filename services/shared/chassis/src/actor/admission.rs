@@ -30,7 +30,7 @@ impl Admission {
         }
     }
 
-    /// Admits a call without waiting.
+    /// Admits a call without waiting, or refuses it at once (R13).
     pub(super) fn admit<E>(self: &Arc<Self>) -> Result<Permit, CallError<E>> {
         match self.places.try_acquire() {
             Ok(place) => {
