@@ -29,9 +29,9 @@
 //! * **Gone means stop.** When a caller disconnects, tonic drops the adapter's future, and an actor's would run on. The
 //!   [`Caller`] in the adapter's future holds the guard of a token that is in the job: dropping one stops the other,
 //!   in the queue or at work.
-//! * **A deadline is an instant.** `grpc-timeout` becomes a [`Deadline`] once; queueing, retries and further hops use it
-//!   up. tonic reports an expired header as CANCELLED, so the adapter answers DEADLINE_EXCEEDED a little before that,
-//!   and clients translate what arrives late.
+//! * **A deadline is an instant.** `grpc-timeout` becomes a [`Deadline`](emend_core::Deadline) once; queueing, retries and
+//!   further hops use it up. tonic reports an expired header as CANCELLED, so the adapter answers DEADLINE_EXCEEDED a
+//!   little before that, and clients translate what arrives late.
 //! * **A name is many servers.** gRPC stays on one connection. [`Upstream`] resolves its name again and again into
 //!   tonic's balanced channel, servers close connections of a certain age, and [`retrying`] makes an idempotent call again
 //!   elsewhere. The balanced channel waits for ever when it is empty; an upstream says why there is no server instead.
