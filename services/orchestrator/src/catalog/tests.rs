@@ -77,3 +77,30 @@ fn a_missing_folder_is_an_error_that_names_it() {
     let error = Catalog::load(Some(Path::new("/nonexistent/graphs"))).unwrap_err();
     assert_eq!(error.to_string(), "cannot read /nonexistent/graphs; check --graphs-dir");
 }
+
+#[test]
+fn a_changed_folder_is_read_again_and_a_wrong_file_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.yaml");
+    let yaml = BUILT_IN[0].1;
+    fs::write(&file, yaml).unwrap();
+    let live = load_live(Some(folder.path())).unwrap();
+    let default = || live.current().get("plain-rag").unwrap().options()[0].default;
+    assert!(!live.refresh().unwrap());
+    assert_eq!(default(), Some(4.0));
+
+    let before = live.current();
+    fs::write(&file, yaml.replace("default: 4", "default: 17")).unwrap();
+    assert!(live.refresh().unwrap());
+    assert_eq!(default(), Some(17.0));
+    // Whoever holds a graph keeps it.
+    assert_eq!(before.get("plain-rag").unwrap().options()[0].default, Some(4.0));
+
+    fs::write(&file, "name: plain-rag").unwrap();
+    assert!(live.refresh().is_err());
+    assert_eq!(default(), Some(17.0));
+
+    fs::remove_file(&file).unwrap();
+    assert!(live.refresh().unwrap());
+    assert_eq!(default(), Some(4.0));
+}

@@ -218,6 +218,29 @@ async fn a_file_of_coefficients_replaces_the_built_in_one() {
     assert_eq!(evaluator.coefficients().name(), path.display().to_string());
 }
 
+#[test]
+fn changed_coefficients_are_read_again_and_wrong_ones_change_nothing() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let source = Coefficients::builtin("lexical").unwrap().to_toml("");
+    let write = |useful: &str| {
+        let lines = source.lines().map(|line| match line.starts_with("useful") {
+            true => format!("useful = {useful}"),
+            false => line.to_owned(),
+        });
+        std::fs::write(file.path(), lines.collect::<Vec<_>>().join("\n")).unwrap();
+    };
+    write("0.5");
+    let watched = Watched::read(CoefficientsFile(file.path().to_owned())).unwrap();
+    let useful = || watched.current().thresholds().useful;
+    let before = watched.current();
+    write("0.625");
+    assert!(watched.refresh().unwrap());
+    assert_eq!((useful(), before.thresholds().useful), (0.625, 0.5));
+    write("much");
+    assert!(watched.refresh().unwrap_err().to_string().contains("useful"));
+    assert_eq!(useful(), 0.625);
+}
+
 #[tokio::test]
 async fn long_passages_are_embedded_in_part() {
     let long: String = (0..80)
