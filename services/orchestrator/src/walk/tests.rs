@@ -50,10 +50,10 @@ async fn ask_with(
 }
 
 fn walk_request(graph: &str, options: &[(&str, f64)]) -> WalkRequest {
-    course_of(builtin(graph), options)
+    walk_request_of(builtin(graph), options)
 }
 
-fn course_of(graph: Arc<Graph>, options: &[(&str, f64)]) -> WalkRequest {
+fn walk_request_of(graph: Arc<Graph>, options: &[(&str, f64)]) -> WalkRequest {
     let mut values = Options::defaults(graph.options());
     for (name, value) in options {
         values = values.with(&graph, name, *value);

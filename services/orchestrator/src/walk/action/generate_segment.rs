@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use emend_core::Deadline;
+use emend_core::{Deadline, limits::MAX_QUESTION_BYTES};
 use emend_proto::v1::{
     FinishReason, GenerateFinished, GenerateRequest, GradeDocumentsRequest, GradeDocumentsResponse,
     GradeGroundednessRequest, GradeUsefulnessRequest, GradedPassage, Passage, Relevance, Usage,
@@ -139,7 +139,9 @@ pub(super) async fn run(
     let growing = next.iter().find(|hypothesis| !hypothesis.complete);
     if let Some(last) = growing.and_then(|best| best.sentences.last()) {
         // The next segment goes on from here, and so does the search for its evidence.
-        let query = format!("{} {}", context.state.question().text(), last.text);
+        let mut query = format!("{} {}", context.state.question().text(), last.text);
+        // The retriever refuses a longer one (R15), and a model decides how long a sentence is.
+        query.truncate(query.floor_char_boundary(MAX_QUESTION_BYTES));
         context.state.query.clone_from(&query);
         report = report.with_query(searched, query);
     }

@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use emend_core::limits::MAX_QUESTION_BYTES;
 use emend_proto::v1::{
     DocumentGrade, GradeDocumentsResponse, GradeGroundednessResponse, Relevance, RetrievalDecision, RetrieveResponse,
     WalkStatus,
@@ -143,6 +144,24 @@ async fn a_long_answer_grows_by_segments_to_the_depth_allowed_with_its_beam() {
     let worst = asked.graph.worst_case(&asked.options).unwrap();
     assert_eq!(services.model_calls(), worst.model_calls);
     assert_eq!(result.steps.len() as u64, worst.steps);
+}
+
+#[tokio::test(start_paused = true)]
+async fn r15_a_long_segment_makes_no_query_that_the_retriever_refuses() {
+    let services = Scripted::default().generate(|request| {
+        let depth = request.answer_so_far.matches('.').count() + 1;
+        Ok(answer(&format!("Segment {depth} {}.", "é".repeat(MAX_QUESTION_BYTES))))
+    });
+    ask("self-reflective-rag", &services).await;
+    let queries = services.calls().into_iter().filter_map(|call| match call {
+        Call::Retrieve(request) => Some(request.query.len()),
+        _ => None,
+    });
+    let longest = queries.max().unwrap();
+    assert!(
+        (MAX_QUESTION_BYTES - 1..=MAX_QUESTION_BYTES).contains(&longest),
+        "{longest}"
+    );
 }
 
 #[tokio::test(start_paused = true)]

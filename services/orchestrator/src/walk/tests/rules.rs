@@ -20,7 +20,7 @@ use super::{
         services::{Dependency, Failure},
         walk,
     },
-    QUESTION, ask, ask_with, course_of, path, status, walk_request,
+    QUESTION, ask, ask_with, path, status, walk_request, walk_request_of,
 };
 use crate::{catalog::builtin, graph::Graph};
 
@@ -339,7 +339,7 @@ async fn r7_a_graph_cannot_call_an_answer_answered_that_did_not_pass() {
     let services = Scripted::default();
     let deadline = Deadline::after(Duration::from_secs(60));
     let (events, metrics) = (Events::none(), WalkMetrics::default());
-    let result = walk(course_of(graph, &[]), &services, deadline, &events, &metrics)
+    let result = walk(walk_request_of(graph, &[]), &services, deadline, &events, &metrics)
         .await
         .unwrap();
     assert_eq!(status(&result), WalkStatus::Unverified);
