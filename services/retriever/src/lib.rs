@@ -105,6 +105,7 @@ pub async fn serve_store(
         },
         shutdown: shutdown.clone(),
     };
+    let server = server.on_threads_of(&service.reader);
     let service = RetrieverServiceServer::new(service)
         .max_decoding_message_size(MAX_REQUEST_BYTES)
         .max_encoding_message_size(MAX_RESPONSE_BYTES);

@@ -26,6 +26,9 @@ pub enum ServeError {
     /// The HTTP/2 server failed.
     #[error("the gRPC server failed")]
     Transport(#[source] tonic::transport::Error),
+    /// A thread that served connections ended before it was told to.
+    #[error("a thread that served connections ended by itself")]
+    Thread,
     /// Calls were still running when the time to drain was over; they were cut off.
     #[error("calls were still running {} after the signal to stop and were cut off: raise --drain-timeout if they need longer", humantime::format_duration(*timeout))]
     Drain {

@@ -1,19 +1,20 @@
 //! A gRPC server with everything that each of Emend's services has around its own.
 
 mod actor;
+mod connections;
 mod health;
 mod trace;
 
 use std::convert::Infallible;
 use std::time::Duration;
 
+use actix::ArbiterHandle;
 use http::{Request, Response};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tonic::body::Body;
 use tonic::server::NamedService;
 use tonic::service::Routes;
-use tonic::transport::server::TcpIncoming;
 use tonic_health::pb::health_server::HealthServer;
 use tonic_health::server::{HealthReporter, HealthService};
 use tower::Service;
@@ -21,6 +22,7 @@ use tower_http::trace::TraceLayer;
 
 pub use health::{Health, HealthFlag};
 
+use crate::actor::ActorHandle;
 use crate::config::ServiceOptions;
 use crate::error::ServeError;
 use health::EndingWatches;
@@ -38,6 +40,7 @@ pub struct Server {
     routes: Routes,
     services: Vec<String>,
     descriptors: Vec<Vec<u8>>,
+    threads: Vec<ArbiterHandle>,
 }
 
 impl Server {
@@ -50,6 +53,7 @@ impl Server {
             routes: Routes::default(),
             services: Vec::new(),
             descriptors: Vec::new(),
+            threads: Vec::new(),
         }
     }
 
@@ -80,6 +84,13 @@ impl Server {
         self
     }
 
+    /// Serves connections on the threads of these actors, in place of the current runtime's.
+    #[must_use]
+    pub fn on_threads_of<S>(mut self, actors: &ActorHandle<S>) -> Self {
+        self.threads = actors.threads();
+        self
+    }
+
     /// Adds an encoded `FileDescriptorSet` to what reflection tells.
     #[must_use]
     pub fn descriptors(mut self, encoded: &[u8]) -> Self {
@@ -100,6 +111,7 @@ impl Server {
             mut routes,
             services,
             descriptors,
+            threads,
         } = self;
         let address = listener.local_addr().ok();
 
@@ -148,13 +160,12 @@ impl Server {
             health.drain();
             health.publish(&reporter).await;
         };
-        let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
         let overdue = async {
             shutdown.cancelled().await;
             tokio::time::sleep(options.drain_timeout).await;
         };
         tokio::select! {
-            served = router.serve_with_incoming_shutdown(incoming, drain) => served.map_err(ServeError::Transport),
+            served = connections::serve(router, listener, &threads, drain) => served,
             () = health.keep_published(&reporter) => Ok(()),
             () = overdue => Err(ServeError::Drain { timeout: options.drain_timeout }),
         }

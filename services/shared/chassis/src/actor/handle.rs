@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix::ArbiterHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tonic::{Request, Response, Status};
 
@@ -24,6 +25,7 @@ struct Inner<S: 'static> {
     default_timeout: Duration,
     admission: Arc<Admission>,
     pool: Pool<S>,
+    threads: Vec<ArbiterHandle>,
     _closed: DropGuard,
 }
 
@@ -72,7 +74,7 @@ impl<S> ActorHandle<S> {
             seats,
             closed: closed.clone(),
         });
-        for (seat, arbiter) in arbiters.into_iter().enumerate() {
+        for (seat, arbiter) in arbiters.iter().cloned().enumerate() {
             tokio::spawn(Arc::clone(&supervisor).watch(seat, arbiter));
         }
         Ok(Self(Arc::new(Inner {
@@ -80,8 +82,14 @@ impl<S> ActorHandle<S> {
             default_timeout: options.default_timeout,
             admission,
             pool,
+            threads: arbiters,
             _closed: closed.drop_guard(),
         })))
+    }
+
+    /// The threads that the actors were started on.
+    pub(crate) fn threads(&self) -> Vec<ArbiterHandle> {
+        self.0.threads.clone()
     }
 
     /// Who makes this request: [`Caller::of`] with the default timeout of the options.
@@ -103,7 +111,8 @@ impl<S> ActorHandle<S> {
         Ok(Response::new(self.call(work, caller).await?))
     }
 
-    /// Hands work to the actor that has the least to do, and waits for its answer.
+    /// Hands work to an actor, and waits for its answer: to the one on the calling thread where there is one, to the one
+    /// that has the least to do otherwise and where that has much less.
     ///
     /// Admission does not wait: with `max_in_flight` calls admitted, this one is refused at once. A caller that comes
     /// while all actors are being replaced waits for the next. Dropping the future cancels the work.

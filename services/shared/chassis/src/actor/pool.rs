@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, ThreadId};
 
 use actix::Addr;
 use tokio::sync::{oneshot, watch};
@@ -11,17 +12,32 @@ use super::admission::Permit;
 use super::job::{Bounds, Job, Return};
 use super::service_actor::ServiceActor;
 
+/// How many more jobs the actor of the calling thread may have than the least busy one before the latter gets the work.
+/// A job that moves costs two wake-ups between threads, so a few jobs stay where they came in; many are spread.
+const MAX_LOCAL_LEAD: usize = 8;
+
 /// One actor's place in the pool.
 pub(super) struct Seat<S: 'static> {
     /// `None` while the actor is being replaced.
-    pub(super) address: Option<Addr<ServiceActor<S>>>,
+    pub(super) actor: Option<Started<S>>,
     /// Jobs that it has, in its mailbox or at work.
     jobs: Arc<AtomicUsize>,
 }
 
+/// An actor that was started.
+pub(super) struct Started<S: 'static> {
+    pub(super) address: Addr<ServiceActor<S>>,
+    /// The thread that it runs on.
+    pub(super) thread: ThreadId,
+}
+
 impl<S> Seat<S> {
-    fn alive(&self) -> Option<&Addr<ServiceActor<S>>> {
-        self.address.as_ref().filter(|address| address.connected())
+    fn alive(&self) -> Option<&Started<S>> {
+        self.actor.as_ref().filter(|actor| actor.address.connected())
+    }
+
+    fn jobs(&self) -> usize {
+        self.jobs.load(Ordering::Relaxed)
     }
 }
 
@@ -41,6 +57,17 @@ impl Drop for Load {
     }
 }
 
+/// The living actor that is to have work from `thread`, and the count of its jobs.
+fn choose<S>(seats: &[Seat<S>], thread: ThreadId) -> Option<(&Started<S>, &Arc<AtomicUsize>)> {
+    let alive = || seats.iter().filter_map(|seat| Some((seat, seat.alive()?)));
+    let (idle, idle_actor) = alive().min_by_key(|(seat, _)| seat.jobs())?;
+    let local = alive().find(|(_, actor)| actor.thread == thread);
+    let (seat, actor) = local
+        .filter(|(seat, _)| seat.jobs() < idle.jobs() + MAX_LOCAL_LEAD)
+        .unwrap_or((idle, idle_actor));
+    Some((actor, &seat.jobs))
+}
+
 /// The seats, as handles see them.
 pub(super) struct Pool<S: 'static>(watch::Receiver<Vec<Seat<S>>>);
 
@@ -51,14 +78,15 @@ impl<S> Pool<S> {
     /// A pool of empty seats, and the way to fill them.
     pub(super) fn new(seats: usize) -> (Self, watch::Sender<Vec<Seat<S>>>) {
         let seats = (0..seats).map(|_| Seat {
-            address: None,
+            actor: None,
             jobs: Arc::default(),
         });
         let (sender, receiver) = watch::channel(seats.collect());
         (Self(receiver), sender)
     }
 
-    /// Sends work to the actor that has the least to do; to the first of them, as its thread is the likeliest to be awake.
+    /// Sends work to the actor of the calling thread, or to the one that has the least to do where that is another and
+    /// the local one has [`MAX_LOCAL_LEAD`] jobs more.
     pub(super) fn send<W: Work<S>>(
         &self,
         work: W,
@@ -66,13 +94,12 @@ impl<S> Pool<S> {
         permit: Permit,
     ) -> Result<oneshot::Receiver<Return<S, W>>, Unsent<W>> {
         let seats = self.0.borrow();
-        let alive = seats.iter().filter_map(|seat| Some((seat.alive()?, &seat.jobs)));
-        let Some((address, jobs)) = alive.min_by_key(|(_, jobs)| jobs.load(Ordering::Relaxed)) else {
+        let Some((actor, jobs)) = choose(&seats, thread::current().id()) else {
             return Err(Unsent(work, permit));
         };
         let (job, answer) = Job::new(work, bounds, permit, Load::on(jobs));
         // Admission is the bound, so the mailbox has none. A mailbox that closed meanwhile drops the job, which returns.
-        address.do_send(job);
+        actor.address.do_send(job);
         Ok(answer)
     }
 

@@ -8,14 +8,14 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use actix::{Actor, Addr, ArbiterHandle};
+use actix::{Actor, ArbiterHandle};
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::RestartPolicy;
 use super::admission::Admission;
-use super::pool::Seat;
+use super::pool::{Seat, Started};
 use super::service_actor::ServiceActor;
 use super::system::ActorSystem;
 use crate::server::HealthFlag;
@@ -101,18 +101,18 @@ impl<S> Supervisor<S> {
         let address = ServiceActor::start_in_arbiter(arbiter, move |_| {
             let actor = ServiceActor::new((supervisor.state)(), alive);
             // The watcher waits for this; that it is gone can only mean that every handle is.
-            let _ = started.send(());
+            let _ = started.send(std::thread::current().id());
             actor
         });
-        ready.await.ok()?;
-        self.publish(seat, Some(address));
+        let thread = ready.await.ok()?;
+        self.publish(seat, Some(Started { address, thread }));
         Some(dead)
     }
 
-    fn publish(&self, seat: usize, address: Option<Addr<ServiceActor<S>>>) {
+    fn publish(&self, seat: usize, actor: Option<Started<S>>) {
         self.seats.send_modify(|seats| {
             if let Some(seat) = seats.get_mut(seat) {
-                seat.address = address;
+                seat.actor = actor;
             }
         });
     }

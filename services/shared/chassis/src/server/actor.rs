@@ -18,7 +18,7 @@ impl Server {
     /// Starts the actors of a service, serves what `service` makes of their handle until `shutdown` is cancelled and the
     /// calls in flight are done, and stops the actors. The service is healthy while its actors live.
     ///
-    /// `state` makes what an actor works on; it is called for each actor, and again when one has to be replaced.
+    /// Connections are served on the actors' threads. `state` makes what an actor works on; it is called for each actor, and again when one has to be replaced.
     ///
     /// # Errors
     /// [`ServeError`] when there is no thread for an actor or the server fails.
@@ -44,7 +44,11 @@ impl Server {
         let options = ActorOptions::new(name, &self.options);
         let handle =
             ActorHandle::start(&system, options, self.health.flag(G::NAME), state).map_err(ServeError::start)?;
-        let served = self.add(service(handle)).serve(listener, shutdown).await;
+        let served = self
+            .on_threads_of(&handle)
+            .add(service(handle))
+            .serve(listener, shutdown)
+            .await;
         system.stop().await;
         served
     }

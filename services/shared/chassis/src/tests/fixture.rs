@@ -254,6 +254,7 @@ impl Running {
         };
         let shutdown = CancellationToken::new();
         let server = server
+            .on_threads_of(&handle)
             .add(WebSearchServiceServer::new(service()))
             .add(GeneratorServiceServer::new(service()))
             .descriptors(emend_proto::FILE_DESCRIPTOR_SET);
