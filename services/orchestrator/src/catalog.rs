@@ -1,4 +1,5 @@
-//! The graphs a service can walk: those built in, and those of a folder, which replace a built-in one of their name.
+//! The graphs that a service can walk: the built-in ones and those of a folder. A graph of the
+//! folder replaces the built-in graph of the same name.
 
 use std::{
     collections::BTreeMap,
@@ -38,7 +39,8 @@ const BUILT_IN: [(&str, &str); 8] = [
     ),
 ];
 
-/// The graphs of a running service: read again when a file of the folder changes. A walk holds the graph it began with.
+/// The graphs of a running service. They are reloaded when a file of the folder changes; a running
+/// walk keeps the graph that it started with.
 pub type LiveCatalog = Arc<Watched<GraphsFolder>>;
 
 /// The folder of `--graphs-dir`.
@@ -62,7 +64,8 @@ impl Source for GraphsFolder {
 /// The built-in graphs and those of the folder.
 ///
 /// # Errors
-/// [`CatalogError`] when a file is wrong: a service does not start with half of its graphs.
+/// [`CatalogError`] when a file cannot be read or is invalid: a service does not start with only
+/// some of its graphs.
 pub fn load_live(folder: Option<&Path>) -> Result<LiveCatalog, CatalogError> {
     match folder {
         Some(folder) => Watched::read(GraphsFolder(folder.to_owned())),
@@ -87,7 +90,7 @@ pub enum CatalogError {
         /// What the operating system says.
         source: io::Error,
     },
-    /// Files that cannot be walked, each with all that is wrong with it.
+    /// Invalid graph files, each with everything that is wrong with it.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Invalid(Vec<InvalidGraph>),
     /// Two files of the folder declare the same graph.

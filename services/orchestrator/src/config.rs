@@ -1,4 +1,4 @@
-//! What the orchestrator can be told.
+//! Command line options of the orchestrator.
 
 use std::path::PathBuf;
 
@@ -35,12 +35,13 @@ pub struct Options {
     )]
     pub default_graph: String,
 
-    /// Folder of graph files (*.yaml); one replaces the built-in graph of its name
+    /// Folder of graph files (*.yaml); a file replaces the built-in graph of the same name
     #[arg(long, env = "EMEND_GRAPHS_DIR", value_name = "FOLDER", help_heading = "Graphs")]
     pub graphs_dir: Option<PathBuf>,
 }
 
-/// Where the other five services are. A name that resolves to several addresses is balanced over all of them.
+/// URLs of the other five services. Calls to a name that resolves to several addresses are balanced
+/// over all of them.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Services")]
 pub struct ServiceUrls {

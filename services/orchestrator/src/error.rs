@@ -1,4 +1,4 @@
-//! Errors of the calls that do not walk.
+//! Errors outside of a walk: unknown graphs and failed starts.
 
 use emend_core::{Code, ServiceError};
 
@@ -13,13 +13,13 @@ impl ServiceError for UnknownGraph {
 /// Why the service cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A graph file is wrong.
+    /// A graph file is invalid.
     #[error("the graphs cannot be loaded")]
     Catalog(#[from] crate::catalog::CatalogError),
     /// The default graph does not exist.
     #[error("--default-graph")]
     DefaultGraph(#[source] UnknownGraph),
-    /// An address of a service is none.
+    /// A service URL is malformed.
     #[error(transparent)]
     Upstream(#[from] emend_chassis::UpstreamError),
 }

@@ -1,7 +1,7 @@
 //! A graph: nodes that run actions, and for every outcome of every node the edge to take.
 //!
-//! A [`Graph`] exists only checked: [`Graph::parse`] refuses a file with an unmapped outcome, an unreachable node, no
-//! way to finish, a cycle nothing bounds, or a worst case above its budget (R1). Whoever holds one can walk it.
+//! A [`Graph`] is always valid: [`Graph::parse`] rejects a file with an unmapped outcome, an
+//! unreachable node, no path to the end, an unbounded cycle, or a worst case above its budget (R1).
 
 mod action;
 mod bound;
@@ -40,7 +40,7 @@ pub use emend_core::limits::{MAX_STRIPS, MAX_WEB_RESULTS};
 
 /// Largest value an option or a number in a graph may have.
 pub const MAX_COUNT: u32 = 10_000;
-/// Most passages a walk holds at once; what a grader and a generator take in one request.
+/// Most passages a walk holds at once. A grader and a generator accept that many in one request.
 pub const MAX_PASSAGES: u32 = emend_core::limits::MAX_PASSAGES as u32;
 /// Most hypotheses that a beam holds.
 pub const MAX_BEAM: u32 = 10;
@@ -71,14 +71,14 @@ pub struct Graph {
     formulas: OnceLock<Formulas>,
 }
 
-/// What ends a walk that its edges do not end.
+/// The limits that a graph sets besides its edges.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Steps a walk may take; `None` where the edges alone bound it.
+    /// Most steps of a walk; `None` if the edges alone bound it.
     pub recursion: Option<Value>,
-    /// How a walk ends that reached the limit.
+    /// The end of a walk that reaches the recursion limit.
     pub at_limit: FinishStatus,
-    /// Most model calls the worst case may come to.
+    /// Most model calls that the worst case may need.
     pub model_calls: Option<Value>,
 }
 
@@ -97,7 +97,7 @@ pub struct Node {
 pub struct Route {
     /// Edges that are open only under a condition.
     bounded: Vec<(Condition, Target)>,
-    /// Taken when none of them is open.
+    /// Taken when no edge of `bounded` is open.
     otherwise: Target,
 }
 
@@ -110,8 +110,9 @@ pub enum Target {
     Finish(FinishStatus),
 }
 
-/// How a walk ends as its graph sees it. The engine never ends above what the state bears out: `answered` needs an
-/// answer that was graded and passed, `unverified` and `ungrounded` need an answer.
+/// The status that a graph asks for at its end. The engine never reports a status that the state
+/// does not support: `answered` needs an answer that passed its grading, `unverified` and
+/// `ungrounded` need an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FinishStatus {
     /// Graded and passed.
@@ -175,7 +176,7 @@ impl Graph {
         &self.options
     }
 
-    /// What ends a walk that its edges do not end.
+    /// The limits that the graph sets besides its edges.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -200,18 +201,19 @@ impl Graph {
         &self.source
     }
 
-    /// The most a walk with these options can cost, exactly.
+    /// The exact worst case of a walk with these options.
     pub fn worst_case(&self, options: &Options) -> Result<WorstCase, BoundError> {
         bound::worst_case(self, options)
     }
 
-    /// The worst case as formulas of the options, where there are exact ones. Finding them takes a few dozen worst cases,
-    /// once a graph.
+    /// The worst case as formulas of the options; a formula is empty if none is exact. The first
+    /// call computes them from a few dozen worst cases.
     pub fn formulas(&self) -> &Formulas {
         self.formulas.get_or_init(|| formula::formulas(self))
     }
 
-    /// Why the worst case with these options is above what the graph allows, if it is (R1).
+    /// Why the worst case with these options is not within the graph's `limits.model_calls` (R1);
+    /// `None` if it is, or if there is no such limit.
     pub fn budget_problem(&self, options: &Options) -> Option<String> {
         check::budget_problem(self, options)
     }
@@ -231,12 +233,12 @@ impl Node {
         &self.name
     }
 
-    /// What it runs, with settings.
+    /// Its action with the settings.
     pub fn config(&self) -> NodeConfig {
         self.config
     }
 
-    /// What it runs.
+    /// Its action.
     pub fn action(&self) -> Action {
         self.config.action()
     }
@@ -261,7 +263,7 @@ impl Route {
             .chain([(None, self.otherwise)])
     }
 
-    /// The first edge that is open after these visits, indexed by node.
+    /// The first open edge, given the number of visits by [`NodeId::index`].
     pub fn choose(&self, visits: &[u32], options: &Options) -> (Option<&Condition>, Target) {
         self.bounded
             .iter()

@@ -1,7 +1,7 @@
 //! The orchestrator: walks a graph for a question by calling the other five services.
 //!
-//! [`graph`] is what can be walked, proven to end before it is; [`walk`] is the walking; the rest makes a gRPC service
-//! of them.
+//! [`graph`] loads graphs and proves that every walk through them ends. [`walk`] runs one walk. The
+//! other modules expose both as a gRPC service.
 #![warn(missing_docs)]
 
 pub mod catalog;
@@ -39,7 +39,7 @@ pub const SERVICE: &str = "emend.v1.OrchestratorService";
 /// Serves until `shutdown` is cancelled and the walks in flight have ended.
 ///
 /// # Errors
-/// [`ServeError`] when a graph is wrong, an address is none, or the server fails.
+/// [`ServeError`] when a graph is invalid, a service URL is malformed, or the server fails.
 pub async fn serve(options: Options, listener: TcpListener, shutdown: CancellationToken) -> Result<(), ServeError> {
     let catalog = catalog::load_live(options.graphs_dir.as_deref())
         .map_err(|error| ServeError::start(StartError::from(error)))?;
@@ -47,7 +47,7 @@ pub async fn serve(options: Options, listener: TcpListener, shutdown: Cancellati
         .current()
         .get(&options.default_graph)
         .map_err(|unknown| ServeError::start(StartError::DefaultGraph(unknown)))?;
-    // Wrong addresses are found now; the threads that walk make clients of their own.
+    // Finds malformed service URLs at startup. Each actor creates its own clients later.
     GrpcServices::new(&options.services).map_err(|error| ServeError::start(StartError::from(error)))?;
     let urls = options.services.clone();
     let services = WalkServices(Arc::new(move || Ok(Arc::new(GrpcServices::new(&urls)?))));

@@ -24,22 +24,23 @@ const RESERVED: [&str; 10] = [
     "subgraph",
 ];
 
-/// How visited boxes look: dark on light green, on a light page and on a dark one.
+/// Style of visited boxes: dark text on light green, readable on a light and on a dark page.
 const VISITED: &str = "fill:#c8e6c9,stroke:#2e7d32,stroke-width:2px,color:#1b1b1b";
-/// How taken arrows look.
+/// Style of taken arrows.
 const TAKEN: &str = "stroke:#2e7d32,stroke-width:4px";
 
-/// The flowchart's source: boxes are nodes, labelled with their action where its name differs; arrows carry the outcome
-/// and, below it, the condition under which they are open.
+/// The source of the flowchart. Boxes are nodes, labelled with their action if its name differs.
+/// Arrows are labelled with the outcome and, below it, the condition of the edge.
 pub fn flowchart(graph: &Graph) -> String {
     draw(graph, None)
 }
 
-/// The flowchart with a walk's path on it: visited boxes are filled and taken arrows thick, both with the numbers of
-/// their steps; an arrow has the number of the step it leaves. A walk that ran out of something ends in a box of its own.
+/// The flowchart with the path of a walk. Visited boxes are filled and taken arrows are thick. A
+/// box shows the numbers of the steps that visited it, an arrow those of the steps before it. A
+/// walk that a limit ended has an extra box for its end.
 ///
 /// # Errors
-/// [`ForeignWalk`] when the walk is one of another graph, or of another version of this one.
+/// [`ForeignWalk`] when the walk is from another graph, or from another version of this one.
 pub fn walked(graph: &Graph, result: &WalkResult) -> Result<String, ForeignWalk> {
     Ok(draw(graph, Some(&Path::of(graph, result)?)))
 }
@@ -73,7 +74,7 @@ fn draw(graph: &Graph, path: Option<&Path>) -> String {
             );
         }
     }
-    // Mermaid numbers arrows in the order in which they are written; the first is the one to the start.
+    // Mermaid numbers arrows in the order in which they are written; arrow 0 leads from `start`.
     let mut taken = vec![0];
     let arrows = merged(graph);
     for (index, arrow) in arrows.iter().enumerate() {
@@ -161,7 +162,7 @@ fn merged(graph: &Graph) -> Vec<Merged> {
     merged
 }
 
-/// A condition as an arrow words it, below its outcomes.
+/// The text of a condition on an arrow, on a line below the outcomes.
 fn condition_line(condition: Option<&Condition>) -> String {
     condition
         .map(|condition| format!("<br/>{}", escape(&condition.to_string())))
@@ -181,7 +182,7 @@ fn box_id(graph: &Graph, id: NodeId) -> String {
     format!("{name}{}", if reserved { "_" } else { "" })
 }
 
-/// `<` opens a tag inside a label.
+/// Escapes `<`, which opens a tag inside a label.
 fn escape(text: &str) -> String {
     text.replace("<=", "≤").replace('<', "&lt;")
 }

@@ -20,7 +20,7 @@ use crate::{
     work::{Ask, AskStream, WalkRunner},
 };
 
-/// Events that wait for a slow reader before the walk does.
+/// Events buffered for a slow reader. When the buffer is full, the walk waits.
 const EVENTS: usize = 64;
 
 /// The service; cheap to clone.
@@ -41,7 +41,7 @@ impl Orchestrator {
         }
     }
 
-    /// What a question asks to walk.
+    /// Validates a question and resolves its graph, options and budget.
     async fn walk_request(&self, question: Option<v1::Question>) -> Result<WalkRequest, Status> {
         walk_request::walk_request(&self.catalog.current(), &self.default_graph, question).await
     }
@@ -69,7 +69,8 @@ impl OrchestratorService for Orchestrator {
 
     async fn list_graphs(&self, _: Request<ListGraphsRequest>) -> Result<Response<ListGraphsResponse>, Status> {
         let catalog = self.catalog.current();
-        // Finding formulas takes a few dozen worst cases a graph, the first time.
+        // The first call computes the formulas of each graph from a few dozen worst cases, which
+        // would block the runtime.
         let graphs = tokio::task::spawn_blocking(move || catalog.iter().map(|graph| summary(graph)).collect())
             .await
             .map_err(|_| Status::internal("describing the graphs failed inside; the log has the cause"))?;

@@ -1,4 +1,4 @@
-//! The limits of the contract, checked before anything is admitted (R15, R17).
+//! Checks requests against the limits of the contract before admission (R15, R17).
 
 use std::{collections::HashMap, time::Duration};
 
@@ -12,7 +12,7 @@ use crate::{
     walk::Budget,
 };
 
-/// Finds what is wrong with the text, the filter and the conversation of a question.
+/// Adds a violation for each invalid field of a question: text, filter and history.
 pub(crate) fn question(question: &v1::Question, violations: &mut Violations) {
     let text = &question.question;
     violations.require(!text.trim().is_empty(), "question.question", || {
@@ -50,7 +50,8 @@ pub(crate) fn question(question: &v1::Question, violations: &mut Violations) {
     }
 }
 
-/// The budget of a question; what is wrong with it is a violation.
+/// Reads the budget of a question and adds a violation for each invalid field. Without a budget,
+/// nothing is limited.
 pub(crate) fn budget(budget: Option<&v1::Budget>, violations: &mut Violations) -> Budget {
     let Some(budget) = budget else {
         return Budget::default();
@@ -72,7 +73,7 @@ pub(crate) fn budget(budget: Option<&v1::Budget>, violations: &mut Violations) -
     }
 }
 
-/// Whether a graph file is small enough to be read; a violation of `field` where it is not.
+/// Returns whether a graph file is within [`MAX_GRAPH_BYTES`]; adds a violation of `field` if not.
 pub(crate) fn graph_yaml(field: &str, yaml: &str, violations: &mut Violations) -> bool {
     let fits = yaml.len() <= MAX_GRAPH_BYTES;
     violations.require(fits, field, || {
@@ -81,7 +82,8 @@ pub(crate) fn graph_yaml(field: &str, yaml: &str, violations: &mut Violations) -
     fits
 }
 
-/// The options of a graph with those that are `given`; `None` where one of them is a violation of `field`.
+/// The options of a graph: its defaults, overridden by `given`. Adds a violation of `field` for
+/// each invalid option and returns `None` if there is one.
 pub(crate) fn options(
     graph: &Graph,
     field: &str,
@@ -99,7 +101,7 @@ pub(crate) fn options(
     }
 }
 
-/// The status of a request that is known to be wrong.
+/// The status of a request with at least one violation.
 pub(crate) fn refused(violations: Violations) -> Status {
     match violations.finish() {
         Err(invalid) => invalid.into(),

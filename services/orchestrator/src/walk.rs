@@ -1,8 +1,8 @@
 //! A walk: one question's trip through a graph.
 //!
-//! [`walk`] visits nodes until an edge leads to the end, the recursion limit is reached, or the time is up. It calls the
-//! other services through [`Services`], tells what happens through [`Events`], and returns a result whatever they do;
-//! only what the caller got wrong, and a walk that could not even start, are errors.
+//! [`walk`] visits nodes until an edge leads to the end, a limit is reached, or the time is up. It
+//! calls the other services through [`Services`] and reports its progress through [`Events`].
+//! Services that fail do not fail the walk; [`WalkError`] lists the cases without a result.
 
 mod action;
 mod beam;

@@ -1,4 +1,5 @@
-//! From a question on the wire to what is walked: everything that is wrong with it is found at once (R15, R17).
+//! Turns a question from the wire into a [`WalkRequest`]. All invalid fields are reported together
+//! (R15, R17).
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::{
     walk::{Question, WalkRequest},
 };
 
-/// What a question asks to walk.
+/// Validates a question and resolves its graph, options and budget.
 ///
 /// # Errors
 /// INVALID_ARGUMENT with every bad field, NOT_FOUND for an unknown graph.
@@ -50,7 +51,8 @@ pub(crate) async fn walk_request(
     })
 }
 
-/// A graph of the service; `None` where it is a violation among others.
+/// Looks up a graph of the service. An unknown name is NOT_FOUND if it is the only problem;
+/// otherwise it becomes a violation, and the result is `None`.
 fn named(
     catalog: &Catalog,
     default_graph: &str,
@@ -68,7 +70,8 @@ fn named(
     }
 }
 
-/// A graph that comes with the question; `None` where it is wrong.
+/// Parses a graph that comes with the question. Returns `None` and adds a violation if it is
+/// invalid.
 async fn own(yaml: String, name: &str, violations: &mut Violations) -> Result<Option<Arc<Graph>>, Status> {
     violations.require(name.is_empty(), "question.graph", || {
         format!("must be empty when `graph_yaml` is set, is `{name}`")
@@ -85,7 +88,9 @@ async fn own(yaml: String, name: &str, violations: &mut Violations) -> Result<Op
     }
 }
 
-/// Reads a graph away from the tasks that answer: exploring a large one takes a while.
+/// Parses and checks a graph on the blocking thread pool: exploring a large graph takes a while.
+///
+/// The outer error is INTERNAL, for a panic; the inner one says what is wrong with the graph.
 pub(crate) async fn parsed(yaml: String) -> Result<Result<Graph, InvalidGraph>, Status> {
     tokio::task::spawn_blocking(move || Graph::parse("graph.yaml", &yaml))
         .await

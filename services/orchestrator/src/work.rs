@@ -1,4 +1,4 @@
-//! What the orchestrator does: walks.
+//! The work of the orchestrator's actors: walks.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -12,7 +12,7 @@ use futures::FutureExt as _;
 
 use crate::walk::{Events, Services, WalkError, WalkMetrics, WalkRequest, walk};
 
-/// Walk, and answer with the result.
+/// Runs a walk and replies with its result.
 #[derive(Debug)]
 pub struct Ask(pub WalkRequest);
 
@@ -26,12 +26,12 @@ impl Work<WalkRunner> for Ask {
     }
 }
 
-/// Walk, and tell what happens; the last event is the result.
+/// Runs a walk and streams its events; the last event is the result.
 #[derive(Debug)]
 pub struct AskStream {
     /// What to walk.
     pub walk_request: WalkRequest,
-    /// Who reads along.
+    /// Where the events go.
     pub events: EventSender<AskStreamResponse>,
 }
 
@@ -48,7 +48,7 @@ impl Work<WalkRunner> for AskStream {
     }
 }
 
-/// Makes clients of the five services.
+/// Factory of the clients of the five services.
 #[derive(Clone)]
 pub struct WalkServices(pub Arc<dyn Fn() -> Result<Arc<dyn Services>, UpstreamError> + Send + Sync>);
 
@@ -58,8 +58,8 @@ impl std::fmt::Debug for WalkServices {
     }
 }
 
-/// What every walk needs besides its request. Each actor has one, and so clients of its own: a walk and the connections it
-/// waits for never wake each other across threads.
+/// What every walk needs besides its request. Each actor has its own runner and so its own clients,
+/// so that a walk and the connections it waits for never wake each other across threads.
 pub struct WalkRunner {
     make: WalkServices,
     services: OnceLock<Arc<dyn Services>>,
@@ -67,7 +67,7 @@ pub struct WalkRunner {
 }
 
 impl WalkRunner {
-    /// Makes its clients when the first walk needs them, on the thread that walks.
+    /// Creates a runner. The first walk creates the clients, on the thread of the actor.
     pub fn new(services: WalkServices, metrics: WalkMetrics) -> WalkRunner {
         WalkRunner {
             make: services,
@@ -87,7 +87,7 @@ impl WalkRunner {
         Ok(services.as_ref())
     }
 
-    /// Walks. A panic ends this walk, with an error of its own, and nothing else.
+    /// Runs one walk. A panic becomes [`WalkError::Panicked`] and affects no other walk.
     async fn walk(&self, walk_request: WalkRequest, events: Events, scope: &Scope) -> Result<WalkResult, WalkError> {
         let services = self.services().map_err(|error| {
             tracing::error!(%error, "there are no clients to walk with");

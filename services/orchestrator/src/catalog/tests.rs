@@ -93,7 +93,7 @@ fn a_changed_folder_is_read_again_and_a_wrong_file_changes_nothing() {
     fs::write(&file, yaml.replace("default: 4", "default: 17")).unwrap();
     assert!(live.refresh().unwrap());
     assert_eq!(default(), Some(17.0));
-    // Whoever holds a graph keeps it.
+    // A reload does not change a catalog that was read before.
     assert_eq!(before.get("plain-rag").unwrap().options()[0].default, Some(4.0));
 
     fs::write(&file, "name: plain-rag").unwrap();

@@ -1,7 +1,7 @@
-//! What a node can do, and how each action can end: both closed sets.
+//! The actions that a node can run and the outcomes of each action. Both are closed sets.
 //!
-//! An action returns its own outcome type, so an action that ends in a word its graph has no edge for cannot be
-//! written; [`Outcome`] is the same thing with the action's type erased, for tables that are indexed by it.
+//! Each action returns its own outcome type, so it can end only in outcomes that every graph has to
+//! map. [`Outcome`] erases that type, for tables indexed by outcome.
 
 use std::fmt;
 
@@ -46,27 +46,28 @@ macro_rules! actions {
 }
 
 actions! {
-    /// Decides whether the next piece of the answer needs evidence that is not there.
+    /// Decides whether the next segment of the answer needs retrieval.
     DecideRetrieval "decide_retrieval" -> DecideRetrievalOutcome {
-        /// It does.
+        /// It needs new evidence.
         Retrieve "retrieve",
-        /// The passages held serve it too.
+        /// The passages held are enough.
         Continue "continue",
-        /// It needs none.
+        /// It needs no evidence.
         NoRetrieval "no_retrieval",
-        /// No decision could be had.
+        /// The grader made no decision.
         Unavailable "unavailable",
     }
-    /// Searches the collection with the walk's query; what it finds replaces the passages held.
+    /// Searches the collection with the walk's query; the results replace the passages held.
     Retrieve "retrieve" -> RetrieveOutcome {
         /// At least one passage was found.
         Passages "passages",
-        /// The collection holds nothing near the query.
+        /// No passage was found.
         NoPassages "no_passages",
         /// The retriever did not answer.
         Unavailable "unavailable",
     }
-    /// Grades every passage not graded yet against the original question and drops what does not help.
+    /// Grades every passage without a grade against the original question, and drops passages that
+    /// do not help.
     GradeDocuments "grade_documents" -> GradeDocumentsOutcome {
         /// Every passage was graded and found relevant, and there is at least one.
         AllRelevant "all_relevant",
@@ -74,13 +75,14 @@ actions! {
         SomeRelevant "some_relevant",
         /// No passage is left.
         NoneRelevant "none_relevant",
-        /// No passage is left, and each was graded before: the query brought nothing new, and neither would another.
+        /// No passage is left, and all of them had been graded before: the query found nothing new,
+        /// and another query would not either.
         Stalled "stalled",
-        /// Not one grade could be had.
+        /// No passage could be graded.
         Unavailable "unavailable",
     }
-    /// Grades all passages held together, as Corrective RAG does: one good passage makes the evaluation correct, none that
-    /// could help makes it incorrect, and then they are all dropped.
+    /// Evaluates all passages held together, as Corrective RAG does. One good passage makes the
+    /// evaluation correct. If no passage could help, it is incorrect, and all passages are dropped.
     EvaluateDocuments "evaluate_documents" -> EvaluateDocumentsOutcome {
         /// At least one passage scores at or above the upper threshold.
         Correct "correct",
@@ -88,33 +90,33 @@ actions! {
         Ambiguous "ambiguous",
         /// Every passage scores below the lower threshold, or there is none.
         Incorrect "incorrect",
-        /// Not one grade could be had.
+        /// No passage could be graded.
         Unavailable "unavailable",
     }
     /// Cuts the passages held that were not refined yet into strips and keeps the best, in the order of the text.
     Refine "refine" -> RefineOutcome {
-        /// Something is held.
+        /// At least one passage is left.
         Refined "refined",
-        /// Nothing is held any more.
+        /// No passage is left.
         NothingKept "nothing_kept",
         /// The grader did not answer; the passages stay as they are.
         Unavailable "unavailable",
     }
-    /// Refines the passages held and, at the same time, makes keywords of the question and searches the web with them.
-    /// What the web brings stays to be refined.
+    /// Refines the passages held. At the same time, turns the question into keywords and searches
+    /// the web with them. The web results are added unrefined.
     RefineAndSearch "refine_and_search" -> RefineAndSearchOutcome {
-        /// The web brought passages not held before.
+        /// The web search found passages not held before.
         Results "results",
-        /// It did not, but something is held.
+        /// The web search brought nothing new, but at least one passage is held.
         Refined "refined",
-        /// Nothing is held.
+        /// No passage is held.
         NothingKept "nothing_kept",
         /// Neither the grader nor a web search answered; the passages stay as they are.
         Unavailable "unavailable",
     }
     /// Makes a query from the original question and the queries that failed.
     Rewrite "rewrite" -> RewriteOutcome {
-        /// There is a query that was not searched before.
+        /// The rewriter returned a query that was not searched before.
         Rewritten "rewritten",
         /// The rewriter has no other query to offer.
         Exhausted "exhausted",
@@ -143,19 +145,19 @@ actions! {
         /// The generator did not answer.
         Unavailable "unavailable",
     }
-    /// Writes an answer from the model alone.
+    /// Writes an answer without evidence, from the model alone.
     GenerateWithoutDocuments "generate_without_documents" -> GenerateWithoutDocumentsOutcome {
-        /// There is an answer, resting on no evidence.
+        /// There is an answer, based on no evidence.
         Generated "generated",
         /// The generator does not answer without evidence.
         Abstained "abstained",
         /// The generator did not answer.
         Unavailable "unavailable",
     }
-    /// Writes the next piece of the answer from each passage held by itself, for each hypothesis of the beam, grades every
-    /// candidate, and lets the best hypotheses go on.
+    /// Writes the next segment of the answer: one candidate for each hypothesis of the beam and
+    /// each passage held. Grades all candidates and keeps the best hypotheses.
     GenerateSegment "generate_segment" -> GenerateSegmentOutcome {
-        /// The best hypothesis has grown.
+        /// At least one hypothesis has grown, and at least one is not complete.
         Extended "extended",
         /// No hypothesis has anything to add.
         Complete "complete",
@@ -174,7 +176,7 @@ actions! {
         NotSupported "not_supported",
         /// It does not address the question.
         NotUseful "not_useful",
-        /// A grade that the verdict needs could not be had.
+        /// A grade that the verdict needs is missing.
         Unavailable "unavailable",
     }
     /// Grades the latest answer against the evidence alone.
@@ -183,7 +185,7 @@ actions! {
         Supported "supported",
         /// It does not.
         NotSupported "not_supported",
-        /// The grade could not be had.
+        /// The answer could not be graded.
         Unavailable "unavailable",
     }
     /// Grades the latest answer against the original question alone.
@@ -192,7 +194,7 @@ actions! {
         Useful "useful",
         /// It does not.
         NotUseful "not_useful",
-        /// The grade could not be had.
+        /// The answer could not be graded.
         Unavailable "unavailable",
     }
     /// Does nothing: a place where edges meet.
@@ -217,7 +219,7 @@ impl Action {
         Action::ALL.iter().copied().find(|action| action.name() == name)
     }
 
-    /// Every way it can end, in the order of declaration.
+    /// Its outcomes in the order of declaration.
     pub fn outcomes(self) -> impl ExactSizeIterator<Item = Outcome> {
         (0..self.outcome_names().len()).map(move |index| Outcome { action: self, index })
     }
@@ -237,7 +239,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The action that ends so.
+    /// The action that has this outcome.
     pub fn action(self) -> Action {
         self.action
     }

@@ -1,15 +1,17 @@
-//! The exact worst case of a graph (R1): the longest and the dearest walk its edges and its recursion limit allow.
+//! The exact worst case of a graph (R1): the longest and the most expensive walk that its edges and
+//! its recursion limit allow.
 //!
-//! A walk's future depends on where it is, on how often the nodes that conditions count were visited (up to the point
-//! where the condition closes for good), and on how many passages it holds, graded and refined or not. All such states are
-//! explored step by step, keeping for each the most that any way of reaching it has cost. Costs only grow, so the
-//! largest cost seen is the worst case, and the last step that any state takes is the longest walk.
+//! The rest of a walk depends on the current node, on the visits of nodes that conditions count (up
+//! to the number at which the conditions close for good), and on the passages and hypotheses held.
+//! The search explores all such states step by step and keeps, for each state, the highest cost of
+//! any path to it. Costs only grow, so the highest cost seen is the worst case, and the last step
+//! of the search is the length of the longest walk.
 
 use std::collections::HashMap;
 
 use super::{Cost, EvidenceCounts, GenerateOutcome, GenerateSegmentOutcome, Graph, NodeId, Options, Outcome, Target};
 
-/// States that are explored before giving up; the graphs that come with this crate need a few thousand.
+/// States to explore before giving up; the built-in graphs need a few thousand.
 const MAX_STATES: usize = 500_000;
 
 /// The most a walk can cost. Each figure is reached by some walk, not necessarily all by the same one.
@@ -17,8 +19,8 @@ const MAX_STATES: usize = 500_000;
 pub struct WorstCase {
     /// Visits of nodes.
     pub steps: u64,
-    /// Model calls that the graph makes, where each passage is graded by a call of its own. What a service needs beyond
-    /// one for each, as for a model that stands in for another, is none of the graph's.
+    /// Model calls, counting one for each passage graded. Calls that a service makes beyond that,
+    /// for example to a fallback model, are not included.
     pub model_calls: u64,
     /// Web searches.
     pub web_searches: u64,
@@ -27,18 +29,19 @@ pub struct WorstCase {
 /// Why there is no worst case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BoundError {
-    /// The conditions count too much at once.
+    /// The conditions lead to too many states.
     #[error("its worst case has more than {MAX_STATES} states; lower the limits that its conditions compare with")]
     TooManyStates,
 }
 
-/// Everything a walk's future depends on, about to visit `node`.
+/// Everything that the rest of a walk depends on, before it visits `node`.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State {
     node: NodeId,
-    /// Visits by node, each stopped where no condition can tell any more; 0 for nodes that no condition counts.
+    /// Visits by node, capped at the number from which every condition that counts the node is
+    /// closed; 0 for nodes that no condition counts.
     visits: Vec<u32>,
-    /// What the walk holds at most.
+    /// The most that the walk can hold.
     evidence: EvidenceCounts,
 }
 
@@ -51,7 +54,8 @@ pub(super) fn worst_case(graph: &Graph, options: &Options) -> Result<WorstCase, 
     worst_case_within(graph, options, limit)
 }
 
-/// The worst case, cut off after so many steps. It does not end for a graph with an unbounded cycle and no limit.
+/// The worst case of walks with at most `recursion_limit` steps. Without a limit, a graph with an
+/// unbounded cycle has too many states.
 pub(super) fn worst_case_within(
     graph: &Graph,
     options: &Options,
@@ -117,7 +121,7 @@ impl WorstCase {
     }
 }
 
-/// Whether an action that ends so did not call its service.
+/// Whether the action ended before it called its service, because no passage was held.
 fn is_without_documents(outcome: Outcome) -> bool {
     outcome == GenerateOutcome::NoDocuments.into() || outcome == GenerateSegmentOutcome::NoDocuments.into()
 }

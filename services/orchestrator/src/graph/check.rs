@@ -1,8 +1,8 @@
-//! What only the whole graph shows: reachability, ways to the end, cycles, options, the budget (R1).
+//! Checks of a whole graph: reachability, paths to the end, cycles, options, the budget (R1).
 
 use super::{Condition, Finding, Graph, NodeId, Options, Target, Value, node_config::Setting};
 
-/// Everything that keeps a graph from being walked; empty when it can be.
+/// Everything that is wrong with a graph; empty if it can be walked.
 pub(super) fn check(graph: &Graph) -> Vec<Finding> {
     let mut findings = unreachable(graph);
     findings.extend(no_way_to_finish(graph));
@@ -112,7 +112,7 @@ fn unread_options(graph: &Graph) -> Vec<Finding> {
         .collect()
 }
 
-/// Every number that a node hands to a service.
+/// Every numeric setting, with its node.
 fn settings(graph: &Graph) -> impl Iterator<Item = (&super::Node, Setting)> {
     graph
         .nodes()
@@ -148,9 +148,11 @@ fn out_of_range(graph: &Graph) -> Vec<Finding> {
     findings
 }
 
-/// Cycles that a walk could go round for ever. An edge of a cycle bounds it when its condition counts a node of the
-/// cycle: each round brings it nearer to closing. So edges that bound the cycle they are on are taken out until none
-/// is left; a cycle that is still there has nothing that closes.
+/// Finds a cycle that a walk could repeat for ever.
+///
+/// An edge bounds its cycle if its condition counts a node of that cycle: each round brings the
+/// condition nearer to closing. The loop removes edges that bound their cycle and edges on no cycle
+/// until nothing changes. A cycle that remains is unbounded.
 pub(super) fn unbounded_cycles(graph: &Graph) -> Option<Finding> {
     let mut open: Vec<_> = edges(graph).collect();
     loop {
@@ -201,7 +203,8 @@ fn over_budget(graph: &Graph) -> Option<Finding> {
     Some(Finding::file(0, problem))
 }
 
-/// Why the worst case with these options is above the budget of the graph, if it has one and it is.
+/// Why the worst case with these options is not within `limits.model_calls`; `None` if it is, or if
+/// the graph sets no such limit.
 pub(super) fn budget_problem(graph: &Graph, options: &Options) -> Option<String> {
     let budget = u64::from(graph.limits.model_calls?.count(options));
     let worst = match graph.worst_case(options) {

@@ -4,7 +4,8 @@ use std::fmt;
 
 use super::{NodeId, OptionSpec, Options, Value};
 
-/// Open while a node has been visited few enough times. Visits only grow, so a condition closes for good (R1).
+/// A condition of an edge: open while a node has fewer visits than a limit. Visits only grow, so a
+/// closed condition stays closed (R1).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     pub(super) counted: NodeId,
@@ -33,7 +34,7 @@ impl Condition {
         visits[self.counted.0] < self.closes_at(options)
     }
 
-    /// Visits from which it is closed.
+    /// The number of visits from which it is closed.
     pub(super) fn closes_at(&self, options: &Options) -> u32 {
         let limit = self.limit.count(options);
         match self.comparison {
@@ -77,7 +78,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// A number written out, or the name of an option.
+/// Reads a number or the name of an option; `None` if it is neither, or beyond ±`MAX_COUNT`.
 pub(super) fn value(text: &str, options: &[OptionSpec]) -> Option<Value> {
     if let Ok(number) = text.parse::<f64>() {
         let bounded = (-f64::from(super::MAX_COUNT)..=f64::from(super::MAX_COUNT)).contains(&number);

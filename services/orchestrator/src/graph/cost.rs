@@ -1,4 +1,4 @@
-//! What a visit of a node costs at most, and what it leaves behind for the visits after it.
+//! The highest cost of a visit of a node, and what the walk holds after it.
 
 use super::{
     EvaluateDocumentsOutcome, GenerateSegmentOutcome, GradeDocumentsOutcome, MAX_PASSAGES, NodeConfig, Options,
@@ -18,17 +18,17 @@ pub struct EvidenceCounts {
     pub hypotheses: u32,
 }
 
-/// What a visit costs at most.
+/// The highest cost of a visit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Model calls, where each passage is graded by a call of its own.
+    /// Model calls, counting one for each passage graded.
     pub model_calls: u64,
     /// Web searches.
     pub web_searches: u64,
 }
 
 impl EvidenceCounts {
-    /// The most that a visit with this task costs, however it ends.
+    /// The highest cost of a visit with this config, whatever its outcome.
     pub fn cost(self, config: NodeConfig, options: &Options) -> Cost {
         let calls = |calls: u32| Cost {
             model_calls: calls.into(),
@@ -56,7 +56,8 @@ impl EvidenceCounts {
             NodeConfig::Generate(_) => calls(u32::from(self.held > 0)),
             NodeConfig::GenerateSegment { .. } if self.held == 0 => calls(0),
             NodeConfig::GenerateSegment { .. } => Cost {
-                // Each candidate is written and graded twice; each passage is graded once.
+                // Each candidate is written by one call and graded by two; each passage is graded
+                // once.
                 model_calls: u64::from(self.ungraded) + 3 * u64::from(self.hypotheses.max(1)) * u64::from(self.held),
                 web_searches: 0,
             },
@@ -68,7 +69,7 @@ impl EvidenceCounts {
         }
     }
 
-    /// The most that is held after a visit that ended so.
+    /// The most that a walk can hold after a visit with this outcome.
     pub fn after(self, config: NodeConfig, outcome: Outcome, options: &Options) -> EvidenceCounts {
         let is = |other: Outcome| outcome == other;
         match config {

@@ -1,4 +1,4 @@
-//! The YAML of a graph file as it is written, before names are looked up. Every value knows its line.
+//! The YAML of a graph file, before names are looked up. Values carry their line for findings.
 
 use std::{fmt, marker::PhantomData};
 
@@ -42,7 +42,8 @@ pub(super) struct LimitsFile {
     pub(super) model_calls: Option<Spanned<String>>,
 }
 
-/// A node with every setting that any action reads; which ones its own action reads is checked when it is loaded.
+/// A node with the settings of all actions. Loading checks that its own action reads those that are
+/// given.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NodeFile {

@@ -1,14 +1,15 @@
 //! The worst case as a formula of the graph's options.
 //!
-//! Most graphs cost a sum of products of their options: `3·max_count + 5·max_retries + 4` steps. Such a sum is settled by
-//! the cost at as many points as it has terms, so it is read off those, and believed only if it also gives the exact cost
-//! at points it was not read off. A graph whose cost is no such sum has no formula.
+//! The cost of most graphs is a sum of products of their options: `3·max_count + 5·max_retries + 4`
+//! steps. As many points as the sum has terms determine it, so it is computed from the cost at that
+//! many points. It is used only if it also gives the exact cost at other points. A graph whose cost
+//! is no such sum has no formula.
 
 use std::fmt::Write as _;
 
 use super::{Graph, OptionId, Options, Value, bound, bound::WorstCase, check};
 
-/// Options that a formula may have; more would take too many worst cases to find it.
+/// Most options in a formula. Each option doubles the number of worst cases to compute.
 const MAX_VARIABLES: usize = 5;
 
 /// The worst case in terms of the options; empty where no formula is exact.
@@ -16,13 +17,14 @@ const MAX_VARIABLES: usize = 5;
 pub struct Formulas {
     /// Steps.
     pub steps: String,
-    /// Model calls, where each passage is graded by a call of its own.
+    /// Model calls, counting one for each passage graded.
     pub model_calls: String,
     /// Web searches.
     pub web_searches: String,
 }
 
-/// An option that the cost may depend on, and where it is looked at.
+/// An option that the cost depends on, with its range. `base` and `base + 1` are the values that a
+/// formula is computed from.
 struct Variable<'a> {
     id: OptionId,
     name: &'a str,
@@ -32,7 +34,8 @@ struct Variable<'a> {
 }
 
 pub(super) fn formulas(graph: &Graph) -> Formulas {
-    // A formula describes what the edges bound; what only the recursion limit bounds is that limit.
+    // A formula describes what the edges bound. A cycle that only the recursion limit bounds has
+    // none.
     if check::unbounded_cycles(graph).is_some() {
         return Formulas::default();
     }
@@ -89,7 +92,7 @@ fn as_number(figure: u64) -> f64 {
     figure as f64
 }
 
-/// The options that count something, but for the limits of the whole walk.
+/// The options that are counts and change the cost, except the limits of the whole walk.
 fn variables(graph: &Graph) -> Vec<Variable<'_>> {
     let limits = [graph.limits().recursion, graph.limits().model_calls];
     graph
@@ -106,7 +109,7 @@ fn variables(graph: &Graph) -> Vec<Variable<'_>> {
             name: &option.name,
             minimum: option.minimum,
             maximum: option.maximum,
-            // Not at the edge, where a limit of 0 closes ways that every other value opens.
+            // Not the minimum: a limit of 0 closes edges that every other value opens.
             base: option.minimum.max(1.0).min(option.maximum - 1.0),
         })
         .collect()
@@ -121,7 +124,8 @@ fn matters(graph: &Graph, id: OptionId) -> bool {
     at(option.minimum) != at(near)
 }
 
-/// Points that a formula is not read off: the smallest values, the largest of a few, and each variable by itself.
+/// Points that verify a formula: all options at their minimum, all somewhat larger, and each option
+/// varied by itself.
 fn test_points(variables: &[Variable<'_>]) -> Vec<Vec<f64>> {
     let point = |value: &dyn Fn(usize, &Variable<'_>) -> f64| -> Vec<f64> {
         variables
@@ -147,11 +151,11 @@ fn test_points(variables: &[Variable<'_>]) -> Vec<Vec<f64>> {
     points
 }
 
-/// A factor for each set of variables, the sets being the bits of its place.
+/// A factor for each set of variables. The bits of its index say which variables are in the set.
 struct SumOfProducts(Vec<f64>);
 
 impl SumOfProducts {
-    /// The one sum that has these values where each variable is at its base or one above.
+    /// The only sum that has these values where each variable is at its base or one above.
     fn through(mut values: Vec<f64>, variables: &[Variable<'_>]) -> SumOfProducts {
         let sets = values.len();
         // Differences turn values at the corners into factors of products of (variable − base).
@@ -181,7 +185,7 @@ impl SumOfProducts {
             .sum()
     }
 
-    /// As a person writes it: products first, the constant last.
+    /// The sum as text: products first, the constant last.
     fn text(&self, variables: &[Variable<'_>]) -> String {
         let mut sets: Vec<usize> = (0..self.0.len()).filter(|set| self.0[*set].round() != 0.0).collect();
         sets.sort_by_key(|set| (std::cmp::Reverse(set.count_ones()), *set));

@@ -1,4 +1,4 @@
-//! From the file's words to a graph: looks every name up and says what it does not know.
+//! Turns a parsed file into a graph: looks up every name and reports unknown ones.
 
 mod names;
 mod node;
@@ -14,7 +14,7 @@ use super::{
     finding::Finding,
 };
 
-/// Reads a graph. What it returns is not checked yet for what only the whole shows.
+/// Reads a graph. `check` still has to check it as a whole.
 pub(in crate::graph) fn load(yaml: &str) -> Result<Graph, Vec<Finding>> {
     let file = read(yaml).map_err(|finding| vec![finding])?;
     Loader::default().graph(file, yaml)
@@ -114,7 +114,8 @@ impl Loader {
         });
     }
 
-    /// An option that counts something has whole numbers only, and a default: a bound needs one.
+    /// Checks that options read as counts have whole numbers and a default, which the worst case
+    /// needs.
     fn check_counts(&mut self) {
         for option in self.options.iter().filter(|option| option.whole) {
             let OptionSpec {
@@ -187,7 +188,8 @@ impl Loader {
     }
 }
 
-/// Why a name cannot be used: names go into YAML, URLs, span names and Mermaid as they are.
+/// Why a name is not allowed, if it is not. Names are used as they are in YAML, URLs, span names
+/// and Mermaid.
 fn name_problem(name: &str, separator: char) -> Option<String> {
     let starts = name.starts_with(|c: char| c.is_ascii_lowercase());
     let rest = name
@@ -197,7 +199,7 @@ fn name_problem(name: &str, separator: char) -> Option<String> {
     (!fits).then(|| format!("must be 1 to 64 of a-z, 0-9 and `{separator}`, beginning with a letter"))
 }
 
-/// Names as a person lists them.
+/// The names in backticks, separated by commas; `none` if there are none.
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
     if names.is_empty() {

@@ -9,8 +9,8 @@ use super::{Action, Value};
 pub enum NodeConfig {
     /// See [`Action::DecideRetrieval`].
     DecideRetrieval {
-        /// Probability of needing evidence above which it is retrieved; below 0 always, from 1 never. Unset means the
-        /// grader's.
+        /// Probability above which evidence is retrieved: always below 0, never from 1. Unset means
+        /// the grader's default.
         threshold: Option<Value>,
     },
     /// See [`Action::Retrieve`].
@@ -20,7 +20,7 @@ pub enum NodeConfig {
     },
     /// See [`Action::GradeDocuments`].
     GradeDocuments {
-        /// What becomes of a passage without a grade (R4).
+        /// What happens to a passage without a grade (R4).
         ungraded: Ungraded,
     },
     /// See [`Action::EvaluateDocuments`].
@@ -43,7 +43,7 @@ pub enum NodeConfig {
     Rewrite {
         /// What the query is for.
         purpose: Purpose,
-        /// Longest query in tokens; unset means the rewriter's.
+        /// Longest query in tokens; unset means the rewriter's default.
         max_tokens: Option<Value>,
     },
     /// See [`Action::WebSearch`].
@@ -107,7 +107,7 @@ pub enum StripUnit {
     Passage,
 }
 
-/// How an answer is written; what is unset is the generator's own setting.
+/// How an answer is written; an unset field means the generator's default.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Writing {
     /// Longest answer in tokens, 1–8192.
@@ -118,9 +118,9 @@ pub struct Writing {
     pub temperature: Option<Value>,
 }
 
-/// What each grade of a segment weighs: its score is
-/// `likelihood + relevance · P(relevant) + support · (P(full) + ½ P(partial)) + usefulness · E(utility)`, where utilities
-/// 5 to 1 count 1, ½, 0, −½, −1.
+/// Weight of each grade of a segment. A segment scores `likelihood + relevance · P(relevant) +
+/// support · S + usefulness · U`. `S` is `P(full) + ½ P(partial)`. `U` is the expected utility,
+/// where utilities 5 to 1 count 1, ½, 0, −½, −1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weights {
     /// Of relevance.
@@ -131,7 +131,7 @@ pub struct Weights {
     pub usefulness: Value,
 }
 
-/// What becomes of a passage without a grade: it is never dropped silently (R4).
+/// What happens to a passage without a grade: it is never dropped silently (R4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ungraded {
     /// It stays among the evidence, marked.
@@ -155,11 +155,11 @@ pub enum Purpose {
 pub enum WebResults {
     /// That many.
     Exactly(Value),
-    /// As many as the passages kept fall short of that number.
+    /// As many as are missing from the passages kept to reach that number.
     FillTo(Value),
 }
 
-/// The weakest support with which an answer passes: its weakest sentence decides.
+/// The weakest support that an answer may have. Its weakest sentence decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MinimumSupport {
     /// Every sentence at least partially supported.
@@ -192,7 +192,7 @@ impl NodeConfig {
         }
     }
 
-    /// Every number among its settings.
+    /// Its numeric settings.
     pub(super) fn settings(self) -> Vec<Setting> {
         let mut settings = Vec::new();
         let mut add = |name, value: Option<Value>, smallest: f64, largest: f64| {
@@ -245,7 +245,7 @@ impl NodeConfig {
     }
 }
 
-/// A number among a config's settings, and what a service takes for it.
+/// A numeric setting of a config, with the range that a service accepts.
 pub(super) struct Setting {
     pub(super) name: &'static str,
     pub(super) value: Value,

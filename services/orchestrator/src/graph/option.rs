@@ -3,18 +3,19 @@
 use emend_core::did_you_mean;
 use std::collections::BTreeMap;
 
-/// Place of an option in its graph's list.
+/// Index of an option in its graph's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OptionId(pub(super) usize);
 
 /// One option as the graph file declares it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OptionSpec {
-    /// What graph files and questions call it.
+    /// Its name in graph files and questions.
     pub name: String,
     /// What it does, one line.
     pub description: String,
-    /// The value in force unless a question says otherwise; unset where the service that reads it has one of its own.
+    /// The value unless a question overrides it; unset if the service that reads it has its own
+    /// default.
     pub default: Option<f64>,
     /// Smallest value allowed.
     pub minimum: f64,
@@ -26,18 +27,18 @@ pub struct OptionSpec {
     pub line: u32,
 }
 
-/// A number in a graph: written out, or an option's value.
+/// A number in a graph: a literal, or the value of an option.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
-    /// Written out.
+    /// A literal.
     Fixed(f64),
     /// The value of an option.
     Option(OptionId),
 }
 
 impl Value {
-    /// The number for these options. What is read as a count is checked to be whole, set and within
-    /// 0 to [`super::MAX_COUNT`] when a graph is loaded and when a question overrides it.
+    /// The number with these options in force. Loading a graph and overriding an option both check
+    /// that a count is set, whole, and within 0 to [`super::MAX_COUNT`].
     pub fn count(self, options: &Options) -> u32 {
         let number = self.ratio(options).unwrap_or_default();
         #[expect(
@@ -50,7 +51,7 @@ impl Value {
         }
     }
 
-    /// The number for these options; unset where it is an option without a value.
+    /// The number with these options in force; unset for an option without a value.
     pub fn ratio(self, options: &Options) -> Option<f64> {
         match self {
             Value::Fixed(number) => Some(number),
@@ -59,11 +60,11 @@ impl Value {
     }
 }
 
-/// The options in force for one walk, one value for each the graph declares.
+/// The options in force for one walk: a value for each option that the graph declares.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options(Vec<Option<f64>>);
 
-/// What is wrong with one override.
+/// What is wrong with the override of one option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidOption {
     /// The option as the question names it.
@@ -78,7 +79,10 @@ impl Options {
         Options(specs.iter().map(|spec| spec.default).collect())
     }
 
-    /// The defaults with a question's overrides, or everything that is wrong with the overrides (R17).
+    /// The defaults, overridden by those of a question (R17).
+    ///
+    /// # Errors
+    /// Everything that is wrong with the overrides, ordered by name.
     pub fn resolve<'a>(
         specs: &[OptionSpec],
         overrides: impl IntoIterator<Item = (&'a String, &'a f64)>,
@@ -111,7 +115,7 @@ impl Options {
             .filter_map(|(spec, value)| Some((spec.name.as_str(), (*value)?)))
     }
 
-    /// These options with another value for one of them, which is not checked.
+    /// These options with another value for one of them. The value is not checked.
     pub(super) fn replaced(&self, id: OptionId, value: f64) -> Options {
         let mut options = self.clone();
         options.0[id.0] = Some(value);

@@ -1,4 +1,4 @@
-//! Graphs against what is found by walking them: every way of small ones, random ways of large ones.
+//! Worst cases compared with walks: all walks of small graphs, random walks of large ones.
 
 mod exhaustive;
 mod random;

@@ -7,13 +7,14 @@ use emend_proto::v1::{Limit, Step, WalkResult, WalkStatus};
 use super::condition_line;
 use crate::graph::{Condition, FinishStatus, Graph, NodeId, Options, Outcome, Target};
 
-/// The step that makes a follow-up stand on its own; it comes before the graph.
+/// The step that rewrites a follow-up into a standalone question, before the first node of the
+/// graph.
 pub(super) const CONDENSE: &str = "condense";
 
 /// A walk that cannot be drawn on a graph.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ForeignWalk {
-    /// It is the walk of another graph.
+    /// The walk is from another graph.
     #[error("this is a walk of graph `{walk}` and not of graph `{graph}`; show it on `{walk}`")]
     OtherGraph {
         /// The graph that was walked.
@@ -21,7 +22,7 @@ pub enum ForeignWalk {
         /// The graph it should be drawn on.
         graph: String,
     },
-    /// The graph has the right name, and no such way through it.
+    /// The graph has the right name, but the walk does not fit its edges.
     #[error("the walk does not fit graph `{graph}`, which must have changed since: {problem}")]
     Changed {
         /// The graph.
@@ -39,7 +40,7 @@ pub(super) struct Path {
     pub(super) end: End,
 }
 
-/// An edge that was taken; `condition` as an arrow words it.
+/// An edge that was taken; `condition` is the text on its arrow.
 struct Taken {
     from: NodeId,
     to: Target,
@@ -48,9 +49,9 @@ struct Taken {
 }
 
 pub(super) enum End {
-    /// By an edge; with how it ended instead where the evidence did not bear out what the edge says.
+    /// By an edge, with the actual status if it differs from that of the edge.
     Finish(FinishStatus, Option<&'static str>),
-    /// For want of something, before this node.
+    /// By a limit, before this node.
     Limit { before: NodeId, text: String },
 }
 
@@ -126,7 +127,7 @@ impl Path {
         }
     }
 
-    /// The steps that left by an arrow, if any did.
+    /// The numbers of the steps that took an arrow, if any did.
     pub(super) fn numbers_of(&self, from: NodeId, to: Target, condition: &str) -> Option<&[u32]> {
         self.edges
             .iter()
@@ -152,7 +153,7 @@ impl End {
     }
 }
 
-/// How the walk ended, where that is not what the edge says.
+/// The actual status of the walk, if it is not that of the edge.
 fn instead(edge: FinishStatus, ended: WalkStatus) -> Option<&'static str> {
     let name = status_name(ended);
     (name != edge.name()).then_some(name)

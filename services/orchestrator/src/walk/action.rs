@@ -1,4 +1,5 @@
-//! The actions, one a file. Each calls its service, changes the state, and ends in one of its own outcomes.
+//! The actions, one per file. Each calls its service, changes the state, and ends in one of its own
+//! outcomes.
 
 mod condense;
 mod decide_retrieval;
@@ -44,13 +45,13 @@ pub(super) struct StepContext<'a> {
 }
 
 impl StepContext<'_> {
-    /// When a call that starts now must have ended.
+    /// The deadline of a call that starts now.
     fn hop(&self, share: Share) -> Deadline {
         hop_deadline(self.deadline, share)
     }
 }
 
-/// What a step did, for people and for the result.
+/// What a step did, for its event and for the result.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     pub(super) summary: String,
@@ -75,7 +76,7 @@ impl Report {
         }
     }
 
-    /// A service did not answer.
+    /// The report of a step whose service did not answer.
     fn failed(failure: &Failure) -> Report {
         Report {
             summary: format!("the {} did not answer", failure.dependency),
@@ -101,10 +102,10 @@ impl Report {
     }
 }
 
-/// How an action ends: its own outcome, what to report, or the end of the walk without a result.
+/// How an action ends: its outcome and its report, or an error that ends the walk without a result.
 type Ended<O> = Result<(O, Report), WalkError>;
 
-/// Runs a node's task.
+/// Runs a node's action.
 pub(super) async fn run(config: NodeConfig, context: &mut StepContext<'_>, options: &Options) -> Ended<Outcome> {
     match config {
         NodeConfig::DecideRetrieval { threshold } => {

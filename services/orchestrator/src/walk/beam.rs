@@ -6,7 +6,7 @@ use emend_proto::v1::{Citation, GradedPassage, Sentence, Span};
 
 use super::state::{Attempt, Verdict};
 
-/// An answer in the making.
+/// An answer that grows segment by segment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hypothesis {
     pub(super) answer: String,
@@ -21,11 +21,11 @@ pub(super) struct Hypothesis {
     useful: Option<bool>,
     groundedness: Option<f64>,
     usefulness: Option<f64>,
-    /// Nothing is left to add.
+    /// Whether there is nothing left to add.
     pub(super) complete: bool,
 }
 
-/// A segment and what was said about it.
+/// A segment with its grades.
 #[derive(Clone, Debug)]
 pub(super) struct Segment {
     pub(super) answer: String,
@@ -79,7 +79,7 @@ impl Hypothesis {
         grown
     }
 
-    /// The mean score of its segments, by which hypotheses of any length compare.
+    /// The mean score of its segments, which makes hypotheses of different lengths comparable.
     pub(super) fn score(&self) -> f64 {
         if self.scores.is_empty() {
             return f64::NEG_INFINITY;
@@ -112,7 +112,7 @@ impl Hypothesis {
         }
     }
 
-    /// The number of a passage among the evidence, from 1; it is added where it is new.
+    /// The number of a passage in the evidence, from 1. A new passage is added to it.
     fn cite(&mut self, passage: &GradedPassage) -> u32 {
         let id = |graded: &GradedPassage| graded.passage.as_ref().map(|passage| passage.id.clone());
         let place = self.evidence.iter().position(|known| id(known) == id(passage));
@@ -124,7 +124,7 @@ impl Hypothesis {
     }
 }
 
-/// True when both are, false when one is false, else unknown.
+/// False if one is false, true if both are true, otherwise unknown.
 fn both(a: Option<bool>, b: Option<bool>) -> Option<bool> {
     match (a, b) {
         (Some(false), _) | (_, Some(false)) => Some(false),
@@ -133,7 +133,7 @@ fn both(a: Option<bool>, b: Option<bool>) -> Option<bool> {
     }
 }
 
-/// A text continued, with a space where its script has one between sentences.
+/// Joins two texts, with a space between them if their script puts one between sentences.
 pub(super) fn joined(text: &str, more: &str) -> String {
     let more = more.trim();
     format!("{text}{}{more}", emend_text::sentence_separator(text, more))

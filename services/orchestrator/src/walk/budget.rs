@@ -6,19 +6,21 @@ use emend_proto::v1::Limit;
 
 use crate::graph::Cost;
 
-/// What a walk may cost; unset means no limit. A step that could go over is not taken.
+/// Limits on the cost of a walk; unset means no limit. A step that could exceed a limit is not
+/// taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// Steps.
+    /// Most steps.
     pub steps: Option<u32>,
-    /// Model calls as the worst case counts them: one for each passage graded, whatever the backend. Calls that a step
-    /// made beyond that count from the step after it.
+    /// Most model calls, counted as the worst case counts them: one for each passage graded,
+    /// whatever the backend. Calls that a step made beyond that are counted after it.
     pub model_calls: Option<u32>,
-    /// Tokens read and written. What a step costs is known only after it, so the walk ends after the step that reaches it.
+    /// Most tokens, read and written. The tokens of a step are known only after it, so the walk
+    /// ends after the step that reaches the limit.
     pub tokens: Option<u64>,
-    /// Web searches.
+    /// Most web searches.
     pub web_searches: Option<u32>,
-    /// Time.
+    /// Longest time.
     pub time: Option<Duration>,
 }
 
@@ -31,7 +33,7 @@ pub(super) struct Spent {
 }
 
 impl Budget {
-    /// What the budget does not leave for a step that costs so much at most; `None` when it leaves enough.
+    /// The limit that a step with this highest cost could exceed, and why; `None` if there is none.
     pub(super) fn exhausted(&self, spent: Spent, step: Cost) -> Option<(Limit, String)> {
         if let Some(most) = self.steps
             && spent.steps >= most
@@ -60,7 +62,7 @@ impl Budget {
                 format!("the budget of {} was reached", counted(u64::from(most), "web search")),
             ));
         }
-        // A step that calls no service costs no token.
+        // Only steps that call a model or search the web can cost tokens.
         let most = self
             .tokens
             .filter(|most| step != Cost::default() && spent.tokens >= *most)?;

@@ -1,29 +1,31 @@
-//! The time a walk has, and what each hop gets of it (R11).
+//! Deadline propagation: the time of a walk, and the share of it that each hop may use (R11).
 //!
-//! The walk's own deadline lies a margin before the caller's, so that the result still gets there. A hop gets a share of
-//! what is left then, never all of it: however slow the services are, something is always left for the next hop, and a
-//! hop that used up its share is an outcome like any other (`unavailable`), from which the graph goes on. So an answer
-//! degrades step by step, from ungraded passages over an ungraded answer to abstaining, instead of missing the deadline.
+//! The deadline of a walk is a reserve earlier than the caller's, so that the result arrives in
+//! time. A hop gets a share of the remaining time, never all of it, so that time is left for the
+//! next hop however slow the services are. A hop that uses up its share ends in the outcome
+//! `unavailable`, from which the graph goes on. A walk that is short of time therefore returns a
+//! worse result, with ungraded passages, with an ungraded answer, or without an answer, instead of
+//! missing the deadline.
 
 use emend_core::{Deadline, Reserve};
 
 /// The part of the remaining time that one hop may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Share {
-    /// What comes before the answer: searching, grading passages, rewriting.
+    /// Hops before the answer: searching, grading passages, rewriting.
     Half,
     /// Writing the answer.
     ThreeQuarters,
-    /// Grading the answer, after which there is little left to do.
+    /// Grading the answer; little is left to do after it.
     NineTenths,
 }
 
-/// When the walk must have ended, for a caller that wants its result by `caller`.
+/// The deadline of a walk for a caller with the deadline `caller`.
 pub(crate) fn walk_deadline(caller: Deadline) -> Deadline {
     caller.keeping(Reserve::WALK_RESULT)
 }
 
-/// When a hop that starts now must have ended.
+/// The deadline of a hop that starts now.
 pub(crate) fn hop_deadline(walk: Deadline, share: Share) -> Deadline {
     let (part, of) = match share {
         Share::Half => (1, 2),

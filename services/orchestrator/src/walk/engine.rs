@@ -1,4 +1,5 @@
-//! The loop: visit a node, take the edge its outcome opens, until an edge leads to the end or a limit does.
+//! The main loop: visits a node and takes the edge of its outcome, until an edge leads to the end
+//! or a limit is reached.
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,7 +24,7 @@ use super::{
 };
 use crate::graph::{Action, Condition, Cost, FinishStatus, Graph, NodeId, Options, Outcome, Route, Target};
 
-/// What to walk, and with what in force.
+/// A question with the graph, the options and the budget in force.
 #[derive(Clone, Debug)]
 pub struct WalkRequest {
     /// The graph.
@@ -80,7 +81,7 @@ pub async fn walk(
     ended
 }
 
-/// When a walk that starts now has used up its time.
+/// The deadline of a walk that starts now and may take this time; unset means no limit.
 fn within(time: Option<Duration>) -> Deadline {
     Deadline::after(time.unwrap_or(Duration::MAX))
 }
@@ -92,7 +93,8 @@ struct WalkRun<'a> {
     began: Instant,
     /// Visits of all nodes together.
     visited: u32,
-    /// What the steps so far have cost at most, or have cost where that is more.
+    /// Cost of the steps so far: of each its highest cost, or its actual model calls if those are
+    /// more.
     cost: Cost,
     /// Visits by node.
     visits: Vec<u32>,
@@ -121,7 +123,8 @@ impl WalkRun<'_> {
         self.finish(end).await
     }
 
-    /// Makes a follow-up stand on its own: a step like any other, before the graph's first.
+    /// Rewrites a follow-up into a standalone question, as a step before the first node of the
+    /// graph. Returns the end of the walk if the budget does not allow the step.
     async fn condense(&mut self, start: NodeId) -> Result<Option<End>, WalkError> {
         let cost = Cost {
             model_calls: 1,
@@ -149,7 +152,8 @@ impl WalkRun<'_> {
         Ok(None)
     }
 
-    /// The end, when there is no room for another step. Never an error (R1).
+    /// The end of the walk if a limit, the budget or the deadline does not allow a visit of `next`.
+    /// A limit is never an error (R1).
     fn limit(&self, next: NodeId) -> Option<End> {
         let graph = &self.walk_request.graph;
         let limits = graph.limits();
@@ -179,7 +183,8 @@ impl WalkRun<'_> {
         if left.is_zero() {
             return Some(late(format!("the deadline came before `{}`", graph.node(next).name())));
         }
-        // With an answer in hand, a round that cannot end in time is not begun (R11).
+        // Once there is an answer, a round that may not end in time is not started (R11). The time
+        // since the last visit of `next` is the estimate.
         let round = self.last_visit[next.index()]?.elapsed();
         let has_answer = !self.context.state.attempts.is_empty();
         (has_answer && round > left).then(|| {
@@ -192,7 +197,7 @@ impl WalkRun<'_> {
         })
     }
 
-    /// The end, when the budget does not leave enough for a step that costs so much at most.
+    /// The end of the walk if a step with this highest cost could exceed the budget.
     fn over_budget(&self, step: Cost) -> Option<End> {
         let usage = &self.context.state.usage;
         let spent = Spent {
@@ -233,8 +238,9 @@ impl WalkRun<'_> {
         Ok((outcome, error))
     }
 
-    /// Counts the model calls of a step beyond what it costs at most, which is the calls that the graph makes: a service
-    /// may need more for one of them, where a model stands in for another or sentences are graded one by one.
+    /// Counts the model calls of a step beyond its highest cost. That cost counts the calls that
+    /// the graph causes; a service may need more, for example for a fallback model or to grade
+    /// sentences one by one.
     fn overrun(&mut self, cost: Cost, report: &Report) {
         let beyond = u64::from(report.usage.model_calls).saturating_sub(cost.model_calls);
         self.cost.model_calls = self.cost.model_calls.saturating_add(beyond);
@@ -345,7 +351,7 @@ impl StepRecorder {
     }
 }
 
-/// Why the walk goes on from a node as it does, one line: which service, which limit, which outcome.
+/// Why the walk took this edge, on one line: the outcome, the error of a service, the conditions.
 fn reason(node: &str, outcome: Outcome, route: &Route, open: Option<&Condition>, error: &str) -> String {
     let mut reason = format!("`{node}` ended in `{outcome}`");
     if !error.is_empty() {

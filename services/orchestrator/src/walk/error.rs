@@ -1,23 +1,24 @@
-//! Why there is no result at all.
+//! Errors of walks without a result.
 
 use emend_core::{Code, FieldViolation, ServiceError};
 
 use super::services::Failure;
 
-/// Why a walk has no result. Limits, doubts and services that are down are no errors but part of a result.
+/// Why a walk has no result. Limits, missing grades and services that are down are not errors; the
+/// result reports them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WalkError {
-    /// The retriever says that the question cannot be looked up as it is asked: the collection is unknown, the filter is
-    /// wrong, the collection was made by another embedder.
+    /// The retriever rejected the request: the collection is unknown, the filter is invalid, or
+    /// another embedder made the collection.
     #[error("{}", .0.message)]
     Refused(Failure),
-    /// Neither the documents nor the web could be searched, not once, and nothing was answered.
+    /// No retrieval and no web search succeeded, and there is no answer.
     #[error("no evidence could be searched: {0}")]
     NoEvidenceSource(Failure),
-    /// Nobody reads the events any more (R12).
+    /// The reader of the events has disconnected (R12).
     #[error("the caller is gone")]
     CallerGone,
-    /// The walk panicked. The cause is in the log, under the walk's span.
+    /// The walk panicked, or its clients could not be created. The log has the cause.
     #[error("the walk failed inside; the log has the cause")]
     Panicked,
 }
@@ -36,7 +37,7 @@ impl ServiceError for WalkError {
         let WalkError::Refused(failure) = self else {
             return Vec::new();
         };
-        // The caller knows these fields as parts of its question.
+        // To the caller these fields are parts of its question.
         let inside = |violation: &FieldViolation| FieldViolation {
             field: format!("question.{}", violation.field),
             description: violation.description.clone(),

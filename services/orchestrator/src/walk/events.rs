@@ -1,4 +1,4 @@
-//! What a walk tells while it goes on.
+//! Events about the progress of a walk.
 
 use emend_chassis::EventSender;
 use emend_proto::v1::{
@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::{error::WalkError, size};
 
-/// Where events go: to a reader, which slows the walk down when it is slow, or nowhere.
+/// Where events go: to a reader or nowhere. A slow reader slows the walk down (backpressure).
 #[derive(Clone, Debug)]
 pub struct Events {
     reader: Option<EventSender<AskStreamResponse>>,
@@ -17,7 +17,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// Events for a reader; time counts from now.
+    /// Sends events to a reader; their elapsed time counts from now.
     pub fn to(reader: EventSender<AskStreamResponse>) -> Events {
         Events {
             reader: Some(reader),
@@ -25,7 +25,7 @@ impl Events {
         }
     }
 
-    /// Nobody wants events.
+    /// Discards events.
     pub fn none() -> Events {
         Events {
             reader: None,
@@ -33,7 +33,7 @@ impl Events {
         }
     }
 
-    /// Tells what `event` makes, if anybody reads along; nothing is made for nobody.
+    /// Sends an event if there is a reader. Without one, `event` is not called.
     async fn send(&self, event: impl FnOnce() -> Event) -> Result<(), WalkError> {
         let Some(reader) = &self.reader else {
             return Ok(());
@@ -96,7 +96,7 @@ impl Events {
         .await
     }
 
-    /// The last event.
+    /// Sends the result, which is the last event.
     pub async fn finished(&self, result: &WalkResult) -> Result<(), WalkError> {
         self.send(|| Event::Finished(result.clone())).await
     }

@@ -1,4 +1,4 @@
-//! How a walk ends: the result, and why it is not better.
+//! The end of a walk: its result, and the reason if it is not ANSWERED.
 
 use emend_core::Code;
 use emend_proto::v1::{ChatMessage, Limit, WalkResult, WalkStatus, chat_message};
@@ -9,18 +9,19 @@ use super::{
 };
 use crate::graph::FinishStatus;
 
-/// The end that a walk has come to.
+/// How a walk came to its end.
 #[derive(Clone, Debug)]
 pub(super) struct End {
-    /// How the graph, or the limit, wants it to end.
+    /// The status that the graph or the limit asks for.
     pub(super) status: FinishStatus,
-    /// Why it is not ANSWERED, for when it is not.
+    /// Why the status is not ANSWERED; not used if it is.
     pub(super) reason: String,
-    /// What the walk ran out of, when that ended it.
+    /// The limit that ended the walk, if one did.
     pub(super) exhausted: Limit,
 }
 
-/// What the state bears out of the end that is wanted: never more. An answer without evidence is UNGROUNDED (R7).
+/// The status and the answer that the state supports. ANSWERED needs an answer that passed its
+/// grading; an answer without evidence is UNGROUNDED (R7).
 enum Settled<'a> {
     Answer(WalkStatus, &'a Attempt),
     Abstained,
@@ -57,7 +58,7 @@ pub(super) fn shown(state: &State, wanted: FinishStatus) -> Option<u32> {
     }
 }
 
-/// The result, less what only the engine knows: graph, options, trace id, duration.
+/// The result without the fields that only the engine knows: graph, options, trace id, duration.
 pub(super) fn result(state: State, end: End) -> Result<WalkResult, WalkError> {
     let usage = Some(state.usage);
     let result = match settle(&state, end.status) {
@@ -90,7 +91,8 @@ pub(super) fn result(state: State, end: End) -> Result<WalkResult, WalkError> {
                 documents: state.documents(),
                 usage,
                 reason: if state.abstained.is_some() && state.evidence.answered {
-                    // What came after it, a web search that is not configured for instance, is only why it stayed so.
+                    // The abstention is the main reason. What came after it, for example a web
+                    // search that is not configured, only says why nothing corrected it.
                     format!(
                         "the evidence that was found does not answer the question; {}",
                         end.reason

@@ -23,8 +23,8 @@ use crate::config::ServiceUrls;
 /// Largest reply of a service: a hundred passages of 64 KiB, and their metadata.
 const MAX_REPLY_BYTES: usize = 32 * 1024 * 1024;
 
-/// Clients of the five services, balanced over their replicas. Calls are tried again on another replica where that is
-/// safe, within the hop's deadline.
+/// Clients of the five services, balanced over their replicas. Calls are retried on another replica
+/// where that is safe, within the deadline of the hop.
 #[derive(Clone, Debug)]
 pub struct GrpcServices {
     retriever: RetrieverServiceClient<TracedChannel>,
@@ -35,10 +35,11 @@ pub struct GrpcServices {
 }
 
 impl GrpcServices {
-    /// Clients for these addresses. Nothing is connected before the first call. Call it inside a tokio runtime.
+    /// Creates clients for these URLs. They connect at the first call. Must be called inside a
+    /// tokio runtime.
     ///
     /// # Errors
-    /// [`UpstreamError`] for what is no address of a server.
+    /// [`UpstreamError`] if a URL is malformed.
     pub fn new(urls: &ServiceUrls) -> Result<GrpcServices, UpstreamError> {
         let channel = |url: &str| Upstream::new(url).map(|upstream| upstream.channel());
         Ok(GrpcServices {
@@ -55,7 +56,7 @@ impl GrpcServices {
     }
 }
 
-/// One unary call, tried again where that can help.
+/// Makes a unary call and retries it where that can help.
 async fn unary<T, F, Fut>(dependency: Dependency, deadline: Deadline, call: F) -> Result<T, Failure>
 where
     F: FnMut(Attempt) -> Fut,
@@ -159,7 +160,8 @@ impl Services for GrpcServices {
     }
 
     fn generate(&self, request: GenerateRequest, deadline: Deadline) -> BoxStream<'_, Result<Event, Failure>> {
-        // Until the first message nothing was handed on, so the call can be made again; after it, it cannot.
+        // Until the first message nothing has been passed on, so the call can be retried;
+        // afterwards it cannot.
         let opening = retrying(deadline, move |attempt| {
             let (mut client, request) = (self.generator.clone(), attempt.request(request.clone()));
             async move {

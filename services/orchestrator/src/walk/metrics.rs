@@ -42,7 +42,7 @@ impl Default for WalkMetrics {
 }
 
 impl WalkMetrics {
-    /// Counts a walk that ended, and says in its span how.
+    /// Counts a walk that ended and records its status in its span.
     pub(super) fn ended(&self, graph: &str, ended: &Result<WalkResult, WalkError>, span: &Span) {
         let graph = KeyValue::new(semconv::GEN_AI_WORKFLOW_NAME, graph.to_owned());
         match ended {

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use emend_proto::v1::{self, ChatMessage};
 
-/// What the user asked. Queries are rewritten; the question never changes (R2), but for one thing that comes before the
-/// walk: a follow-up is made to stand on its own.
+/// What the user asked. A walk rewrites queries but never the question (R2). The only exception
+/// comes before the walk: a follow-up is rewritten into a standalone question.
 #[derive(Clone, Debug)]
 pub struct Question {
     text: String,
@@ -27,12 +27,13 @@ impl Question {
         }
     }
 
-    /// The question that is searched, answered and graded: as it was asked, or as it stands on its own.
+    /// The question that is searched, answered and graded: the standalone question if there is one,
+    /// otherwise the question that was asked.
     pub fn text(&self) -> &str {
         self.standalone.as_deref().unwrap_or(&self.text)
     }
 
-    /// The question as it stands on its own, where that is another than the one asked.
+    /// The standalone question, if it differs from the one that was asked.
     pub fn standalone(&self) -> Option<&str> {
         self.standalone.as_deref()
     }
@@ -42,7 +43,7 @@ impl Question {
         &self.collection
     }
 
-    /// Only documents whose metadata has all these values.
+    /// The metadata values that documents must have, all of them.
     pub fn filter(&self) -> &HashMap<String, String> {
         &self.filter
     }
@@ -52,7 +53,7 @@ impl Question {
         &self.history
     }
 
-    /// The same question, standing on its own.
+    /// The same question with this standalone form.
     pub(super) fn standing_alone(self, text: String) -> Question {
         let standalone = (text != self.text).then_some(text);
         Question { standalone, ..self }

@@ -1,4 +1,4 @@
-//! Five services that do what a test says, and remember what they were asked.
+//! Scripted doubles of the five services, which record the requests they receive.
 
 use std::{
     collections::HashMap,
@@ -23,7 +23,7 @@ use super::services::{Answer, Dependency, Failure, Services};
 
 type Script<Q, A> = Box<dyn Fn(&Q) -> Result<A, Failure> + Send + Sync>;
 
-/// What the services were asked, in order.
+/// The recorded requests, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Call {
     Retrieve(RetrieveRequest),
@@ -42,7 +42,7 @@ fn nth(write: impl Fn(u32) -> GenerateFinished + Send + Sync + 'static) -> Scrip
     Box::new(move |_| Ok(write(calls.fetch_add(1, Ordering::Relaxed) + 1)))
 }
 
-/// The services. Unless told otherwise everything goes well at the first try.
+/// The scripted services. By default every call succeeds with a good result.
 pub(crate) struct Scripted {
     retrieve: Script<RetrieveRequest, RetrieveResponse>,
     grade_documents: Script<GradeDocumentsRequest, GradeDocumentsResponse>,
@@ -95,7 +95,7 @@ impl Default for Scripted {
     }
 }
 
-/// One method for each service: what it does from now on.
+/// One method for each service, which sets its replies.
 impl Scripted {
     /// What the generator writes at its first call, its second, and so on.
     pub(crate) fn generate_nth(mut self, write: impl Fn(u32) -> GenerateFinished + Send + Sync + 'static) -> Scripted {
@@ -139,7 +139,7 @@ impl Scripted {
         self
     }
 
-    /// Remembers no call, where they are too many and too large.
+    /// Turns recording off, for tests with many large requests.
     pub(crate) fn forgetful(mut self) -> Scripted {
         self.remembers = false;
         self
@@ -149,7 +149,7 @@ impl Scripted {
         self.calls.lock().unwrap().clone()
     }
 
-    /// Model calls as the worst case counts them: one for each passage graded.
+    /// Model calls, counted as the worst case counts them: one for each passage graded.
     pub(crate) fn model_calls(&self) -> u64 {
         let cost = |call: &Call| match call {
             Call::Retrieve(_) | Call::Search(_) => 0,
@@ -372,7 +372,7 @@ pub(crate) fn answer(text: &str) -> GenerateFinished {
     }
 }
 
-/// The generator's words for having found nothing.
+/// The words of the generator's abstention.
 pub(crate) fn abstained() -> GenerateFinished {
     GenerateFinished {
         abstained: true,

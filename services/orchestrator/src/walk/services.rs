@@ -11,7 +11,7 @@ use emend_proto::v1::{
 };
 use futures::{future::BoxFuture, stream::BoxStream};
 
-/// What a call brings.
+/// The reply of a unary call, or why there is none.
 pub(super) type Answer<'a, T> = BoxFuture<'a, Result<T, Failure>>;
 
 /// The five services. Each call ends by its deadline; dropping its future ends it at once (R12).
@@ -84,17 +84,17 @@ impl fmt::Display for Dependency {
     }
 }
 
-/// A call that brought nothing.
+/// Why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{dependency}: {message}")]
 pub struct Failure {
-    /// Who was called.
+    /// The service that was called.
     pub dependency: Dependency,
     /// What kind of failure it is.
     pub code: Code,
-    /// What the service says, or what kept it from saying anything.
+    /// The message of the service, or why there is no reply.
     pub message: String,
-    /// The fields it says are wrong; empty unless it refused the request.
+    /// The fields that the service rejects; empty unless it rejected the request.
     pub violations: Vec<FieldViolation>,
 }
 

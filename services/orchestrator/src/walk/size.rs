@@ -1,4 +1,5 @@
-//! Keeps results and events below the size that clients take: a walk that went well must not fail at its last message.
+//! Keeps results and events below the size that clients accept, so that a successful walk does not
+//! fail at its last message.
 
 use std::collections::HashMap;
 
@@ -6,14 +7,14 @@ use emend_core::limits::MAX_RESULT_BYTES;
 use emend_proto::v1::{GradedPassage, Passage, PassageContent, Step, WalkResult};
 use prost::Message as _;
 
-/// Shortens a step to what an event may carry.
+/// Shortens a step to the size limit of an event.
 pub(super) fn fit_step(step: &mut Step) {
     let steps = std::slice::from_mut(step);
     fit_texts(steps, MAX_RESULT_BYTES);
     fit_details(steps, MAX_RESULT_BYTES);
 }
 
-/// Shortens the texts of passages and strips until the steps fit, if that is enough.
+/// Shortens the texts of passages and strips until the steps fit, as far as that is possible.
 pub(super) fn fit_texts(steps: &mut [Step], most: usize) {
     let excess = excess(steps, most);
     if excess > 0 {
@@ -21,7 +22,8 @@ pub(super) fn fit_texts(steps: &mut [Step], most: usize) {
     }
 }
 
-/// Shortens a result to what a client takes by default, what matters least first (R15).
+/// Shortens a result to the size that clients accept by default, the least important parts first
+/// (R15).
 pub(super) fn fit_result(result: &mut WalkResult) {
     let stages: [fn(&mut WalkResult, usize); 5] = [
         |result, excess| cut(step_texts(&mut result.steps), excess),
@@ -58,7 +60,7 @@ pub(super) fn fit_result(result: &mut WalkResult) {
     }
 }
 
-/// A passage by what finds it elsewhere.
+/// A reference to a passage: its id, origin and score.
 pub(super) fn reference(passage: Passage) -> Passage {
     Passage {
         id: passage.id,
@@ -77,7 +79,8 @@ fn excess(steps: &[Step], most: usize) -> usize {
     steps_size(steps).saturating_sub(most)
 }
 
-/// Leaves out what steps carry besides texts of passages, until they fit: what is longest and says least first.
+/// Removes what steps carry besides the texts of passages until they fit, the least informative
+/// parts first.
 fn fit_details(steps: &mut [Step], most: usize) {
     let stages: [fn(&mut [Step]); 4] = [
         |steps| passages(steps).for_each(drop_metadata),
@@ -121,7 +124,7 @@ fn passages(steps: &mut [Step]) -> impl Iterator<Item = &mut GradedPassage> {
     steps.iter_mut().flat_map(|step| &mut step.passages)
 }
 
-/// Whether more of a passage stands here than what finds it elsewhere.
+/// Whether this is more than a reference to a passage.
 fn carries(graded: &GradedPassage) -> bool {
     matches!(
         graded.content(),
@@ -142,8 +145,8 @@ fn id(graded: &GradedPassage) -> &str {
     graded.passage.as_ref().map_or("", |passage| passage.id.as_str())
 }
 
-/// The passages that sentences cite, each with the end of the last quotation from it in code points; 0 where the whole
-/// passage is meant.
+/// The passages that sentences cite, each with the end of the last quotation from it in code
+/// points; 0 if the whole passage is cited.
 fn cited(result: &WalkResult) -> HashMap<String, usize> {
     let mut cited = HashMap::new();
     for citation in result.sentences.iter().flat_map(|sentence| &sentence.citations) {
@@ -159,7 +162,7 @@ struct Text<'a> {
     text: &'a mut String,
     /// Bytes that must stay.
     keep: usize,
-    /// Where it is marked that something is missing.
+    /// Marks the passage as shortened when its text is cut.
     content: Option<&'a mut i32>,
 }
 
@@ -198,7 +201,7 @@ fn document_texts(documents: &mut [GradedPassage], wanted: impl Fn(&str) -> bool
     wanted.filter_map(Text::of_passage).collect()
 }
 
-/// The texts of the documents that are cited, of which what is quoted must stay.
+/// The texts of the cited documents; each must keep everything up to the end of its last quotation.
 fn quoted_texts<'a>(documents: &'a mut [GradedPassage], cited: &HashMap<String, usize>) -> Vec<Text<'a>> {
     let mut texts = Vec::new();
     for graded in documents {
@@ -219,7 +222,8 @@ fn quoted_texts<'a>(documents: &'a mut [GradedPassage], cited: &HashMap<String, 
     texts
 }
 
-/// Takes `excess` bytes off the texts, if they have as many to spare: the longest are cut to one length, the others stay.
+/// Cuts `excess` bytes off the texts, as far as that is possible. The longest texts are cut to one
+/// length; the others stay.
 fn cut(texts: Vec<Text<'_>>, excess: usize) {
     let total: usize = texts.iter().map(|text| text.text.len()).sum();
     let longest = texts.iter().map(|text| text.text.len()).max().unwrap_or_default();
@@ -228,7 +232,7 @@ fn cut(texts: Vec<Text<'_>>, excess: usize) {
         let lengths = texts.iter().map(|text| text.text.len().min(length.max(text.keep)));
         lengths.sum()
     };
-    // The greatest length at which they fit; nothing is left of them where none is.
+    // The greatest length at which the texts fit; 0 if there is none.
     let (mut fits, mut exceeds) = (0, longest + 1);
     while exceeds - fits > 1 {
         let length = fits + (exceeds - fits) / 2;

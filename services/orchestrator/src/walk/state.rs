@@ -1,4 +1,4 @@
-//! What a walk knows at one moment.
+//! The state of a walk.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -14,41 +14,41 @@ use crate::graph::{EvidenceCounts, MAX_PASSAGES, Purpose};
 #[derive(Debug)]
 pub(crate) struct State {
     question: Question,
-    /// What retrieval and web search look for: the question, until it is rewritten.
+    /// The query of retrieval and web search: the question, until it is rewritten.
     pub(super) query: String,
-    /// Queries that were searched, by what they were searched in; when a rewrite is due, they failed.
+    /// Queries searched so far, with their purpose. A rewrite treats them as failed.
     searched: Vec<(Purpose, String)>,
-    /// What the last retrieval found, best first, helpful or not.
+    /// What the last retrieval found, best first, before grading.
     pub(super) retrieved: Vec<Passage>,
-    /// The evidence: passages held, in the order of their finding (R9).
+    /// The evidence: passages held, in the order in which they were found (R9).
     pub(super) held: Vec<Held>,
-    /// Grades of passages by id. The question never changes, so a grade stands for the whole walk.
+    /// Grades of passages by id. The question never changes, so a grade holds for the whole walk.
     pub(super) grades: HashMap<String, (Relevance, Option<f64>)>,
     /// Answers, oldest first.
     pub(super) attempts: Vec<Attempt>,
     /// Answers that are written segment by segment, the best first.
     pub(super) beam: Vec<Hypothesis>,
-    /// The number of the attempt that is the beam's leader.
+    /// The number of the attempt that shows the best hypothesis of the beam.
     pub(super) beam_attempt: Option<u32>,
     /// Times the generator was asked.
     pub(super) generations: u32,
-    /// What the generator said when it last found that the evidence has no answer; `None` once it answers again.
+    /// The words of the generator when it last abstained; `None` once it answers again.
     pub(super) abstained: Option<String>,
     /// Sentences that were found unsupported so far.
     pub(super) unsupported: Vec<String>,
     pub(super) usage: Usage,
     pub(super) steps: Steps,
     pub(super) evidence: EvidenceSources,
-    /// Why the walk last went where it went, one line.
+    /// Why the walk took its last edge, on one line. Edges of `finalize_response` are left out.
     pub(super) last_edge_reason: String,
 }
 
-/// Whether anything could be searched.
+/// Whether any search succeeded.
 #[derive(Debug, Default)]
 pub(super) struct EvidenceSources {
-    /// The retriever or a web search answered, if only with nothing.
+    /// Whether the retriever or a web search answered, even without results.
     pub(super) answered: bool,
-    /// Why the first of them did not.
+    /// The first failure of one of them.
     pub(super) first_failure: Option<Failure>,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Held {
     pub(super) passage: Passage,
     pub(super) relevance: Relevance,
     pub(super) score: Option<f64>,
-    /// Whether its text is what a refinement left of it.
+    /// Whether it has been refined.
     pub(super) refined: bool,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Attempt {
     pub(super) supported: Option<bool>,
     pub(super) groundedness: Option<f64>,
     pub(super) usefulness: Option<f64>,
-    /// Places of the sentences that a reader of the events was told to forget.
+    /// Indexes of the sentences that events have retracted.
     pub(super) retracted: HashSet<usize>,
 }
 
@@ -117,7 +117,7 @@ impl State {
         &self.question
     }
 
-    /// Puts the question as it stands on its own in the place of a follow-up; before the walk begins, and only then.
+    /// Replaces a follow-up by its standalone question. Only allowed before the first step.
     pub(super) fn stand_alone(&mut self, text: String) {
         debug_assert!(self.steps.is_empty(), "the walk has begun");
         self.query.clone_from(&text);
@@ -143,7 +143,7 @@ impl State {
         }
     }
 
-    /// Whether a query was searched before, spacing and case aside.
+    /// Whether a query was searched before, ignoring white space and case.
     pub(super) fn has_searched(&self, purpose: Purpose, query: &str) -> bool {
         let query = normalised(query);
         self.failed_queries(purpose)
@@ -158,14 +158,14 @@ impl State {
             .map(|(_, query)| query.as_str())
     }
 
-    /// Holds what was retrieved in place of what was held, with the grades it already has.
+    /// Replaces the passages held by retrieved ones. Grades from earlier in the walk still apply.
     pub(super) fn hold_retrieved(&mut self, passages: Vec<Passage>) {
         self.retrieved.clone_from(&passages);
         self.held.clear();
         self.hold(passages);
     }
 
-    /// Holds passages besides those held; returns how many are new.
+    /// Adds passages to those held, up to [`MAX_PASSAGES`], and returns how many are new.
     pub(super) fn hold(&mut self, passages: Vec<Passage>) -> usize {
         let before = self.held.len();
         for passage in passages {
@@ -193,8 +193,8 @@ impl State {
         self.held.iter().map(|held| held.graded(true)).collect()
     }
 
-    /// The best answer so far: by verdict, then by how well it is supported, then the later one. Of answers that are
-    /// written segment by segment the beam's leader is the only attempt.
+    /// The best answer so far: by verdict, then by groundedness, then the latest. The beam has one
+    /// attempt, its best hypothesis.
     pub(super) fn best(&self) -> Option<&Attempt> {
         self.attempts.iter().max_by(|a, b| {
             let support = |attempt: &Attempt| attempt.groundedness.unwrap_or(0.0);
@@ -243,7 +243,7 @@ pub(super) fn same_passages(a: &[GradedPassage], b: &[GradedPassage]) -> bool {
     ids(a) == ids(b)
 }
 
-/// Text without what does not make it another text: case and spacing.
+/// The text in lower case and with single spaces.
 fn normalised(text: &str) -> String {
     let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
     words.join(" ")

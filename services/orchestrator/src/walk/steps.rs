@@ -1,4 +1,4 @@
-//! The steps of a walk, with each passage once: what a step before carried is not carried again.
+//! The steps of a walk. A passage that an earlier step carries is only referred to.
 
 use std::{
     collections::HashMap,
@@ -11,23 +11,23 @@ use prost::Message as _;
 
 use super::size;
 
-/// Bytes of steps from which they are shortened during the walk: a result never holds more of them than its limit, so
-/// that a long walk need not hold more either.
+/// Size of the recorded steps, in bytes, above which they are shortened during the walk. A result
+/// is limited to [`MAX_RESULT_BYTES`], so a long walk need not keep much more.
 const MAX_RECORDED_BYTES: usize = 2 * MAX_RESULT_BYTES;
 
 /// The steps taken, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
     steps: Vec<Step>,
-    /// The latest content of each passage that a step carried, by id.
+    /// A hash of the latest content of each passage that a step carried, by id.
     latest: HashMap<String, u64>,
-    /// Every place that carries a passage whole, and the content it has there.
+    /// Every place of a step that carries a whole passage.
     carried: Vec<Carried>,
-    /// Size of the steps at most, as encoded.
+    /// Upper bound of the encoded size of the steps, in bytes.
     bytes: usize,
 }
 
-/// A passage that a step carries.
+/// Where a whole passage is, as indexes, and the hash of its content.
 #[derive(Debug)]
 struct Carried {
     step: usize,
@@ -46,7 +46,8 @@ impl Steps {
         self.steps.is_empty()
     }
 
-    /// Records a step and returns it as an event tells it: with the passages that are new or changed.
+    /// Records a step and returns it for its event. Passages that an earlier step carries become
+    /// references.
     pub(super) fn record(&mut self, mut step: Step) -> Step {
         for (place, graded) in step.passages.iter_mut().enumerate() {
             let Some(passage) = &graded.passage else { continue };
@@ -71,8 +72,8 @@ impl Steps {
         step
     }
 
-    /// The steps as they stand beside the documents of a result: without what these carry, and with strips by their place
-    /// alone.
+    /// The steps for a result with these documents: passages that the documents contain become
+    /// references, and strips with a span lose their text.
     pub(super) fn beside(mut self, documents: &[GradedPassage]) -> Vec<Step> {
         let documents: HashMap<&str, u64> = documents
             .iter()
@@ -99,14 +100,14 @@ impl Steps {
     }
 }
 
-/// Leaves of a passage what finds it elsewhere.
+/// Reduces a passage to a reference.
 fn refer(graded: &mut GradedPassage, content: PassageContent) {
     graded.set_content(content);
     graded.passage = graded.passage.take().map(size::reference);
 }
 
-/// A number for everything that a reader of a passage sees. The retriever's score is left out: it is another for every
-/// query.
+/// A hash of everything that a reader of a passage sees. The retriever's score is left out: it
+/// differs for every query.
 fn content(passage: &Passage) -> u64 {
     let mut hasher = DefaultHasher::new();
     (&passage.document_id, &passage.title, &passage.text).hash(&mut hasher);

@@ -28,7 +28,7 @@ use crate::{
 
 const QUESTION: &str = "Since when does the lighthouse of Arran stand?";
 
-/// A walk with all the time in the world.
+/// A walk with a deadline that it never reaches.
 async fn ask(graph: &str, services: &Scripted) -> WalkResult {
     ask_with(graph, &[], services, Duration::from_secs(60)).await.unwrap()
 }

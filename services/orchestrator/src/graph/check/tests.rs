@@ -1,4 +1,4 @@
-//! Files that must be refused, each by the one thing that is wrong with it, and files from nowhere.
+//! Graph files that must be rejected, each for one fault, and random files.
 
 use proptest::prelude::*;
 

@@ -1,5 +1,5 @@
-//! Looking words up: nodes, options, and closed sets of words. What is not known is answered with what is
-//! (R17).
+//! Looks up nodes, options, and words of closed sets. The finding for an unknown name lists the
+//! known ones (R17).
 
 use emend_core::did_you_mean;
 use serde_saphyr::Spanned;
@@ -24,7 +24,7 @@ impl Loader {
         found.map(NodeId)
     }
 
-    /// A count: a whole number or an option, which then counts something.
+    /// Reads a count: a whole number or an option, which is then marked as a count.
     pub(super) fn count(&mut self, node: Option<&str>, setting: &str, word: &Spanned<String>) -> Option<Value> {
         self.counted(line(word), node, &format!("`{setting}`"), &word.value)
     }
@@ -40,7 +40,7 @@ impl Loader {
         }
     }
 
-    /// A number, whole or not, or an option.
+    /// Reads a number, whole or not, or an option.
     pub(super) fn ratio(&mut self, node: Option<&str>, setting: &str, word: &Spanned<String>) -> Option<Value> {
         condition::value(&word.value, &self.options)
             .or_else(|| self.no_number(line(word), node, &format!("`{setting}`"), "a number", &word.value))
@@ -61,7 +61,7 @@ impl Loader {
         None
     }
 
-    /// One of a closed set of words.
+    /// Reads one of a closed set of words.
     pub(super) fn word<T: Copy>(
         &mut self,
         node: Option<&str>,

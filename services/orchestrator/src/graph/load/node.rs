@@ -173,7 +173,7 @@ impl Loader {
         )
     }
 
-    /// A word of a closed set, or its default where the file does not say.
+    /// One of a closed set of words; the default if the setting is missing.
     fn one_of<T: Copy + Default>(
         &mut self,
         name: &str,

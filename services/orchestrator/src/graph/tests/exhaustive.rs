@@ -1,12 +1,12 @@
-//! The computed worst case against the dearest walk that an exhaustive search finds: it follows every outcome from every
-//! state and forgets nothing of it, where the computation merges what it takes to be alike.
+//! Compares the computed worst case with the most expensive walk that an exhaustive search finds.
+//! The search follows every outcome from every state and merges no states, unlike the computation.
 
 use std::collections::HashMap;
 
 use crate::catalog::Catalog;
 use crate::graph::{EvidenceCounts, Graph, NodeConfig, NodeId, Options, Route, Target};
 
-/// The dearest way from here: steps, model calls, web searches, each by itself.
+/// The highest cost from here: steps, model calls and web searches, each by itself.
 type Dearest = (u64, u64, u64);
 
 struct Search<'a> {
@@ -119,7 +119,7 @@ fn r1_the_worst_case_is_the_dearest_walk_there_is() {
     }
 }
 
-/// A task's cost never falls with what is held: the bound may keep the most and forget the rest.
+/// The cost of a visit never falls when more is held, so the bound may keep only the maximum.
 #[test]
 fn more_passages_never_cost_less() {
     for graph in Catalog::load(None).unwrap().iter() {

@@ -1,5 +1,5 @@
-//! Graphs that nobody would write: valid ones never walk further than their worst case, whatever the outcomes; invalid
-//! ones are refused; neither panics.
+//! Random graphs. In valid ones no walk exceeds the worst case, whatever its outcomes. Invalid ones
+//! are rejected. Neither panics.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use crate::graph::{Action, EvidenceCounts, Graph, Options, Outcome, Target, chec
 
 const GRAPHS: u64 = 100_000;
 
-/// Settings without which an action cannot be.
+/// The settings that an action requires.
 fn settings(action: Action, rng: &mut Rng) -> String {
     let number = |rng: &mut Rng| rng.u32(1..=5);
     match action {
@@ -21,8 +21,8 @@ fn settings(action: Action, rng: &mut Rng) -> String {
     }
 }
 
-/// A graph whose every cycle has an edge that its own target closes, so that it is valid by construction: each node leads
-/// to the next, and back only while the node gone back to was visited few enough times.
+/// A graph that is valid by construction: each node leads to the next, and back only while the node
+/// it leads back to has few visits, which bounds every cycle.
 fn valid(rng: &mut Rng) -> String {
     let count = rng.usize(2..=4);
     let actions: Vec<Action> = (0..count)
@@ -135,7 +135,7 @@ fn r1_no_walk_of_a_valid_graph_exceeds_its_bound() {
     assert!(walked > GRAPHS / 50, "only {walked} walks went far");
 }
 
-/// One thing wrong with a graph that was right.
+/// One fault in a valid graph.
 fn spoilt(yaml: &str, rng: &mut Rng) -> String {
     let lines: Vec<&str> = yaml.lines().collect();
     let at = |word: &str, rng: &mut Rng| {
@@ -214,7 +214,7 @@ fn text_that_is_no_graph_never_panics() {
                 _ => bytes.insert(place, b"{}[]:,-&*#\n \"'|>%@`"[rng.usize(..19)]),
             }
         }
-        // Right or wrong, it comes back.
+        // It returns, valid or not.
         let _ = Graph::parse("random.yaml", &String::from_utf8_lossy(&bytes));
     }
 }

@@ -1,4 +1,4 @@
-//! The largest walk of each graph, for a client with the limits that gRPC clients have by default.
+//! The largest walk of each graph, for a client with the default limits of gRPC.
 
 use std::sync::{
     Arc,
@@ -24,7 +24,7 @@ const SENTENCE_BYTES: usize = 600;
 /// Most rewrites that a graph makes because no passage helps.
 const MAX_COUNT: u32 = 20;
 
-/// A text of that many bytes that begins as none before.
+/// A text of this many bytes with a unique beginning.
 fn text(begins: &str, number: u32, bytes: usize) -> String {
     let mut text = format!("{begins} {number} ");
     text.extend(std::iter::repeat_n('x', bytes - text.len() - 1));
@@ -52,7 +52,8 @@ fn written(number: u32, passages: &[Passage]) -> GenerateFinished {
     }
 }
 
-/// Services that always find and write something new, as long as it may be, and that a walk is never content with.
+/// Services that always find and write something new, as long as allowed, and whose grades keep the
+/// walk going.
 fn tireless(helps: fn(u32, &str) -> bool) -> Scripted {
     let made = Arc::new(AtomicU32::new(0));
     let next = move || {
@@ -108,7 +109,8 @@ fn tireless(helps: fn(u32, &str) -> bool) -> Scripted {
         .grade_usefulness(|_| Ok(useful(false)))
 }
 
-/// What helps, by how often passages were graded before: as little as leads to the longest walk.
+/// Which passages are relevant, by how often passages were graded before: as few as lead to the
+/// longest walk.
 fn helps(name: &str) -> fn(u32, &str) -> bool {
     match name {
         "self-rag" => |before, _| before >= MAX_COUNT,
@@ -117,7 +119,7 @@ fn helps(name: &str) -> fn(u32, &str) -> bool {
     }
 }
 
-/// The question with each option that makes a walk longer at its largest.
+/// The question with the options that allow the longest walk.
 fn largest(graph: &Graph) -> v1::Question {
     let limits = [
         "top_k",
@@ -139,7 +141,7 @@ fn largest(graph: &Graph) -> v1::Question {
     }
 }
 
-/// A request with time enough on any machine.
+/// A request with a timeout that no machine reaches.
 fn patient<T>(message: T) -> Request<T> {
     let mut request = Request::new(message);
     request.set_timeout(Duration::from_secs(3600));

@@ -1,4 +1,5 @@
-//! Everything a question can bring along: a graph of its own, a conversation, a budget; and graphs that change meanwhile.
+//! What a question can contain: its own graph, a conversation, a budget. And graphs that are
+//! reloaded meanwhile.
 
 use std::{fs, time::Duration};
 

@@ -1,4 +1,5 @@
-//! Makes a follow-up stand on its own, before the walk begins: the one change that a question may have (R2).
+//! Rewrites a follow-up into a standalone question before the walk begins: the only change of a
+//! question (R2).
 
 use emend_core::limits::MAX_QUESTION_BYTES;
 use emend_proto::v1::{RewritePurpose, RewriteRequest};
@@ -12,9 +13,9 @@ pub(in crate::walk) const CONDENSE: &str = "condense";
 /// How condensing can end; no edge depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::walk) enum Condensed {
-    /// The question stands on its own now.
+    /// The question is standalone now.
     Rewritten,
-    /// It did before.
+    /// The question stays as it was asked.
     Unchanged,
     /// The rewriter did not answer; the question is taken as it was asked.
     Unavailable,

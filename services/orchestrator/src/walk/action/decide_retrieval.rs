@@ -1,4 +1,4 @@
-//! Decides whether the next piece of the answer needs evidence that is not there.
+//! Decides whether the next segment of the answer needs retrieval.
 
 use emend_proto::v1::{DecideRetrievalRequest, RetrievalDecision};
 
@@ -40,7 +40,7 @@ pub(super) async fn run(context: &mut StepContext<'_>, threshold: Option<f64>) -
     let outcome = match response.decision() {
         RetrievalDecision::Yes => DecideRetrievalOutcome::Retrieve,
         RetrievalDecision::No => DecideRetrievalOutcome::NoRetrieval,
-        // Evidence that is not there cannot go on serving.
+        // There is no evidence to continue with.
         RetrievalDecision::Continue if context.state.held.is_empty() => DecideRetrievalOutcome::Retrieve,
         RetrievalDecision::Continue => DecideRetrievalOutcome::Continue,
         RetrievalDecision::Ungraded | RetrievalDecision::Unspecified => DecideRetrievalOutcome::Unavailable,

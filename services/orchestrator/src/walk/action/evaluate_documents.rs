@@ -1,4 +1,5 @@
-//! Grades the passages held together, as Corrective RAG does; when none could help, drops them all.
+//! Evaluates the passages held together, as Corrective RAG does, and drops all of them if none
+//! could help.
 
 use emend_proto::v1::{Evaluation, GradeDocumentsRequest, Relevance};
 
@@ -44,7 +45,7 @@ pub(super) async fn run(
         .iter()
         .any(|held| matches!(held.relevance, Relevance::Relevant | Relevance::Irrelevant));
     let outcome = match evaluation {
-        // Without a grade nothing is known, also not that nothing helps (R4).
+        // Without a grade it is unknown whether any passage helps (R4).
         _ if !graded => EvaluateDocumentsOutcome::Unavailable,
         Evaluation::Correct => EvaluateDocumentsOutcome::Correct,
         Evaluation::Ambiguous => EvaluateDocumentsOutcome::Ambiguous,

@@ -6,7 +6,8 @@ use crate::{graph::FinalizeResponseOutcome, walk::state::Verdict};
 pub(super) fn run(context: &StepContext<'_>) -> (FinalizeResponseOutcome, Report) {
     let state = &context.state;
     if state.abstained.is_some() {
-        // A generator that found no answer in more evidence than before takes back what it said (R8).
+        // The last generation abstained. That withdraws any earlier answer, which had less evidence
+        // (R8).
         return (
             FinalizeResponseOutcome::NoAnswer,
             Report::of("the generator found no answer in the evidence"),

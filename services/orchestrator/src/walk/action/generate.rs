@@ -1,4 +1,4 @@
-//! Writes an answer from the passages held, and hands its text on while it is written.
+//! Writes an answer from the passages held and streams its text.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// Most unsupported sentences fed back; the latest are sent.
+/// Most unsupported sentences in a request; the latest are sent.
 const MAX_UNSUPPORTED: usize = 50;
 
 pub(super) async fn run(context: &mut StepContext<'_>, writing: Writing, options: &Options) -> Ended<GenerateOutcome> {
@@ -50,7 +50,7 @@ pub(super) async fn run(context: &mut StepContext<'_>, writing: Writing, options
     Ok((GenerateOutcome::Generated, report))
 }
 
-/// An answer nobody has graded yet.
+/// An attempt without grades.
 pub(super) fn attempt(finished: GenerateFinished, number: u32, evidence: Arc<[GradedPassage]>) -> Attempt {
     Attempt {
         number,
@@ -65,7 +65,7 @@ pub(super) fn attempt(finished: GenerateFinished, number: u32, evidence: Arc<[Gr
     }
 }
 
-/// What a person should know of an answer.
+/// The summary of an answer in a step.
 pub(super) fn summary(finished: &GenerateFinished) -> String {
     let model = &finished.model;
     let cut = match finished.finish_reason() {
@@ -82,14 +82,15 @@ pub(super) fn summary(finished: &GenerateFinished) -> String {
     }
 }
 
-/// Asks the generator and passes the text on. The answer comes with the number of its generation.
+/// Calls the generator and streams its text as events. Returns the answer with the number of its
+/// generation.
 pub(super) async fn write(
     context: &mut StepContext<'_>,
     evidence: &[GradedPassage],
     writing: Writing,
     options: &Options,
 ) -> Result<Result<(GenerateFinished, u32), Failure>, WalkError> {
-    // The answer before this one does not stand: whoever reads along must know before the next text comes.
+    // Readers must see the previous answer retracted before the next text arrives.
     retract_for(context, None).await?;
     context.state.generations += 1;
     let number = context.state.generations;
@@ -106,7 +107,8 @@ pub(super) async fn write(
             }
             Some(Ok(Event::Finished(finished))) => match refusal(&finished) {
                 None => {
-                    // To its end: a stream that is dropped before it counts against its connection.
+                    // Reads the stream to its end: dropping it earlier counts against its
+                    // connection.
                     while stream.next().await.is_some() {}
                     return Ok(Ok((finished, number)));
                 }
@@ -144,8 +146,8 @@ fn request(
         question: state.question().text().to_owned(),
         passages: evidence.iter().filter_map(|graded| graded.passage.clone()).collect(),
         unsupported: state.unsupported[unsupported..].to_vec(),
-        // Passages that were not answered from before are a fresh start: their best answer has not been given yet.
-        // Further attempts at the same ones are told what was not supported, and the generator makes them warmer (R3).
+        // Attempts are counted for each list of passages, so new passages start with attempt 1. The
+        // generator writes later attempts at a higher temperature (R3).
         attempt: u32::try_from(again + 1).unwrap_or(u32::MAX),
         temperature: writing.temperature.and_then(|temperature| temperature.ratio(options)),
         max_tokens: writing.max_tokens.map(|most| most.count(options)),
@@ -155,7 +157,7 @@ fn request(
     }
 }
 
-/// Why what came is no answer, if it is none.
+/// Why a reply is not an answer; `None` if it is one, or an abstention.
 pub(super) fn refusal(finished: &GenerateFinished) -> Option<Failure> {
     if finished.abstained {
         None
@@ -172,7 +174,7 @@ pub(super) fn broken(message: &str) -> Failure {
     Failure::new(Dependency::Generator, Code::Internal, message)
 }
 
-/// Takes back every sentence that was not taken back before, of all answers but the one that is shown.
+/// Retracts every sentence that is not retracted yet, of all answers except the one shown.
 pub(in crate::walk) async fn retract_for(context: &mut StepContext<'_>, shown: Option<u32>) -> Result<(), WalkError> {
     for attempt in &mut context.state.attempts {
         if Some(attempt.number) == shown {

@@ -1,5 +1,6 @@
-//! Writes the next segment of the answer from each passage by itself, for each hypothesis of the beam, grades all
-//! candidates, and lets the best hypotheses go on: Self-RAG's beam search by reflection.
+//! Writes the next segment of the answer from each passage by itself, for each hypothesis of the
+//! beam, grades all candidates, and keeps the best hypotheses: Self-RAG's beam search with
+//! reflection.
 
 use std::collections::HashSet;
 
@@ -31,7 +32,7 @@ use crate::{
 /// Candidates that are written and graded at the same time (R9).
 const MAX_CONCURRENT: usize = 16;
 
-/// The weights in force.
+/// The weights with the options in force.
 #[derive(Clone, Copy)]
 struct Weighing {
     relevance: f64,
@@ -119,7 +120,7 @@ pub(super) async fn run(
         };
         return Ok((outcome, report));
     }
-    // One that did not grow while another did is no worse for it: it goes on competing.
+    // A hypothesis that did not grow stays in the beam and competes with those that did.
     let mut next: Vec<Hypothesis> = beam
         .into_iter()
         .zip(sifted.progress)
@@ -138,9 +139,9 @@ pub(super) async fn run(
     let searched = context.state.query.clone();
     let growing = next.iter().find(|hypothesis| !hypothesis.complete);
     if let Some(last) = growing.and_then(|best| best.sentences.last()) {
-        // The next segment goes on from here, and so does the search for its evidence.
+        // The next search looks for evidence to continue the last sentence with.
         let mut query = format!("{} {}", context.state.question().text(), last.text);
-        // The retriever refuses a longer one (R15), and a model decides how long a sentence is.
+        // The retriever rejects longer queries (R15), and the model decides how long a sentence is.
         query.truncate(query.floor_char_boundary(MAX_QUESTION_BYTES));
         context.state.query.clone_from(&query);
         report = report.with_query(searched, query);
@@ -198,11 +199,11 @@ async fn grade_passages(
     Some(context.services.grade_documents(request, deadline).await)
 }
 
-/// What came of one candidate.
+/// The result of one candidate.
 enum Candidate {
-    /// A segment, which has no relevance in its score yet.
+    /// A segment with its grades; the relevance of its passage is not yet in its score.
     Written(Box<Reflected>),
-    /// Nothing to add.
+    /// The generator has nothing to add.
     Complete(Usage),
     /// This passage does not answer the question, in the generator's words.
     Abstained(String, Usage),
@@ -289,7 +290,7 @@ async fn candidate(services: &dyn Services, question: &str, request: GenerateReq
             reflected.useful = response.useful;
             reflected.usefulness = response.score;
             let utility = response.expected_utility.or(response.utility.map(f64::from));
-            // Utilities 1 to 5 count −1 to 1.
+            // Maps utilities 1 to 5 to −1 to 1.
             reflected.utility = utility.map_or(0.0, |utility| (utility - 3.0) / 2.0);
         }
         Err(failure) => reflected.error = failure.to_string(),
@@ -297,7 +298,7 @@ async fn candidate(services: &dyn Services, question: &str, request: GenerateReq
     Candidate::Written(Box::new(reflected))
 }
 
-/// Lets the generator write; its deltas are not told, as most candidates come to nothing.
+/// Calls the generator. Its deltas are not sent as events, because most candidates are discarded.
 async fn written(
     services: &dyn Services,
     request: GenerateRequest,
@@ -309,7 +310,7 @@ async fn written(
         match stream.next().await {
             Some(Ok(Event::TextDelta(_))) => {}
             Some(Ok(Event::Finished(finished))) => {
-                // To its end: a stream that is dropped before it counts against its connection.
+                // Reads the stream to its end: dropping it earlier counts against its connection.
                 while stream.next().await.is_some() {}
                 let withheld = finished.finish_reason() == FinishReason::ContentFilter;
                 let nothing_to_add = continues && finished.answer.trim().is_empty() && !withheld;
@@ -324,18 +325,18 @@ async fn written(
     }
 }
 
-/// What became of a hypothesis of the beam.
+/// What a step did to a hypothesis of the beam.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
     /// At least one passage gave it another segment.
     Grown,
-    /// No passage did, and at least one says that there is nothing to add.
+    /// No passage gave it another segment, and with at least one the generator had nothing to add.
     NothingToAdd,
-    /// Neither: it was complete before, or the generator did not answer.
+    /// It was complete before, or the generator did not answer.
     Unchanged,
 }
 
-/// What the candidates come to.
+/// The candidates, sorted by their result.
 struct Sifted {
     grown: Vec<Hypothesis>,
     /// For each hypothesis of the beam.
@@ -394,7 +395,7 @@ fn sift(
     sifted
 }
 
-/// The segment with its score; a grade that could not be had counts nothing for it and nothing against it (R4).
+/// The segment with its score. A missing grade adds nothing to the score (R4).
 fn segment(reflected: Reflected, passage: GradedPassage, weighing: Weighing) -> Segment {
     let score = reflected.finished.likelihood.unwrap_or_default()
         + weighing.relevance * passage.score.unwrap_or_default()
@@ -412,8 +413,9 @@ fn segment(reflected: Reflected, passage: GradedPassage, weighing: Weighing) -> 
     }
 }
 
-/// Puts the beam's leader in the place of the one before, and tells whoever reads along what is new of it. The beam alone
-/// decides between its hypotheses: an answer that it gave up is no attempt of its own.
+/// Makes the best hypothesis of the beam an attempt, in place of the previous best one, and sends
+/// its new text and grades as events. Only the beam chooses between its hypotheses: one that it
+/// dropped is not an attempt.
 async fn show_leader(context: &mut StepContext<'_>) -> Result<(), WalkError> {
     let Some(leader) = context.state.beam.first().cloned() else {
         return Ok(());

@@ -1,4 +1,5 @@
-//! Writes an answer from the model alone. It is never graded for groundedness and never ends better than UNGROUNDED (R7).
+//! Writes an answer without evidence. Such an answer is never graded for groundedness, and its
+//! status is UNGROUNDED at best (R7).
 
 use super::{
     Ended, Report, StepContext,

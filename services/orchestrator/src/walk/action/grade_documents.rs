@@ -1,4 +1,5 @@
-//! Grades the passages held that have no grade yet, in one call, and drops what does not help.
+//! Grades the passages held that have no grade yet, in one call, and drops passages that do not
+//! help.
 
 use emend_proto::v1::{DocumentGrade, GradeDocumentsRequest, Passage, Relevance};
 
@@ -71,7 +72,8 @@ pub(super) async fn run(context: &mut StepContext<'_>, ungraded: Ungraded) -> En
     let outcome = if asked > 0 && graded == 0 {
         GradeDocumentsOutcome::Unavailable
     } else if kept == 0 && before > 0 && asked == 0 {
-        // What another query found was seen before and did not help then: searching once more changes nothing (R3).
+        // The query found only passages that were graded before and did not help: another search
+        // would change nothing (R3).
         report.summary.push_str(", each seen before");
         GradeDocumentsOutcome::Stalled
     } else if kept == 0 {
@@ -79,7 +81,7 @@ pub(super) async fn run(context: &mut StepContext<'_>, ungraded: Ungraded) -> En
     } else if relevant == before {
         GradeDocumentsOutcome::AllRelevant
     } else {
-        // What is kept without a grade is not known to help (R4).
+        // A passage that is kept without a grade is not known to help (R4).
         GradeDocumentsOutcome::SomeRelevant
     };
     Ok((outcome, report))
@@ -89,7 +91,8 @@ fn is_graded(grade: &DocumentGrade) -> bool {
     matches!(grade.relevance(), Relevance::Relevant | Relevance::Irrelevant)
 }
 
-/// Remembers grades and gives them to the passages held. Returns why the first that is missing did not come, if any is.
+/// Stores grades and applies them to the passages held. Returns the error of the first missing
+/// grade, or an empty text.
 pub(super) fn apply_grades(state: &mut State, grades: Vec<DocumentGrade>) -> String {
     let mut error = String::new();
     for grade in grades {
@@ -104,7 +107,8 @@ pub(super) fn apply_grades(state: &mut State, grades: Vec<DocumentGrade>) -> Str
     error
 }
 
-/// Gives the passages held their grades; one that was asked for and did not come is a state of its own (R4).
+/// Applies stored grades to passages held without one. A passage whose grade is missing becomes
+/// UNGRADED (R4).
 fn mark(state: &mut State) {
     for held in &mut state.held {
         if held.relevance != Relevance::Unspecified {

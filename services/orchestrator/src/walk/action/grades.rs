@@ -26,7 +26,7 @@ pub(super) enum Wanted {
     Both(MinimumSupport),
 }
 
-/// What was said about an answer.
+/// The grades of an answer.
 #[derive(Default)]
 pub(super) struct Grades {
     /// Whether it is supported well enough; unset when ungraded or not asked for.
@@ -37,8 +37,8 @@ pub(super) struct Grades {
     asked_usefulness: bool,
 }
 
-/// Grades the latest answer and remembers the grades with it. There is no answer to grade, or no evidence to grade it
-/// against (R7), where no grades come with the report.
+/// Grades the latest answer and stores the grades with it. Returns no grades if there is no answer.
+/// An answer without evidence is not supported, without a call of the grader (R7).
 pub(super) async fn grade(
     context: &mut StepContext<'_>,
     wanted: Wanted,
@@ -103,7 +103,7 @@ pub(super) async fn grade(
     Ok((Some(grades), report))
 }
 
-/// Says that a grade is missing (R4), where nothing else says why.
+/// Reports a missing grade (R4), unless the report has another error.
 pub(super) fn without_grade(mut report: Report) -> Report {
     if report.error.is_empty() {
         "grader: a grade that the verdict needs did not come".clone_into(&mut report.error);
@@ -149,13 +149,14 @@ async fn ask(
     tokio::join!(groundedness, usefulness)
 }
 
-/// Takes the sentences' grades over and tells whoever reads along which of them stand.
+/// Copies grades to the sentences of the latest answer, sends events for them, and remembers those
+/// that are not supported.
 async fn apply_grades(context: &mut StepContext<'_>, graded: &[Sentence]) -> Result<(), WalkError> {
     let Some(attempt) = context.state.attempts.last_mut() else {
         return Ok(());
     };
     if attempt.sentences.len() == graded.len() {
-        // Only the grades: the citations are the generator's.
+        // Only the grades are copied: the citations stay those of the generator.
         for (sentence, graded) in attempt.sentences.iter_mut().zip(graded) {
             sentence.support = graded.support;
             sentence.support_score = graded.support_score;
@@ -168,7 +169,8 @@ async fn apply_grades(context: &mut StepContext<'_>, graded: &[Sentence]) -> Res
     Ok(())
 }
 
-/// Tells which sentences of the latest answer stand and which do not, from a place on.
+/// Sends an event for each sentence of the latest answer that is supported or not supported, from
+/// the index `from` on.
 pub(super) async fn tell(context: &mut StepContext<'_>, from: usize) -> Result<(), WalkError> {
     let Some(attempt) = context.state.attempts.last_mut() else {
         return Ok(());
@@ -206,7 +208,7 @@ pub(super) fn passes(support: Support, minimum: MinimumSupport) -> Option<bool> 
     }
 }
 
-/// What the grades come to.
+/// The verdict of both grades.
 pub(super) fn verdict(supported: Option<bool>, useful: Option<bool>) -> Verdict {
     match (supported, useful) {
         (Some(false), _) => Verdict::NotSupported,

@@ -40,7 +40,7 @@ fn after(state: &State) -> RefineOutcome {
     }
 }
 
-/// Asks for the passages that were not refined yet; `None` when there is none.
+/// The request for the passages that are not refined yet; `None` if there are none.
 pub(super) fn request(state: &State, refining: Refining, options: &Options) -> Option<RefineKnowledgeRequest> {
     let passages: Vec<Passage> = state
         .held
@@ -63,7 +63,7 @@ pub(super) fn request(state: &State, refining: Refining, options: &Options) -> O
     })
 }
 
-/// Puts each passage together again from the strips that are kept; one without any is dropped.
+/// Rebuilds each passage from its kept strips; a passage without any is dropped.
 pub(super) fn apply_strips(state: &mut State, response: RefineKnowledgeResponse) -> Report {
     let mut strips: HashMap<&str, Vec<&Strip>> = HashMap::new();
     for strip in &response.strips {
@@ -102,10 +102,11 @@ pub(super) fn apply_strips(state: &mut State, response: RefineKnowledgeResponse)
     report
 }
 
-/// The passage made of its kept strips, with the grade of the best of them. Returns whether any is kept.
+/// Rebuilds a passage from its kept strips, with the best score among them. Returns whether any
+/// strip is kept.
 ///
-/// A strip without a grade tells nothing (R4): kept ones alone leave the passage UNGRADED whatever was dropped, and a
-/// passage that is dropped is IRRELEVANT only where all of it was graded.
+/// A strip without a grade says nothing about relevance (R4). A passage is UNGRADED if only such
+/// strips are kept. A passage that is dropped is IRRELEVANT only if all its strips were graded.
 fn recompose(held: &mut Held, strips: &[&Strip]) -> bool {
     held.refined = true;
     let kept: Vec<&Strip> = strips.iter().copied().filter(|strip| strip.kept).collect();

@@ -71,7 +71,7 @@ pub(super) async fn run(
         _ if context.state.held.is_empty() => RefineAndSearchOutcome::NothingKept,
         _ => RefineAndSearchOutcome::Refined,
     };
-    // The dropped ones are shown as the refinement left them; what the web brought comes after.
+    // The report shows the refined passages, dropped ones included, and then those from the web.
     let web = context.state.held.iter().rev().take(new.unwrap_or(0)).rev();
     report.passages.extend(web.map(|held| held.graded(true)));
     report.error = errors.join("; ");

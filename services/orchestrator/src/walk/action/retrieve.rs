@@ -23,7 +23,7 @@ pub(super) async fn run(context: &mut StepContext<'_>, top_k: u32) -> Ended<Retr
     context.state.searching(Purpose::Retrieval);
     let response = match context.services.retrieve(request, context.hop(Share::Half)).await {
         Ok(response) => response,
-        // What the caller named is wrong: no other service can make up for that (R17).
+        // The question itself is wrong: no other service can compensate for that (R17).
         Err(failure)
             if matches!(
                 failure.code,

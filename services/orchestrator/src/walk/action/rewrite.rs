@@ -9,7 +9,7 @@ use crate::{
     walk::{deadline::Share, state::State},
 };
 
-/// What to ask the rewriter.
+/// The request to the rewriter.
 pub(super) fn request(state: &State, purpose: Purpose, max_tokens: Option<u32>) -> RewriteRequest {
     let mut failed: Vec<String> = state
         .failed_queries(purpose)
@@ -43,7 +43,7 @@ pub(super) async fn run(
         Err(failure) => return Ok((RewriteOutcome::Unavailable, Report::failed(&failure))),
     };
     let query = response.query.trim().to_owned();
-    // A query that was searched already would bring the same passages again (R3).
+    // A query that was searched already would find the same passages again (R3).
     if query.is_empty() || context.state.has_searched(purpose, &query) {
         let report = Report::of("no other query to offer").costing(response.usage);
         return Ok((RewriteOutcome::Exhausted, report));

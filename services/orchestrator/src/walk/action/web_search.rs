@@ -1,4 +1,5 @@
-//! Searches the web with the walk's query. What it brings is evidence like any other, marked WEB (R6).
+//! Searches the web with the walk's query. The results are evidence like any other, marked WEB
+//! (R6).
 
 use emend_proto::v1::{Origin, SearchRequest, SearchResponse};
 
@@ -38,7 +39,7 @@ pub(super) async fn run(
     Ok((outcome, report))
 }
 
-/// What to ask the web for.
+/// The request to the web search.
 pub(super) fn request(query: &str, wanted: u32) -> SearchRequest {
     SearchRequest {
         query: query.to_owned(),
@@ -48,7 +49,7 @@ pub(super) fn request(query: &str, wanted: u32) -> SearchRequest {
     }
 }
 
-/// Holds what the web brought, marked; returns how many passages are new.
+/// Adds web results to the passages held, marked WEB. Returns how many are new.
 pub(super) fn apply_results(state: &mut State, response: SearchResponse, wanted: u32) -> usize {
     state.evidence.answered = true;
     let mut passages = response.passages;

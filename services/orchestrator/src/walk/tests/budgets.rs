@@ -1,4 +1,5 @@
-//! What a question may cost: the first limit that runs out ends the walk, with the best answer so far and marked.
+//! Budgets of a question: the first limit that is reached ends the walk with the best answer so far
+//! and is reported.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A result carries every text once, and a reader finds each where the result says.
+//! A result carries every text once, and a reader finds it where the result says.
 
 use std::collections::HashMap;
 
@@ -39,7 +39,8 @@ pub(super) fn whole(steps: &[Step], documents: &[GradedPassage]) -> Vec<Step> {
     steps
 }
 
-/// Services that let a walk correct itself as often as it may: nothing helps first, and then nothing is useful.
+/// Services that make a walk correct itself as often as allowed: first no passage is relevant, then
+/// no answer is useful.
 fn stubborn() -> Scripted {
     Scripted::default()
         .grade_documents(|request| {

@@ -1,4 +1,4 @@
-//! A passage made of its kept strips, which still knows where in the document it stands.
+//! Rebuilds a passage from its kept strips, with its place in the document.
 
 use std::iter;
 
@@ -7,15 +7,15 @@ use emend_proto::{
     v1::{Passage, Span, Strip, TextPiece},
 };
 
-/// What stands between strips that do not touch: a blank line, so that no sentence runs over what was left out.
+/// Separates strips that are not adjacent: a blank line, so that no sentence runs across the gap.
 const BREAK: &str = "\n\n";
 
-/// Leaves of a passage the strips that are kept, in their order. Strips that touch stay as they stand in the passage,
-/// with the white space between them. The passage keeps its place: one span where its text is one stretch of the
-/// document, else its pieces.
+/// Reduces a passage to its kept strips, in their order. Adjacent strips keep the white space
+/// between them. The span of the passage runs from its first to its last strip; the pieces are set
+/// if the text is not one contiguous part of the document.
 ///
-/// Strips that do not stand where they say, or not in the order of the text, are joined without a place: none is better
-/// than a wrong one.
+/// If a strip is not where its span says, or the strips are not in the order of the text, they are
+/// joined without a span: no span is better than a wrong one.
 pub(super) fn compose(passage: &mut Passage, kept: &[&Strip]) {
     let original = Text::new(&passage.text);
     let Some(stretches) = stretches(&original, kept) else {
@@ -56,7 +56,8 @@ pub(super) fn compose(passage: &mut Passage, kept: &[&Strip]) {
     passage.pieces = pieces;
 }
 
-/// The kept parts of a text with their places, strips that touch in one; `None` where a strip is not where it says.
+/// The kept parts of a text with their spans, adjacent strips merged; `None` if a strip is not
+/// where its span says.
 fn stretches<'a>(text: &Text<'a>, kept: &[&Strip]) -> Option<Vec<(Span, &'a str)>> {
     let mut stretches: Vec<(Span, &'a str)> = Vec::with_capacity(kept.len());
     for strip in kept {
@@ -86,7 +87,7 @@ fn stretches<'a>(text: &Text<'a>, kept: &[&Strip]) -> Option<Vec<(Span, &'a str)
     Some(stretches)
 }
 
-/// A text whose code points are counted once.
+/// A text with the byte offsets of its code points.
 struct Text<'a> {
     text: &'a str,
     /// The byte at which each code point begins, and the end.
@@ -108,7 +109,7 @@ impl<'a> Text<'a> {
         self.text.get(byte(place.start)?..byte(place.end)?)
     }
 
-    /// The characters at a place without white space at either end, and where those stand.
+    /// The trimmed characters at a place, with the span of what is left.
     fn trimmed(&self, place: Span) -> Option<(Span, &'a str)> {
         let words = self.at(place)?;
         let before = code_points(words) - code_points(words.trim_start());

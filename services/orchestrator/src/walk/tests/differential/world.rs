@@ -1,4 +1,4 @@
-//! The actions as a model understands them, over a script: what each finds, and what is true after it.
+//! The actions of the model: what each finds in a script, and the state after it.
 
 use std::collections::HashMap;
 
@@ -17,10 +17,10 @@ pub(crate) struct Limits {
     pub(super) recursion: usize,
 }
 
-/// How a walk ended; `None` where nothing could be searched and there is no result.
+/// How a walk ended; `None` if nothing could be searched and there is no result.
 pub(crate) type Status = Option<WalkStatus>;
 
-/// What a model has come to: the end of the walk.
+/// The end of a walk in the model.
 pub(super) struct Ended;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ struct Held {
     refined: bool,
 }
 
-/// Everything a model knows of a walk.
+/// The state of a walk in the model.
 pub(super) struct World {
     pub(super) path: Vec<&'static str>,
     recursion: Option<usize>,
@@ -155,7 +155,7 @@ impl World {
         Ok(())
     }
 
-    /// The end: never better than what was written and graded bears out.
+    /// The end, which is never better than the answers and their grades support.
     pub(super) fn finish(&mut self, wanted: WalkStatus) -> Ended {
         let best = self.answers.iter().max_by_key(|answer| answer.quality);
         let from_nothing = self.answers.iter().any(|answer| answer.from.is_empty());
