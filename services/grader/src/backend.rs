@@ -1,4 +1,4 @@
-//! Where grades come from.
+//! The backends that give grades.
 
 mod cascade;
 mod embedded;
@@ -22,12 +22,12 @@ pub use cascade::CascadeBackend;
 pub use embedded::EmbeddedBackend;
 pub use llm::{LlmBackend, LlmSettings};
 
-/// Gives grades. A grade that fails is [`Grade::Ungraded`] by itself (R4); nothing fails the others.
+/// Gives grades. A grade that fails is [`Grade::Ungraded`] and does not affect the others (R4).
 ///
 /// Dropping a future stops its work (R12). A backend stops a little before `scope`'s deadline and returns what it has
 /// (R11).
 pub trait Backend: Send + Sync {
-    /// The thresholds that hold where a request names none.
+    /// The thresholds that apply if a request sets none.
     fn thresholds(&self) -> Thresholds;
 
     /// The probability of each passage being relevant to the question: as many grades, in the same order.
@@ -64,8 +64,8 @@ pub trait Backend: Send + Sync {
         scope: &'a Scope,
     ) -> BoxFuture<'a, Graded<Vec<Grade<f64>>>>;
 
-    /// Whether what the answer has to say next needs evidence that the passages do not hold. The answer is empty where
-    /// it has not begun; there may be no passages, and each has text.
+    /// Whether the next segment of the answer needs evidence that the passages do not hold. The
+    /// answer is empty if it has not begun. There may be no passages; each has text.
     fn retrieval<'a>(
         &'a self,
         question: &'a str,
@@ -84,7 +84,7 @@ pub struct Strips<'a> {
     pub texts: Vec<&'a str>,
 }
 
-/// A grade, or why there is none. A missing grade is a state of its own and no bad grade.
+/// A grade, or why there is none. A missing grade is not a bad grade (R4).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Grade<T> {
     /// The grade.
@@ -94,7 +94,7 @@ pub enum Grade<T> {
 }
 
 impl<T> Grade<T> {
-    /// The grade, where there is one.
+    /// The grade, if there is one.
     pub fn graded(&self) -> Option<&T> {
         match self {
             Self::Graded(grade) => Some(grade),
@@ -126,7 +126,7 @@ pub enum Ungraded {
     /// There is nothing to grade.
     #[error("the passage has no text")]
     NoText,
-    /// The model's reply is no verdict; the reply is shortened.
+    /// The model's reply is not a verdict.
     #[error("the reply `{reply}` is no verdict")]
     NoVerdict {
         /// The beginning of what the model said.
@@ -147,7 +147,7 @@ pub struct Graded<T> {
 }
 
 impl<T> Graded<T> {
-    /// Grades that cost no call of a model.
+    /// Grades that cost no model call.
     pub fn free(grades: T) -> Self {
         Self {
             grades,
@@ -159,13 +159,13 @@ impl<T> Graded<T> {
 /// Probabilities, 0–1, that turn scores into verdicts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
-    /// A passage is relevant from here.
+    /// Score from which a passage is relevant.
     pub relevance: f64,
-    /// One passage from here makes the evaluation correct.
+    /// Score from which one passage makes the evaluation correct.
     pub upper: f64,
-    /// All passages below make it incorrect; at most `upper`.
+    /// Score below which all passages make the evaluation incorrect; at most `upper`.
     pub lower: f64,
-    /// A strip is kept from here.
+    /// Score from which a strip is kept.
     pub strip: f64,
 }
 
@@ -176,8 +176,8 @@ pub struct Groundedness {
     pub score: f64,
     /// Probability of being supported fully, 0–1.
     pub fully: f64,
-    /// Probability of being supported in part and not fully, 0–1; with `fully` at most 1. A backend that knows but one
-    /// probability has 0 here.
+    /// Probability of being supported in part and not fully, 0–1; with `fully` at most 1. Always 0
+    /// for a backend that has only one probability.
     pub partially: f64,
     /// The verdict.
     pub level: Support,
@@ -188,7 +188,7 @@ pub struct Groundedness {
 pub struct Usefulness {
     /// Utility, 1–5.
     pub utility: u8,
-    /// The mean over the probabilities of the five utilities, 1–5.
+    /// Expected utility, 1–5: the mean of the five utilities, weighted by their probabilities.
     pub expected: f64,
     /// Probability of being useful, 0–1.
     pub score: f64,
@@ -196,19 +196,21 @@ pub struct Usefulness {
     pub useful: bool,
 }
 
-/// Whether the next piece of an answer needs evidence. What is left of 1 is the probability that it needs none.
+/// Whether the next segment of an answer needs evidence. The probability that it needs none is `1 -
+/// yes - more`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Retrieval {
-    /// Probability that it needs evidence that is not there, 0–1.
+    /// Probability that it needs new evidence, 0–1.
     pub yes: f64,
-    /// Probability that the evidence that is there serves it too, 0–1; with `yes` at most 1.
+    /// Probability that the evidence held is enough, 0–1; with `yes` at most 1.
     pub more: f64,
 }
 
-/// Makes the backend that the options name.
+/// Loads the backend that the options select.
 ///
 /// # Errors
-/// [`LoadError`] when a model, coefficients or prompts cannot be had, or options contradict one another.
+/// [`LoadError`] when a model, coefficients or prompts cannot be loaded, or options contradict one
+/// another.
 pub async fn load(options: &Options) -> Result<Arc<dyn Backend>, LoadError> {
     options.chat.check()?;
     Ok(match options.backend {
@@ -239,7 +241,8 @@ fn add(usage: &mut Usage, cost: &Usage) {
     usage.output_tokens += cost.output_tokens;
 }
 
-/// When a backend stops, so that its partial grades still arrive before the deadline (R11).
+/// The deadline of a backend, early enough that its partial grades arrive before the deadline of
+/// the request (R11).
 fn grading_deadline(scope: &Scope) -> Deadline {
     scope.deadline.keeping(Reserve::PARTIAL_RESULT)
 }

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use emend_proto::v1::Span;
 
-/// Turns byte ranges of a text into code points. Ranges that come in the order of the text are counted once.
+/// Converts byte ranges of a text into ranges of code points. Ranges in the order of the text are
+/// counted in one pass.
 pub(crate) struct CodePointOffsets<'a> {
     text: &'a str,
     bytes: usize,

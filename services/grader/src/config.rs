@@ -51,21 +51,22 @@ pub enum BackendKind {
     Cascade,
 }
 
-/// Options of the backend `llm`. The thresholds hold where a request names none; they are probabilities, 0–1.
+/// Options of the backend `llm`. Thresholds are probabilities, 0–1, and apply if a request sets
+/// none.
 #[derive(Clone, Debug, clap::Args)]
 pub struct LlmOptions {
-    /// Passages that are graded in one call, 1–100; 1 grades each in a call of its own. A reply that does not say which
-    /// verdict is whose leaves all of its passages ungraded.
+    /// Passages graded in one call, 1–100; with 1, each passage has its own call. If a reply does
+    /// not assign its verdicts to the passages, all of them stay ungraded.
     #[arg(long, env = "EMEND_LLM_BATCH_GRADING", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=100))]
     pub llm_batch_grading: u8,
 
-    /// Grades that are kept and not asked for again: the same model, prompt and texts. What is being asked for is waited
-    /// for. 0 keeps none, and asks for each.
+    /// Entries of the grade cache. A grade for the same model, prompt and texts comes from the
+    /// cache, and concurrent requests for it share one call. 0 turns both off.
     #[arg(long, env = "EMEND_GRADE_CACHE_ENTRIES", value_name = "N", default_value_t = 10_000)]
     pub grade_cache_entries: u64,
 
-    /// Alternatives whose log-probabilities are asked for with each token, 0–20; they make scores finer than 0 and 1
-    /// where the server returns them. 0 asks for none.
+    /// Alternative tokens to request log-probabilities for, per token, 0–20. If the server returns
+    /// them, scores are finer than 0 and 1. 0 requests none.
     #[arg(long, env = "EMEND_LLM_TOP_LOGPROBS", value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(0..=20))]
     pub llm_top_logprobs: u8,
 

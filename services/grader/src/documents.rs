@@ -42,8 +42,8 @@ pub(crate) async fn grade(
     })
 }
 
-/// The request's thresholds, where it names them, else the backend's. Where only one of upper and lower is named, the
-/// other gives way, so that lower is never above upper.
+/// The thresholds in force: those of the request, otherwise the backend's. If the request sets only
+/// one of upper and lower, the other is moved as far as necessary to keep lower at most upper.
 fn effective(calibrated: Thresholds, request: &GradeDocumentsRequest) -> Thresholds {
     let (upper, lower) = match (request.upper_threshold, request.lower_threshold) {
         (Some(upper), Some(lower)) => (upper, lower),
@@ -59,8 +59,9 @@ fn effective(calibrated: Thresholds, request: &GradeDocumentsRequest) -> Thresho
     }
 }
 
-/// Corrective RAG's verdict: any score from `upper` is correct, all below `lower` incorrect, the rest ambiguous. A
-/// passage without a grade is neither evidence for the one nor for the other (R4).
+/// Corrective RAG's evaluation: correct if any score is at least `upper`, incorrect if all scores
+/// are below `lower`, otherwise ambiguous. A passage without a grade makes the evaluation neither
+/// correct nor incorrect (R4).
 fn evaluate(grades: &[Grade<f64>], thresholds: Thresholds) -> Evaluation {
     if grades
         .iter()

@@ -1,4 +1,4 @@
-//! How grading can fail as a whole. A single grade that cannot be had is no error (R4): see
+//! Errors of grading as a whole. A single missing grade is not an error (R4): see
 //! [`Ungraded`](crate::backend::Ungraded).
 
 use emend_core::{Code, FieldViolation, ServiceError};
@@ -13,13 +13,13 @@ pub enum GradeError {
     /// Time ran out before the first grade.
     #[error("the deadline passed before anything was graded: give the call a longer timeout or fewer passages")]
     OutOfTime,
-    /// The passages make more strips than are graded at once.
+    /// The passages were cut into more strips than a request may have.
     #[error("invalid request: size: {}", too_many_strips(*most))]
     TooManyStrips {
-        /// The most there may be.
+        /// The most strips that a request may have.
         most: usize,
     },
-    /// The thread that cuts passages broke off.
+    /// The task that cuts passages failed.
     #[error("cutting the passages into strips was broken off")]
     Cutting,
 }
@@ -68,7 +68,7 @@ pub enum LoadError {
     /// The evaluator's coefficients could not be loaded.
     #[error("cannot load the evaluator")]
     Evaluator(#[from] EvaluateError),
-    /// The options of the model are wrong.
+    /// The options of the model are invalid.
     #[error("cannot use the chat model")]
     Chat(#[from] ChatError),
     /// The prompts could not be loaded.

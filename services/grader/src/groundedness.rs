@@ -25,7 +25,7 @@ pub(crate) async fn grade(
     } else {
         sentences
     };
-    // That the documents do not answer is not a claim that they could support (R8).
+    // A sentence that abstains is not a claim, so there is nothing to support (R8).
     let is_claim = |sentence: &&mut Sentence| !emend_text::is_abstention(&sentence.text);
     let mut claims: Vec<&mut Sentence> = sentences.iter_mut().filter(is_claim).collect();
     let span = info_span!(
@@ -72,7 +72,7 @@ pub(crate) async fn grade(
     })
 }
 
-/// The answer's sentences with their places in it.
+/// Splits an answer into sentences with their spans.
 fn split(answer: &str) -> Vec<Sentence> {
     let mut offsets = CodePointOffsets::new(answer);
     emend_text::sentences(answer)
@@ -87,7 +87,9 @@ fn split(answer: &str) -> Vec<Sentence> {
         .collect()
 }
 
-/// The weakest sentence decides. A missing grade decides only where none fails; without claims there is no verdict.
+/// The support and the score of a whole answer. The weakest sentence decides. If grades are
+/// missing, the answer is UNGRADED unless a sentence is not supported. An answer without claims has
+/// no verdict.
 fn overall(grades: &[Grade<Groundedness>]) -> (Support, Option<f64>) {
     let known: Vec<&Groundedness> = grades.iter().filter_map(Grade::graded).collect();
     let has = |level: Level| known.iter().any(|grade| grade.level == level);
@@ -102,19 +104,20 @@ fn overall(grades: &[Grade<Groundedness>]) -> (Support, Option<f64>) {
     } else {
         Support::FullySupported
     };
-    // All of it is true at most as probably as the least probable sentence.
+    // The probability that all sentences are true is at most that of the least probable one.
     let score = (support != Support::Ungraded)
         .then(|| known.iter().map(|grade| grade.score).reduce(f64::min))
         .flatten();
     (support, score)
 }
 
-/// The probabilities that the whole is supported fully and partially, from those of the sentences with a grade; none
-/// where there are none.
+/// The probabilities that the whole answer is fully and partially supported, from the sentences
+/// with a grade; `None` if there are none.
 ///
-/// Nothing is known of how sentences depend on one another, so these are Fréchet's bounds: that all are fully supported
-/// is at most as probable as that of the least probable one, and that any of them has support is at least as probable as
-/// that of the most probable one. What lies between the two is partial support.
+/// The dependence between sentences is unknown, so these are Fréchet bounds. The probability that
+/// all sentences are fully supported is at most that of the least probable one. The probability
+/// that any sentence has support is at least that of the most probable one. Partial support lies
+/// between the two.
 fn levels(grades: &[Grade<Groundedness>]) -> Option<(f64, f64)> {
     let known = || grades.iter().filter_map(Grade::graded);
     let fully = known().map(|grade| grade.fully).reduce(f64::min)?;

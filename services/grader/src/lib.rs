@@ -1,9 +1,12 @@
-//! The grader: is a passage relevant to the question, is an answer supported by the evidence, is it useful, does it need
-//! evidence at all, and which pieces of the passages are worth keeping.
+//! The grader: grades whether passages are relevant, whether an answer is supported by evidence,
+//! whether it is useful, and whether it needs evidence at all, and selects which strips of passages
+//! to keep.
 //!
-//! The grades are ISREL, ISSUP and ISUSE of Self-RAG (Asai et al. 2023) and the decision is its Retrieve; the verdict
-//! over all passages of one retrieval and the strips are those of Corrective RAG (Yan et al. 2024). Two backends give them: one in process, calibrated on labelled
-//! pairs, and a language model that says yes or no. A grade that cannot be had is ungraded, which is not a bad grade.
+//! The grades are ISREL, ISSUP and ISUSE of Self-RAG (Asai et al. 2023), and the decision is its
+//! Retrieve. The evaluation over all passages of one retrieval and the strips are those of
+//! Corrective RAG (Yan et al. 2024). Grades come from an evaluator in this process that is
+//! calibrated on labelled pairs, from a language model with constrained verdicts, or from both. A
+//! missing grade is UNGRADED, which is not a bad grade (R4).
 
 pub mod backend;
 mod code_point_offsets;
@@ -49,7 +52,7 @@ pub async fn serve(options: Options, listener: TcpListener, shutdown: Cancellati
     serve_backend(backend, &options.service, listener, shutdown).await
 }
 
-/// Serves a grader whose grades come from `backend`; [`serve`] with a backend of one's own.
+/// Serves a grader with this backend; [`serve`] loads the backend from the options.
 ///
 /// # Errors
 /// [`ServeError`] when the actor or the server cannot be started.

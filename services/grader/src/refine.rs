@@ -1,4 +1,5 @@
-//! Decompose-then-recompose: passages into strips, the best of which are kept in the order of the text.
+//! Decompose-then-recompose: cuts passages into strips and keeps the best, in the order of the
+//! text.
 
 use std::ops::Range;
 
@@ -14,7 +15,7 @@ use crate::strips::Cut;
 
 /// Most strips of one request, of all passages together.
 const MAX_CUT_STRIPS: usize = 2000;
-/// Strips that are kept where a request names no number: Corrective RAG's.
+/// Default number of strips to keep, that of Corrective RAG.
 const KEPT: u32 = 5;
 
 pub(crate) async fn refine(
@@ -80,7 +81,8 @@ pub(crate) async fn refine(
     })
 }
 
-/// The strips of each passage as byte ranges. Megabytes of text are cut where they block nobody.
+/// Cuts each passage into strips, as byte ranges. This runs on the blocking thread pool, because a
+/// request may hold megabytes of text.
 async fn cut(request: RefineKnowledgeRequest) -> Result<(RefineKnowledgeRequest, Vec<Vec<Range<usize>>>), GradeError> {
     let work = move || {
         let cut = Cut::of(request.unit(), request.size);
@@ -98,8 +100,9 @@ async fn cut(request: RefineKnowledgeRequest) -> Result<(RefineKnowledgeRequest,
     spawn_blocking(work).await.map_err(|_| GradeError::Cutting)?
 }
 
-/// Which strips are kept: the best from the threshold on, and in the places that are left the first of those without a
-/// grade, since they are not known to be bad (R4). Of equal scores the earlier one is better.
+/// Which strips are kept, `most` of them at most: first those that reach the threshold, best first,
+/// then those without a grade in their order, because they are not known to be bad (R4). Of equal
+/// scores the earlier strip comes first.
 fn kept(grades: &[Grade<f64>], threshold: f64, most: usize) -> Vec<bool> {
     let mut best: Vec<(usize, f64)> = grades
         .iter()

@@ -1,4 +1,4 @@
-//! Whether the next piece of an answer needs evidence.
+//! Decides whether the next segment of an answer needs retrieval.
 
 use emend_core::{Scope, semconv};
 use emend_proto::v1::{DecideRetrievalRequest, DecideRetrievalResponse, RetrievalDecision};
@@ -7,7 +7,8 @@ use tracing::{Instrument, info_span};
 use crate::backend::{Backend, Grade, Retrieval};
 use crate::error::GradeError;
 
-/// The probability of YES above which evidence is retrieved, where a request names none: that of Self-RAG.
+/// Default threshold: evidence is retrieved if the probability of YES is above it. It is that of
+/// Self-RAG.
 const THRESHOLD: f64 = 0.2;
 
 pub(crate) async fn decide(
@@ -15,7 +16,7 @@ pub(crate) async fn decide(
     mut request: DecideRetrievalRequest,
     scope: &Scope,
 ) -> Result<DecideRetrievalResponse, GradeError> {
-    // A passage without text is no evidence that could be continued with.
+    // A passage without text is no evidence to continue with.
     request.passages.retain(|passage| !passage.text.trim().is_empty());
     let threshold = request.threshold.unwrap_or(THRESHOLD);
     let span = info_span!(
@@ -56,8 +57,9 @@ pub(crate) async fn decide(
     Ok(response)
 }
 
-/// YES above the threshold, else the likelier of the other two. Where both are as likely, because yes alone was, the
-/// evidence that is there is the nearer to it.
+/// YES above the threshold, otherwise the more likely of CONTINUE and NO. If both are equally
+/// likely, because YES has all the probability but is not above the threshold, CONTINUE is closer
+/// to it.
 fn decision(retrieval: Retrieval, threshold: f64, has_evidence: bool) -> RetrievalDecision {
     let no = 1.0 - retrieval.yes - retrieval.more;
     if retrieval.yes > threshold {

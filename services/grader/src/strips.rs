@@ -4,24 +4,24 @@ use emend_proto::v1::StripUnit;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Sentences of a strip where a request names no number: Corrective RAG's.
+/// Default number of sentences in a strip, that of Corrective RAG.
 const SENTENCES: u32 = 3;
-/// Words of a strip where a request names no number.
+/// Default number of words in a strip.
 const WORDS: u32 = 50;
 
-/// What a strip is.
+/// How a passage is cut into strips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
-    /// So many sentences, at least 1.
+    /// Groups of this many sentences, at least 1.
     Sentences(usize),
-    /// So many words, at least 1.
+    /// Groups of this many words, at least 1.
     Words(usize),
     /// The passage as it is.
     Whole,
 }
 
 impl Cut {
-    /// What a valid request asks for.
+    /// The cut that a valid request asks for.
     pub(crate) fn of(unit: StripUnit, size: Option<u32>) -> Self {
         let size = |default| usize::try_from(size.unwrap_or(default)).unwrap_or(usize::MAX).max(1);
         match unit {
@@ -31,8 +31,8 @@ impl Cut {
         }
     }
 
-    /// The strips of `text` as byte ranges: in order, disjoint and, but for white space, all of it. A text of white
-    /// space has none.
+    /// The strips of `text` as byte ranges: in order, disjoint, and together all of the text except
+    /// white space. A text of white space has none.
     pub(crate) fn ranges(self, text: &str) -> Vec<Range<usize>> {
         if text.trim().is_empty() {
             return Vec::new();
@@ -70,8 +70,8 @@ fn words(text: &str, size: usize) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Where the next word's strip begins in what stands between two words: after the last white space, or before a bracket
-/// or quote that opens.
+/// Where a new strip begins in the text between two words: at the last white space, or before
+/// opening brackets and quotes.
 fn between(gap: &str) -> usize {
     match gap.rfind(char::is_whitespace) {
         Some(space) => space,

@@ -1,4 +1,4 @@
-//! The limits of the contract, checked before anything is admitted (R15).
+//! Checks requests against the limits of the contract before admission (R15).
 
 use emend_chassis::{InvalidRequest, Violations};
 use emend_core::limits::{MAX_ANSWER_BYTES, MAX_PASSAGE_BYTES, MAX_PASSAGES, MAX_QUESTION_BYTES, MAX_STRIPS};

@@ -1,4 +1,5 @@
-//! What the grader does. The requests are valid, but for the number of strips that one makes.
+//! The work of the grader's actors. Requests are valid, except that the number of strips is only
+//! known after cutting.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Grades from one backend, and from a dearer one where the first is in doubt.
+//! Grades from a cheap backend, and from an expensive one where the first is in doubt.
 
 use std::sync::Arc;
 
@@ -13,14 +13,16 @@ use opentelemetry::metrics::Counter;
 use super::{Backend, Grade, Graded, Groundedness, Retrieval, Strips, Thresholds, Usefulness, add};
 use emend_models::verdict::Support;
 
-/// A probability between these is no decision: what they leave out is a chance of one in five to be wrong.
+/// A probability within this range is in doubt. Outside of it, at most one in five decisions is
+/// wrong.
 const DOUBT: std::ops::Range<f64> = 0.2..0.8;
 
-/// The backend `cascade`: asks `first`, and for what that is in doubt about `second`. What `second` has no grade for keeps
-/// that of `first`.
+/// The backend `cascade`: asks `first`, and then `second` for grades that are in doubt. If `second`
+/// has no grade either, that of `first` stays.
 ///
-/// Doubt is a relevance between the lower and the upper threshold, a sentence that is supported in part, a usefulness or a
-/// need for retrieval that is neither likely nor unlikely, and whatever `first` could not grade.
+/// In doubt are a relevance between the lower and the upper threshold, a sentence that is supported
+/// in part, a usefulness or need for retrieval with a probability of 0.2 to 0.8, and whatever
+/// `first` could not grade.
 pub struct CascadeBackend {
     first: Arc<dyn Backend>,
     second: Arc<dyn Backend>,
@@ -47,7 +49,7 @@ impl CascadeBackend {
         self.saved.add(all.saturating_sub(doubtful) as u64, &task);
     }
 
-    /// Scores of `second` as ones of `first`, so that each of its thresholds falls on the same one there.
+    /// Maps scores of `second` to the scale of `first`, so that the thresholds of both coincide.
     fn rescaled(&self, grades: Vec<Grade<f64>>) -> Vec<Grade<f64>> {
         let (from, to) = (self.second.thresholds(), self.first.thresholds());
         let one = |grade| match grade {
@@ -63,28 +65,29 @@ impl CascadeBackend {
     }
 }
 
-/// The places of the grades that are in doubt.
+/// The indexes of the grades that are in doubt.
 fn places<T>(grades: &[Grade<T>], doubtful: impl Fn(&Grade<T>) -> bool) -> Vec<usize> {
     let found = grades.iter().enumerate().filter(|(_, grade)| doubtful(grade));
     found.map(|(place, _)| place).collect()
 }
 
-/// Puts the grades of `second` in the place of those in doubt, where it has any.
+/// Replaces grades that are in doubt by those of `second`, where it has any.
 fn replace<T>(grades: &mut [Grade<T>], places: Vec<usize>, second: Vec<Grade<T>>) {
     for (place, grade) in places.into_iter().zip(second) {
         let Some(own) = grades.get_mut(place) else { continue };
-        // A reason of the second says more about a grade that neither has.
+        // If neither has a grade, the reason of the second is more specific.
         if grade.graded().is_some() || own.graded().is_none() {
             *own = grade;
         }
     }
 }
 
-/// Straight lines between the thresholds.
+/// Interpolates linearly between thresholds.
 fn rescaled(score: f64, from: Thresholds, to: Thresholds) -> f64 {
     let ends = |of: Thresholds| [0.0, of.lower, of.relevance.clamp(of.lower, of.upper), of.upper, 1.0];
     let (from, to) = (ends(from), ends(to));
-    // From above: a score that is on a threshold has reached it, and equal thresholds are passed at once.
+    // The search starts at the top, so that a score equal to a threshold has reached it and empty
+    // intervals are skipped.
     let piece = (0..4).rev().find(|piece| score >= from[*piece]).unwrap_or(0);
     let width = from[piece + 1] - from[piece];
     let share = if width > 0.0 {
@@ -228,7 +231,7 @@ impl Backend for CascadeBackend {
     }
 }
 
-/// The second grade where there is one, else the first; what both cost.
+/// The second grade if there is one, otherwise the first, with the cost of both.
 fn either<T>(first: Graded<Grade<T>>, second: Graded<Grade<T>>) -> Graded<Grade<T>> {
     let mut grades = [first.grades];
     replace(&mut grades, vec![0], vec![second.grades]);

@@ -12,10 +12,10 @@ use super::{
     Backend, Grade, Graded, Groundedness, Retrieval, Strips, Thresholds, Ungraded, Usefulness, grading_deadline,
 };
 
-/// Passages embedded between two looks at the clock: large enough to fill the threads of an embedder, small enough to
-/// leave some grades when time is short.
+/// Passages embedded between two checks of the deadline: enough to use all threads of an embedder,
+/// few enough to have some grades when time is short.
 const BATCH: usize = 4;
-/// Strips embedded between two looks at the clock: they are shorter than passages.
+/// Strips embedded between two checks of the deadline. They are shorter than passages.
 const STRIP_BATCH: usize = 16;
 
 /// The backend `embedded`: calibrated probabilities from embedder and lexical features; no language model.
@@ -66,7 +66,8 @@ impl EmbeddedBackend {
             .filter(|text| !text.trim().is_empty())
             .collect();
         let mut grades = Vec::with_capacity(sentences.len());
-        // One after another: the evidence is embedded for the first and remembered for the rest.
+        // Sentences are graded in sequence: the first call embeds the evidence, the others use the
+        // cache.
         for sentence in sentences {
             let Ok(result) = until
                 .run(self.evaluator.groundedness(question, sentence, &evidence))
@@ -131,14 +132,17 @@ impl EmbeddedBackend {
         grades
     }
 
-    /// Whether the answer needs evidence, by a rule over what the evaluator grades, which is no model that was fitted to
-    /// such decisions.
+    /// Whether the answer needs evidence. A rule combines grades of the evaluator; no model was
+    /// fitted to such decisions.
     ///
-    /// P(YES) is the product of three: that the question asks for facts (by its words: [`needs::facts`]), that the
-    /// passages hold nothing relevant (1 − the best passage's relevance; 1 without passages), and that the answer so far
-    /// does not address the question (1 − its usefulness; 1 at its beginning). What is left is divided by the best
-    /// probability of a sentence of the passages to answer the question, among those that the answer has not said yet:
-    /// that share is CONTINUE, the rest NO.
+    /// P(YES) is the product of three probabilities: that the question asks for facts (by its
+    /// words: [`needs::facts`]), that the passages hold nothing relevant (1 − the best passage's
+    /// relevance; 1 without passages), and that the answer so far does not address the question (1
+    /// − its usefulness; 1 at its beginning).
+    ///
+    /// P(CONTINUE) is 1 − P(YES), times the highest probability that a sentence of the passages
+    /// answers the question. Sentences that the answer has said already do not count. The rest is
+    /// P(NO).
     async fn retrieval_of(
         &self,
         question: &str,
@@ -162,7 +166,7 @@ impl EmbeddedBackend {
             relevant = scores.into_iter().fold(relevant, f64::max);
             let graded = until.run(self.evaluator.best_sentences(question, &texts)).await;
             let sentences = graded.map_err(out_of_time)?.map_err(failed)?;
-            // Best first: the first that is not said yet is the best of them.
+            // Sentences come best first, so the first that is not said yet is the best of those.
             let left = sentences.iter().find(|sentence| !said.says(text_of(&texts, sentence)));
             unsaid = left.map_or(unsaid, |sentence| unsaid.max(sentence.probability));
         }

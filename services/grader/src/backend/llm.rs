@@ -25,14 +25,14 @@ use crate::config::LlmOptions;
 use crate::error::LoadError;
 use cache::{CachePolicy, Given, GradeCache, Key};
 
-/// How the backend `llm` asks and judges.
+/// Settings of the backend `llm`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LlmSettings {
-    /// Passages that are graded in one call; 1 grades each in a call of its own.
+    /// Passages graded in one call; with 1, each passage has its own call.
     pub batch: usize,
-    /// Grades that are kept; 0 keeps none.
+    /// Entries of the grade cache; 0 turns it off.
     pub cache_entries: u64,
-    /// Alternatives to ask log-probabilities for with each token, 0–20; 0 asks for none.
+    /// Alternative tokens to request log-probabilities for, per token, 0–20; 0 requests none.
     pub top_logprobs: u8,
     /// The thresholds over scores.
     pub thresholds: Thresholds,
@@ -65,9 +65,10 @@ impl LlmSettings {
     }
 }
 
-/// The backend `llm`: one call a passage, a sentence or an answer, constrained to a verdict, as many at once as the model's
-/// client allows (R9). Every verdict is read by [`verdict`] (R5). A grade that has been given is kept, one that is
-/// being given is waited for, and neither is paid for again.
+/// The backend `llm`: one call for each passage or batch of passages, each sentence or each answer,
+/// constrained to a verdict. Calls run concurrently, as far as the model's client allows (R9).
+/// Every verdict is read by [`verdict`] (R5). Grades are cached, and concurrent requests for the
+/// same grade share one call.
 pub struct LlmBackend {
     chat: Arc<dyn Chat>,
     prompts: Prompts,
@@ -90,7 +91,8 @@ impl LlmBackend {
         }
     }
 
-    /// The grade that these inputs were given before, or are being given, or else the model's.
+    /// The grade of a prompt: from the cache, from a call that is already running, or from a new
+    /// call.
     async fn ask<T: Clone + Send + Sync + 'static>(
         &self,
         rendered: Result<Rendered, PromptError>,
@@ -107,7 +109,7 @@ impl LlmBackend {
         (grade.unwrap_or(Err(Ungraded::OutOfTime)), usage)
     }
 
-    /// As [`GradeCache::join`]; none where the time is up before somebody else has been given it.
+    /// [`GradeCache::join`] with a deadline; `None` if the deadline expires first.
     async fn join<T, F>(
         &self,
         task: Option<&'static str>,
@@ -126,8 +128,8 @@ impl LlmBackend {
         }
     }
 
-    /// Asks the model and reads its reply, which has a limit in tokens of its own, or else the client's. A grade of a model
-    /// that stood in for the one that was asked is not kept.
+    /// Calls the model and reads its reply. The reply is limited to `max_tokens`, or by the client
+    /// if that is unset. The grade of a fallback model is not cached.
     async fn call<T>(
         &self,
         rendered: Rendered,
@@ -137,7 +139,7 @@ impl LlmBackend {
         read: impl Fn(&ChatReply) -> Option<T> + Clone + Send + Sync + 'static,
     ) -> Given<Result<T, Ungraded>> {
         let mut request = rendered.request();
-        // A grade is to be the same each time it is asked for.
+        // The same prompt should get the same grade each time.
         request.temperature = Some(0.0);
         request.max_tokens = max_tokens;
         request.top_logprobs = self.settings.top_logprobs;
@@ -169,7 +171,7 @@ impl LlmBackend {
                 Err(Ungraded::OutOfTime)
             }
             Ok(Err(error)) => {
-                // Whoever has more time may wait for a server's pause to end.
+                // A request with more time may wait until the rate limit of the server is over.
                 if matches!(error, ChatError::RateLimited { .. }) {
                     holds = CachePolicy::Own;
                 }
@@ -235,11 +237,11 @@ impl LlmBackend {
         let from = self.settings.useful_utility;
         self.ask(rendered, until, move |reply| {
             let utility = verdict::utility(&reply.text)?;
-            // Expected utility comes with the weights −1 to 1 of Self-RAG; a score is a probability.
+            // Expected utility has the weights −1 to 1 of Self-RAG; a score is a probability.
             let expected = verdict::utility_score(&reply.logprobs).map(|weighted| (weighted + 1.0) / 2.0);
             Some(Usefulness {
                 utility,
-                // The weights are those of the utilities 1 to 5.
+                // Maps the weights back to the utilities 1 to 5.
                 expected: expected
                     .filter(|expected| expected.is_finite())
                     .map_or(f64::from(utility), |share| 1.0 + 4.0 * share.clamp(0.0, 1.0)),
@@ -384,7 +386,7 @@ impl Backend for LlmBackend {
     }
 }
 
-/// What a request has cost besides its reply.
+/// The cost of a request without the tokens of its reply.
 fn paid(receipt: &Receipt) -> Usage {
     let waste = receipt.waste();
     Usage {
@@ -401,12 +403,13 @@ fn evidence(passage: &Passage) -> Evidence<'_> {
     }
 }
 
-/// The finer score where there is one, else the verdict's own.
+/// The finer score if there is one, otherwise that of the verdict.
 fn score(fine: Option<f64>, plain: f64) -> f64 {
     fine.filter(|fine| fine.is_finite()).unwrap_or(plain).clamp(0.0, 1.0)
 }
 
-/// The finer pair of probabilities where there is one, else the verdict's own; together at most 1.
+/// The finer pair of probabilities if there is one, otherwise that of the verdict; together at most
+/// 1.
 fn pair(fine: Option<(f64, f64)>, plain: (f64, f64)) -> (f64, f64) {
     let (first, second) = fine
         .filter(|(first, second)| first.is_finite() && second.is_finite())
@@ -437,7 +440,7 @@ fn failed(what: &'static str, error: &(dyn std::error::Error + 'static)) -> Ungr
     Ungraded::Failed(error)
 }
 
-/// Enough of a reply to see what went wrong with it.
+/// The beginning of a reply, for the error message.
 fn beginning(reply: &str) -> String {
     const MAX_WORDS: usize = 60;
     let mut beginning: String = reply.trim().chars().take(MAX_WORDS).collect();

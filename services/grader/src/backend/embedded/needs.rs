@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-/// The probability that a question which is neither small talk nor a task asks for facts.
+/// Probability that a message asks for facts if it is neither small talk nor a task.
 const ASKS: f64 = 0.9;
-/// The probability that one does which is.
+/// Probability that a message asks for facts if it is small talk or a task.
 const CHATS: f64 = 0.05;
 
-/// Messages that are small talk when they say nothing else, punctuation and case aside.
+/// Messages that are small talk as a whole, ignoring case and punctuation.
 const SMALL_TALK: &[&str] = &[
     "hello",
     "hi",
@@ -72,7 +72,8 @@ const SMALL_TALK: &[&str] = &[
     "gracias",
 ];
 
-/// What a message opens with that sets a task on its own words or on nothing: no document helps with it.
+/// Beginnings of messages that set a task for which no document helps, for example to translate
+/// their own text.
 const TASKS: &[&str] = &[
     "translate ",
     "rephrase ",
@@ -85,7 +86,7 @@ const TASKS: &[&str] = &[
     "tell me a joke",
     "tell a joke",
 ];
-/// The same where the verb stands at the end.
+/// Endings of such messages, in languages that put the verb last.
 const TASKS_AT_THE_END: &[&str] = &[
     "번역해줘",
     "번역해 줘",
@@ -97,7 +98,7 @@ const TASKS_AT_THE_END: &[&str] = &[
     "翻訳してください",
     "詩を書いて",
 ];
-/// The same in Chinese, where it stands at the beginning.
+/// Beginnings of such messages in Chinese.
 const TASKS_IN_CHINESE: &[&str] = &[
     "翻译",
     "翻譯",
@@ -109,8 +110,9 @@ const TASKS_IN_CHINESE: &[&str] = &[
     "講個笑話",
 ];
 
-/// The probability that a question asks for facts, 0–1: low for a greeting, thanks or a task that needs none, by the lists
-/// above, and high for all else, since a search too many costs less than an answer without evidence.
+/// The probability that a question asks for facts, 0–1. It is low for small talk and for tasks in
+/// the lists above, and high for everything else: an unnecessary search costs less than an answer
+/// without evidence.
 pub(super) fn facts(question: &str) -> f64 {
     let plain: String = question
         .to_lowercase()
@@ -128,10 +130,11 @@ pub(super) fn facts(question: &str) -> f64 {
     }
 }
 
-/// The share of a sentence's content words from which an answer that has them says the sentence.
+/// The share of the content words of a sentence that an answer must contain to have said it.
 const SAID: f64 = 0.6;
 
-/// What an answer has said. An answer in another language than the sentence is taken not to have said it.
+/// The words of an answer. An answer in another language than a sentence counts as not having said
+/// it.
 pub(super) struct Said(HashSet<String>);
 
 impl Said {

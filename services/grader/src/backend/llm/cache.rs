@@ -1,4 +1,4 @@
-//! Grades that were given before, or are being given.
+//! A cache of grades, in which concurrent requests for the same grade share one call.
 
 use std::any::Any;
 use std::future::Future;
@@ -12,22 +12,24 @@ use opentelemetry::KeyValue;
 use opentelemetry::metrics::{Counter, Meter};
 use sha2::{Digest, Sha256};
 
-/// What a grade depends on, as a hash: no text is kept.
+/// The hash of everything that a grade depends on. Texts are not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key([u8; 32]);
 
 impl Key {
-    /// The grade that `model` gives to a prompt.
+    /// The key for the grade that `model` gives to a prompt.
     pub(super) fn of_prompt(model: &str, rendered: &Rendered) -> Self {
         let said = rendered.messages.iter().map(|message| message.content.as_str());
         Self::of([model, rendered.version.as_str()].into_iter().chain(said))
     }
 
-    /// The grade that depends on these texts: the model, the prompt with its version, and what is put into it.
+    /// The key for a grade that depends on these texts: the model, the prompt with its version, and
+    /// its inputs.
     pub(super) fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let mut hash = Sha256::new();
         for text in texts {
-            // With their lengths, or else "ab", "c" would be the same as "a", "bc".
+            // The lengths are hashed too; otherwise "ab", "c" and "a", "bc" would have the same
+            // key.
             hash.update(text.len().to_le_bytes());
             hash.update(text);
         }
@@ -35,11 +37,12 @@ impl Key {
     }
 }
 
-/// Keeps real grades, so many at most; the least used go first. A missing grade is not kept: it may be had the next time.
-/// What is being asked for is not asked for again in the meantime.
+/// Caches grades up to a number of entries; the least used ones are evicted. Missing grades are not
+/// cached, because the next call may succeed. Concurrent requests for the same key share one call.
 #[derive(Debug)]
 pub(super) struct GradeCache {
-    /// An outcome of the type that its task has, which the prompt in its key tells. None where nothing is kept or shared.
+    /// The cached grades. Their type depends on the task, which the prompt in the key determines.
+    /// `None` if nothing is cached or shared.
     grades: Option<Cache<Key, Kept>>,
     hits: Counter<u64>,
     misses: Counter<u64>,
@@ -47,28 +50,29 @@ pub(super) struct GradeCache {
 
 type Kept = Arc<dyn Any + Send + Sync>;
 
-/// What came of asking for a grade.
+/// The result of a call for a grade.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Given<T> {
     pub(super) outcome: T,
-    /// What it cost, which is told to nobody but who asked.
+    /// What it cost. Only the request that made the call reports it.
     pub(super) usage: Usage,
     pub(super) holds: CachePolicy,
 }
 
-/// For whom an outcome holds.
+/// Who may use an outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CachePolicy {
-    /// For everybody, from now on.
+    /// Everybody, from now on.
     Kept,
-    /// For those who wait for it.
+    /// The requests that wait for it now.
     Shared,
-    /// For who asked alone: it comes of how much time they had.
+    /// Only the request that made the call, because the outcome depends on its deadline.
     Own,
 }
 
 impl GradeCache {
-    /// A cache of so many entries; with 0 it keeps nothing, and whoever asks is given a grade of their own.
+    /// A cache of this many entries. With 0 it caches nothing, and every request makes its own
+    /// call.
     pub(super) fn new(entries: u64, meter: &Meter) -> Self {
         let counter = |name| meter.u64_counter(name).with_unit("{grade}").build();
         Self {
@@ -78,7 +82,7 @@ impl GradeCache {
         }
     }
 
-    /// The grade of the task with this name, where it was given before.
+    /// The cached grade for a key, counted as a hit or a miss of this task.
     pub(super) async fn get<T: Clone + 'static>(&self, task: &'static str, key: &Key) -> Option<T> {
         let grades = self.grades.as_ref()?;
         let found = grades
@@ -95,9 +99,10 @@ impl GradeCache {
         }
     }
 
-    /// The outcome that was given before, or that somebody else is being given, at no cost; else that of `give`, of which
-    /// one at a time runs for a key. Where who is being given it leaves, or has no time left, the next of those who wait
-    /// asks. It is counted under the name of the task, where there is one.
+    /// The outcome for a key: the cached one or that of a call that is already running, both at no
+    /// cost, otherwise that of `give`. For each key only one `give` runs at a time. If the request
+    /// that runs it is dropped or out of time, the next waiting request calls `give`. With a
+    /// `task`, a hit or a miss of it is counted.
     pub(super) async fn join<T, F>(&self, task: Option<&'static str>, key: Key, give: impl Fn() -> F) -> (T, Usage)
     where
         T: Clone + Send + Sync + 'static,

@@ -12,14 +12,15 @@ use super::cache::{CachePolicy, Given, Key};
 use super::{LlmBackend, add, beginning, evidence, score, unrendered};
 use crate::backend::{Grade, Graded, Strips, Ungraded};
 
-/// Tokens of one verdict of a list, braces and quotes among them, with room to spare.
+/// Tokens of one verdict in a list, with braces and quotes and a margin.
 const TOKENS_A_VERDICT: usize = 24;
-/// Tokens of verdicts that need more than the model's own limit on a reply, and the room that is left for it to think.
+/// A list whose verdicts need more tokens than this gets its own limit on the reply, which leaves
+/// this many tokens for reasoning besides the verdicts.
 const LONG_REPLY: usize = 1024;
 
 impl LlmBackend {
-    /// As many passages a call as the settings say, none that is known already among them. No passage is asked about
-    /// twice, so that there are never more calls than passages.
+    /// Grades passages in batches of the size in the settings. Cached passages are left out. No
+    /// passage is sent twice, so that there are never more calls than passages.
     pub(super) async fn relevance_of_batches(
         &self,
         question: &str,
@@ -49,7 +50,7 @@ impl LlmBackend {
                 passages: &evidence,
             };
             let asked = match self.prompts.render(&input, language) {
-                // Its passages are kept one by one.
+                // The passages are cached one by one.
                 Ok(rendered) => self.list(None, rendered, places.len(), until).await,
                 Err(error) => (Listed::none(places.len(), &unrendered(&error)), Usage::default()),
             };
@@ -72,7 +73,8 @@ impl LlmBackend {
         Graded { grades, usage }
     }
 
-    /// One call for all strips of a passage. They are kept only where each of them has a grade.
+    /// Grades all strips of a passage in one call. They are cached only if each of them has a
+    /// grade.
     pub(super) async fn strips_of(
         &self,
         question: &str,
@@ -93,8 +95,9 @@ impl LlmBackend {
         (listed.grades, usage)
     }
 
-    /// One call for `count` numbered things, which is kept as a whole where it is one of a task. A reply with too many
-    /// verdicts or too few, or in another order, is none: it does not say which verdict is whose.
+    /// Makes one call for `count` numbered items. With a `task`, the reply is cached as a whole. A
+    /// reply with too many or too few verdicts, or with another order, is no verdict at all,
+    /// because its verdicts cannot be assigned to the items.
     async fn list(
         &self,
         task: Option<&'static str>,
@@ -131,16 +134,17 @@ impl LlmBackend {
     }
 }
 
-/// The grades of one call, as many as were asked for.
+/// The grades of one call, one for each item.
 #[derive(Clone)]
 struct Listed {
     grades: Vec<Grade<f64>>,
-    /// Whether they may be kept: the model that was asked has given them.
+    /// Whether they may be cached: they come from the requested model, not from a fallback.
     is_own: bool,
 }
 
 impl Listed {
-    /// What came of a call for `count` grades, kept as a whole where that `may` be and each of them is there.
+    /// The result of a call for `count` grades. It is cached as a whole only if it `may` be and no
+    /// grade is missing.
     fn of(given: Given<Result<Vec<Grade<f64>>, Ungraded>>, count: usize, may: bool) -> Given<Self> {
         let Given { outcome, usage, holds } = given;
         let listed = match outcome {
