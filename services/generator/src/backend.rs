@@ -1,4 +1,4 @@
-//! How answers are written.
+//! The backends that write answers.
 
 mod extractive;
 mod openai;
@@ -25,11 +25,11 @@ pub use openai::{OpenAiBackend, OpenAiSettings};
 
 /// Writes answers.
 pub trait Backend: Send + Sync {
-    /// Writes the answer to a valid request: its text into `deltas` as it comes, then the whole of it as the result.
-    /// The deltas joined are the result's `answer`.
+    /// Writes the answer to a valid request: streams its text to `deltas` and returns the whole
+    /// answer. The joined deltas equal the `answer` of the result.
     ///
-    /// Dropping the future stops the work (R12). A little before `scope`'s deadline the answer ends with what there is
-    /// (R11).
+    /// Dropping the future stops the work (R12). Shortly before the deadline of `scope`, the answer
+    /// ends with the text so far (R11).
     fn generate<'a>(
         &'a self,
         request: &'a GenerateRequest,
@@ -38,20 +38,20 @@ pub trait Backend: Send + Sync {
     ) -> BoxFuture<'a, Result<GenerateFinished, GenerateError>>;
 }
 
-/// Where the pieces of an answer go.
+/// Where the text of an answer is streamed to.
 #[derive(Clone, Debug)]
 pub struct Deltas(EventSender<GenerateResponse>);
 
 impl Deltas {
-    /// Pieces that become events of a stream.
+    /// Sends pieces as events of a stream.
     pub fn new(events: EventSender<GenerateResponse>) -> Self {
         Self(events)
     }
 
-    /// Sends a piece, waiting for a slow reader; an empty one is not sent.
+    /// Sends a piece, and waits for a slow reader. An empty piece is not sent.
     ///
     /// # Errors
-    /// [`Gone`] when nobody reads any more.
+    /// [`Gone`] when the reader has disconnected.
     pub async fn send(&self, piece: String) -> Result<(), Gone> {
         if piece.is_empty() {
             return Ok(());
@@ -64,10 +64,10 @@ impl Deltas {
     }
 }
 
-/// Makes the backend that the options name.
+/// Loads the backend that the options select.
 ///
 /// # Errors
-/// [`LoadError`] when a model, coefficients or prompts cannot be had.
+/// [`LoadError`] when a model, coefficients or prompts cannot be loaded.
 pub async fn load(options: &Options) -> Result<Arc<dyn Backend>, LoadError> {
     options.chat.check()?;
     match options.backend {
@@ -97,12 +97,13 @@ pub async fn load(options: &Options) -> Result<Arc<dyn Backend>, LoadError> {
     }
 }
 
-/// When a backend stops, so that what it has still arrives before the deadline (R11).
+/// The deadline of a backend, early enough that its text arrives before the deadline of the request
+/// (R11).
 fn writing_deadline(scope: &Scope) -> Deadline {
     scope.deadline.keeping(Reserve::PARTIAL_RESULT)
 }
 
-/// Says in `language`, the question's (R16), that the passages do not answer (R8).
+/// Abstains (R8) in `language`, the language of the question (R16).
 async fn abstain(language: Language, model: &str, deltas: &Deltas) -> Result<GenerateFinished, GenerateError> {
     let answer = language.abstention().to_owned();
     deltas.send(answer.clone()).await?;
@@ -123,7 +124,7 @@ async fn abstain(language: Language, model: &str, deltas: &Deltas) -> Result<Gen
     })
 }
 
-/// The place of a byte range of `text` in code points.
+/// Converts a byte range of `text` to a range of code points.
 fn code_points(text: &str, range: Range<usize>) -> Span {
     let count = |range: Range<usize>| text.get(range).map_or(0, |part| part.chars().count());
     let start = count(0..range.start);

@@ -19,7 +19,8 @@ pub struct Options {
     #[arg(long, env = "EMEND_GENERATOR_BACKEND", help_heading = "Generating", value_enum, default_value_t = BackendKind::Extractive)]
     pub backend: BackendKind,
 
-    /// Longest answer in sentences, 1–20, where a request does not say. `extractive` quotes no more; a model is asked to write no more, and stopped only where the request says.
+    /// Longest answer in sentences, 1–20, if a request sets none. `extractive` quotes at most that
+    /// many. A model is asked for at most that many, and is only stopped at the limit of a request.
     #[arg(long, env = "EMEND_MAX_SENTENCES", value_name = "N", help_heading = "Generating", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=20))]
     pub max_sentences: u32,
 

@@ -1,4 +1,4 @@
-//! How generating can fail.
+//! Errors of generating.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use emend_models::chat::ChatError;
 use emend_models::embed::ModelError;
 use emend_models::prompt::PromptError;
 
-/// No answer, or none to its end.
+/// Why there is no answer, or no complete one.
 #[derive(Debug, thiserror::Error)]
 pub enum GenerateError {
     /// Time ran out before the first word.
     #[error("the deadline passed before the first word: give the call a longer timeout or fewer passages")]
     OutOfTime,
-    /// Nobody reads the answer any more.
+    /// The reader of the answer has disconnected.
     #[error(transparent)]
     Gone(#[from] Gone),
     /// The sentences could not be scored.
@@ -60,7 +60,7 @@ pub enum LoadError {
     /// The evaluator's coefficients could not be loaded.
     #[error("cannot load the evaluator")]
     Evaluator(#[from] EvaluateError),
-    /// The options of the model are wrong.
+    /// The options of the model are invalid.
     #[error("cannot use the chat model")]
     Chat(#[from] ChatError),
     /// The prompts could not be loaded.

@@ -1,7 +1,7 @@
 //! The generator: writes an answer from passages, as a stream.
 //!
-//! Two backends: `extractive` quotes the best-supported sentences and needs no language model; `openai` asks one and
-//! reads the citations out of what it writes.
+//! There are two backends. `extractive` quotes the best-supported sentences and needs no language
+//! model. `openai` calls a language model and extracts the citations from its text.
 
 pub mod backend;
 mod citations;
@@ -47,7 +47,7 @@ pub async fn serve(options: Options, listener: TcpListener, shutdown: Cancellati
     serve_backend(backend, &options.service, listener, shutdown).await
 }
 
-/// Serves a generator whose answers come from `backend`; [`serve`] with a backend of one's own.
+/// Serves a generator with this backend; [`serve`] loads the backend from the options.
 ///
 /// # Errors
 /// [`ServeError`] when the actor or the server cannot be started.

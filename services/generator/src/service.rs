@@ -11,7 +11,7 @@ use tonic::{Request, Response, Status};
 use crate::validate;
 use crate::work::{Generate, Generator};
 
-/// Events that wait for a slow reader before the backend has to.
+/// Events buffered for a slow reader. When the buffer is full, the backend waits.
 const STREAM_CAPACITY: usize = 16;
 
 /// `emend.v1.GeneratorService` in front of the actors.

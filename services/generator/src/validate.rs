@@ -1,4 +1,4 @@
-//! The limits of the contract, checked before anything is admitted (R15).
+//! Checks requests against the limits of the contract before admission (R15).
 
 use emend_chassis::{InvalidRequest, Violations};
 use emend_core::limits::{
@@ -9,7 +9,7 @@ use emend_proto::v1::chat_message::Role;
 
 /// Longest answer in sentences.
 const MAX_SENTENCES: u32 = 100;
-/// Most pieces of a passage: every citation looks for its own among them.
+/// Most pieces of a passage. Every citation searches them.
 const MAX_PIECES: usize = 1000;
 
 pub(crate) fn generate(request: &GenerateRequest) -> Result<(), InvalidRequest> {

@@ -1,4 +1,4 @@
-//! What the generator does.
+//! The work of the generator's actors.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::error::GenerateError;
 /// What all work of the generator needs.
 pub(crate) struct Generator(pub(crate) Arc<dyn Backend>);
 
-/// Write an answer into the stream. The request is valid.
+/// Writes an answer into the stream. The request is valid.
 pub(crate) struct Generate {
     pub(crate) request: GenerateRequest,
     pub(crate) events: EventSender<GenerateResponse>,
@@ -45,8 +45,7 @@ impl Work<Generator> for Generate {
     }
 }
 
-/// Fills in where in its document each quotation stands. Backends say where in the passage; this is the one place that
-/// maps that to the document.
+/// Sets the span of each quotation in its document. Backends only set the span in the passage.
 fn locate(sentences: &mut [Sentence], passages: &[Passage]) {
     let citations = sentences.iter_mut().flat_map(|sentence| &mut sentence.citations);
     for citation in citations {

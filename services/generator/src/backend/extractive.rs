@@ -16,12 +16,13 @@ use crate::selection::{self, Candidate};
 
 /// Name of the model in results.
 const MODEL: &str = "extractive";
-/// Passages scored between two looks at the clock.
+/// Passages scored between two checks of the deadline.
 const BATCH: usize = 4;
 
-/// The backend `extractive`: the best-supported sentences, verbatim, in document order, each with its citations; the
-/// answer that the documents do not tell where none is supported well enough. An answer that has been begun is continued
-/// by the sentences that it does not say yet, and is complete where none of those is supported well enough.
+/// The backend `extractive`: quotes the best-supported sentences verbatim, in document order, with
+/// their citations. It abstains if no sentence is supported well enough. It continues an answer
+/// with sentences that the answer does not contain yet; the answer is complete if none of those is
+/// supported well enough.
 pub struct ExtractiveBackend {
     embedder: Arc<dyn Embedder>,
     evaluator: Evaluator,
@@ -29,8 +30,8 @@ pub struct ExtractiveBackend {
 }
 
 impl ExtractiveBackend {
-    /// Quotes at most `max_sentences` sentences, where a request does not say how many, that `evaluator` scores;
-    /// `embedder` counts tokens.
+    /// Quotes sentences that `evaluator` scores, at most `max_sentences` if a request sets no
+    /// limit. `embedder` counts tokens.
     pub fn new(embedder: Arc<dyn Embedder>, evaluator: Evaluator, max_sentences: u32) -> Self {
         Self {
             embedder,
@@ -94,7 +95,7 @@ impl ExtractiveBackend {
         if chosen.is_empty() && request.answer_so_far.trim().is_empty() {
             return abstain(emend_text::language(&request.question), MODEL, deltas).await;
         }
-        // Nothing found in time is not nothing left to add.
+        // Time ran out, so it is unknown whether there is something to add.
         if chosen.is_empty() && !complete {
             return Err(GenerateError::OutOfTime);
         }
@@ -129,8 +130,8 @@ impl ExtractiveBackend {
         })
     }
 
-    /// As many of the sentences, best first, as fit whole into `max_tokens`, and whether any did not. Where not even the
-    /// best fits, its beginning.
+    /// Takes sentences, best first, until one does not fit into `max_tokens`. Returns the sentences
+    /// taken, and whether any was left out. If not even the best one fits, its beginning is taken.
     fn within_tokens(&self, chosen: Vec<Candidate>, max_tokens: Option<u32>) -> (Vec<Candidate>, bool) {
         let Some(most) = max_tokens.and_then(|tokens| usize::try_from(tokens).ok()) else {
             return (chosen, false);

@@ -18,23 +18,24 @@ use crate::continuation::COMPLETE;
 use crate::draft::Draft;
 use crate::error::GenerateError;
 
-/// How much the temperature rises with each further attempt at the same passages, and where it stops rising: the same
-/// prompt at temperature 0 would bring the same answer again (R3).
+/// How much each further attempt at the same passages raises the temperature, and up to which
+/// value. The same prompt at temperature 0 would give the same answer again (R3).
 const TEMPERATURE_STEP: f64 = 0.3;
 const MAX_RAISED_TEMPERATURE: f64 = 1.0;
 
-/// What holds where a request says nothing.
+/// Settings that apply if a request sets none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OpenAiSettings {
-    /// Longest answer in sentences that the model is asked for where a request does not say; 0 sets no limit. It is
-    /// stopped only at a request's own limit.
+    /// Longest answer in sentences that the prompt asks for; 0 means no limit. The model is only
+    /// stopped at the limit of a request.
     pub max_sentences: u32,
-    /// Sampling temperature of the first attempt where a request does not say, 0–2.
+    /// Sampling temperature of the first attempt, 0–2.
     pub temperature: f32,
 }
 
-/// The backend `openai`: one streamed call; citations are read out of what the model writes. A model that goes on beyond
-/// the sentences that were asked for is stopped, and what it cost is not known then: servers tell it at the end.
+/// The backend `openai`: one streaming call, with the citations extracted from the text. A model
+/// that continues beyond the requested number of sentences is stopped. The tokens of that call are
+/// unknown, because servers report them at the end.
 pub struct OpenAiBackend {
     chat: Arc<dyn Chat>,
     prompts: Prompts,
@@ -73,14 +74,14 @@ impl OpenAiBackend {
             complete: COMPLETE,
         };
         let mut chat = self.prompts.render(&input, language)?.request();
-        // The conversation stands between the instructions and the question.
+        // The conversation comes between the instructions and the question.
         let question = chat.messages.len().saturating_sub(1);
         chat.messages
             .splice(question..question, request.history.iter().map(turn));
         let again = request.attempt.max(1) - 1;
         chat.temperature = Some(temperature(request.temperature, self.settings.temperature, again));
         chat.max_tokens = request.max_tokens;
-        // The sampled token alone is of interest; the protocol has no way to ask for none beside it.
+        // Only the sampled token is used; 1 is the smallest number that requests log-probabilities.
         chat.top_logprobs = 1;
         chat.may_be_empty = !request.answer_so_far.trim().is_empty();
         chat.seed = request
@@ -118,13 +119,13 @@ impl OpenAiBackend {
                     tokens = usage;
                     break finish(finish_reason);
                 }
-                // The model's own limit is as good as a deadline once there is something to show.
+                // A timeout of the model counts as the deadline once there is text to show.
                 Some(Err(ChatError::Timeout { .. })) if until.is_expired() || !draft.answer().is_empty() => {
                     break FinishReason::Deadline;
                 }
                 Some(Err(ChatError::Refused { .. })) => break FinishReason::ContentFilter,
                 Some(Err(error)) => return Err(error.into()),
-                // A stream that ends without its end was cut off.
+                // A stream without a finish reason was cut off.
                 None => {
                     let reason = "the stream ended without a finish reason".to_owned();
                     return Err(self.bad_reply(reason));
@@ -147,7 +148,8 @@ impl OpenAiBackend {
         if answer.is_empty() && finish_reason == FinishReason::Deadline {
             return Err(GenerateError::OutOfTime);
         }
-        // A model that was cut off while it began again has not said that the answer is complete.
+        // A model that was cut off while it repeated the answer has not said that the answer is
+        // complete.
         if answer.is_empty() && finish_reason == FinishReason::Length && !request.answer_so_far.trim().is_empty() {
             let reason = "it repeated the answer so far until its limit in tokens".to_owned();
             return Err(self.bad_reply(reason));
@@ -180,10 +182,11 @@ impl Backend for OpenAiBackend {
     }
 }
 
-/// Servers take signed seeds.
+/// Keeps seeds within the range of the signed integers that servers accept.
 const SEEDS: u64 = i64::MAX.unsigned_abs();
 
-/// The request's temperature, or else the service's, raised by a step for each attempt before.
+/// The temperature of the request, otherwise of the service, raised by one step for each earlier
+/// attempt.
 fn temperature(asked: Option<f64>, service: f32, attempts_before: u32) -> f32 {
     let first = asked.unwrap_or_else(|| f64::from(service));
     let raised = first + TEMPERATURE_STEP * f64::from(attempts_before);
