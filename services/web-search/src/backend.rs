@@ -1,4 +1,4 @@
-//! Where pages come from.
+//! The providers that find pages.
 
 mod folder;
 mod none;
@@ -16,20 +16,21 @@ use crate::error::{LoadError, SearchError};
 pub use folder::{Folder, FolderSettings};
 pub use none::NoProvider;
 
-/// Finds passages on the web, or on what stands in for it.
+/// Finds passages on the web, or in a substitute for it.
 pub trait Provider: Send + Sync {
-    /// The name that responses and spans tell.
+    /// Its name in responses and spans.
     fn name(&self) -> &'static str;
 
-    /// At most `max_results` passages of admitted domains, best first, with `origin`, `title`, `text`, `source`, `score`
-    /// and `retrieved_at`. None at all is an answer too. Dropping the future stops the search.
+    /// At most `max_results` passages of admitted domains, best first, with `origin`, `title`,
+    /// `text`, `source`, `score` and `retrieved_at`. Finding none is not an error. Dropping the
+    /// future stops the search.
     fn search(&self, search: Search, scope: Scope) -> BoxFuture<'_, Result<Vec<Passage>, SearchError>>;
 }
 
-/// What to look for.
+/// A search request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Search {
-    /// Words; not blank, at most 8 KiB.
+    /// The query; not blank, at most 8 KiB.
     pub query: String,
     /// Most passages to return, 1–50.
     pub max_results: usize,
@@ -37,10 +38,10 @@ pub struct Search {
     pub domains: DomainFilter,
 }
 
-/// The provider that `options` ask for.
+/// Loads the provider that `options` select.
 ///
 /// # Errors
-/// [`LoadError`] when the options do not describe one, or its folder cannot be read.
+/// [`LoadError`] when the options do not select a valid provider, or its folder cannot be read.
 pub async fn load(options: &Options) -> Result<Arc<dyn Provider>, LoadError> {
     match options.provider() {
         ProviderKind::None => {

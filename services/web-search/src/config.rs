@@ -14,22 +14,25 @@ pub struct Options {
     #[command(flatten)]
     pub service: ServiceOptions,
 
-    /// Where pages come from. Without it: `folder` where --folder is given, else `none`.
+    /// Where pages come from. Default: `folder` if --folder is given, otherwise `none`.
     #[arg(long, env = "EMEND_WEB_PROVIDER", value_enum)]
     pub provider: Option<ProviderKind>,
 
     /// Provider `folder`: a folder of saved pages (.html, .htm, .md, .txt, .jsonl), read with its subfolders.
     ///
-    /// A page's URL is its `<link rel="canonical">`, the `url:` of its front matter or of its JSON line, else its file://
-    /// URL. A JSON line has `text`, and may have `title`, `url` and `doc_id`.
+    /// The URL of a page is its `<link rel="canonical">`, the `url:` of its front matter or of its
+    /// JSON line, otherwise its file:// URL. A JSON line has `text`, and may have `title`, `url`
+    /// and `doc_id`.
     #[arg(long, env = "EMEND_WEB_FOLDER", value_name = "FOLDER")]
     pub folder: Option<PathBuf>,
 
-    /// Provider `folder`: how often, at most, a query looks for files that have changed.
+    /// Provider `folder`: shortest time between two checks for changed files, which queries
+    /// trigger.
     #[arg(long, env = "EMEND_WEB_FOLDER_CHECK", value_name = "DURATION", default_value = "5s", value_parser = emend_chassis::config::duration)]
     pub folder_check: Duration,
 
-    /// Provider `folder`: about how many characters a passage has, 200–20000; it ends where a sentence ends.
+    /// Provider `folder`: most characters of a passage, 200–20000. Passages are whole sentences;
+    /// only longer sentences are split.
     #[arg(long, env = "EMEND_WEB_PASSAGE_CHARS", value_name = "CHARS", default_value_t = 1500, value_parser = clap::value_parser!(u32).range(200..=20_000))]
     pub passage_chars: u32,
 }
@@ -44,7 +47,7 @@ pub enum ProviderKind {
 }
 
 impl Options {
-    /// The provider these options mean.
+    /// The provider that these options select.
     pub fn provider(&self) -> ProviderKind {
         self.provider.unwrap_or(if self.folder.is_some() {
             ProviderKind::Folder

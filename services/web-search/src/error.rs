@@ -1,11 +1,11 @@
-//! How searching and starting to search can fail.
+//! Errors of searches and of loading a provider.
 
 use std::io;
 use std::path::PathBuf;
 
 use emend_core::{Code, ServiceError};
 
-/// A search that brought no answer. Finding nothing is no error.
+/// Why a search failed. Finding nothing is not an error.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
     /// The service runs without a provider.
@@ -14,7 +14,7 @@ pub enum SearchError {
          of saved pages, or use a graph without web search"
     )]
     NoProvider,
-    /// The provider's own thread died.
+    /// The task of the provider failed.
     #[error("provider {provider} failed while searching: try again")]
     Failed {
         /// The provider.
@@ -31,7 +31,7 @@ impl ServiceError for SearchError {
     }
 }
 
-/// The provider could not be made from the options.
+/// Why the provider could not be loaded from the options.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// `--provider folder` without a folder.
@@ -45,7 +45,7 @@ pub enum LoadError {
         /// Why.
         source: io::Error,
     },
-    /// Reading the folder broke off.
+    /// The task that reads the folder failed.
     #[error("reading the folder of saved pages {} broke off", folder.display())]
     Interrupted {
         /// The folder as given.

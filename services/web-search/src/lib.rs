@@ -1,7 +1,7 @@
 //! Web search: passages from outside the user's documents, for when those do not help.
 //!
-//! Where the passages come from is the provider's business; the service bounds, filters and marks them. Web text is never
-//! trusted more than it deserves: every passage is marked `ORIGIN_WEB` and graded like any other.
+//! A provider finds the passages, within the limit and the domains of the request. Web text is not
+//! trusted: every passage is marked `ORIGIN_WEB` and graded like any other.
 
 pub mod backend;
 mod config;
@@ -36,13 +36,14 @@ const MAX_REQUEST_BYTES: usize = 256 * 1024;
 /// Serves web search on `listener` until `shutdown` is cancelled and the calls in flight are done.
 ///
 /// # Errors
-/// [`ServeError`] when the provider cannot be made from the options (a folder that does not exist) or the server fails.
+/// [`ServeError`] when the provider cannot be loaded from the options (a folder that does not
+/// exist) or the server fails.
 pub async fn serve(options: Options, listener: TcpListener, shutdown: CancellationToken) -> Result<(), ServeError> {
     let provider = backend::load(&options).await.map_err(ServeError::start)?;
     serve_provider(provider, &options.service, listener, shutdown).await
 }
 
-/// Serves web search whose passages come from `provider`; [`serve`] with a provider of one's own.
+/// Serves web search with this provider; [`serve`] loads the provider from the options.
 ///
 /// # Errors
 /// [`ServeError`] when the actor or the server cannot be started.

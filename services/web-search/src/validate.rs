@@ -1,4 +1,4 @@
-//! The limits of the contract, checked before anything is admitted.
+//! Checks requests against the limits of the contract before admission.
 
 use emend_chassis::{InvalidRequest, Violations};
 use emend_core::limits::{MAX_QUESTION_BYTES, MAX_WEB_RESULTS};
@@ -7,12 +7,12 @@ use emend_proto::v1::SearchRequest;
 use crate::backend::Search;
 use crate::domains::{Domain, DomainFilter};
 
-/// Passages returned where the request does not say how many.
+/// Default number of passages to return.
 const DEFAULT_RESULTS: u32 = 4;
 /// Most domains in each list.
 const MAX_DOMAINS: usize = 100;
 
-/// The search that `request` asks for, or everything that is wrong with it.
+/// The search that `request` asks for, or all of its invalid fields.
 pub(crate) fn search(request: SearchRequest) -> Result<Search, InvalidRequest> {
     let mut violations = Violations::new();
     let bytes = request.query.len();

@@ -1,4 +1,4 @@
-//! What web search does.
+//! The work of the web search actors.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::error::SearchError;
 /// What all work of web search needs.
 pub(crate) struct Searcher(pub(crate) Arc<dyn Provider>);
 
-/// Search. The query is valid.
+/// Runs a search. The query is valid.
 pub(crate) struct Search(pub(crate) Query);
 
 impl Work<Searcher> for Search {
@@ -21,7 +21,7 @@ impl Work<Searcher> for Search {
     type Error = SearchError;
     const NAME: &'static str = "search";
 
-    /// One search in a span of its own. The query is in no span: it is the user's.
+    /// Runs one search in its own span. The query is user data, so no span contains it.
     async fn run(self, searcher: &Searcher, scope: &Scope) -> Result<SearchResponse, SearchError> {
         let provider = &searcher.0;
         let span = info_span!(

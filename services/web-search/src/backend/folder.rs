@@ -1,7 +1,7 @@
-//! Provider `folder`: saved pages stand in for the web.
+//! The provider `folder`: saved pages take the place of the web.
 //!
-//! For a machine without the web or a key for it, for a corpus of pages that somebody has chosen, and for tests: the same
-//! folder gives the same passages.
+//! It is for machines without web access or an API key, for a chosen corpus of pages, and for
+//! tests: the same folder gives the same passages.
 
 mod front_matter;
 mod html;
@@ -27,9 +27,10 @@ use crate::error::{LoadError, SearchError};
 use index::Hit;
 use library::Library;
 
-/// How long a query waits for changed pages to be read. Reading goes on after that; the query gets what was there before.
+/// How long a query waits until changed pages are read. Reading continues after that, and the query
+/// searches the pages read before.
 const REFRESH_PATIENCE: Duration = Duration::from_secs(2);
-/// Most passages of one page. A page's first comes before any page's second, where there is room.
+/// Most passages of one page. Every page gets its first passage before any page gets a second one.
 const PASSAGES_A_PAGE: usize = 3;
 
 /// A folder of saved pages. Cheap to clone.
@@ -41,9 +42,9 @@ pub struct Folder {
 /// How a folder is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FolderSettings {
-    /// How often, at most, a query looks for files that have changed.
+    /// Shortest time between two checks for changed files.
     pub check_every: Duration,
-    /// About how many characters a passage has; at least 1.
+    /// Most characters of a passage; at least 1.
     pub passage_chars: usize,
 }
 
@@ -52,7 +53,7 @@ struct Inner {
     folder: PathBuf,
     settings: FolderSettings,
     library: ArcSwap<Library>,
-    /// When the folder was last looked at. Held by whoever looks.
+    /// When the folder was last checked. The task that checks it holds the lock.
     checked: Arc<tokio::sync::Mutex<Instant>>,
 }
 
@@ -80,7 +81,8 @@ impl Folder {
         })
     }
 
-    /// Looks for changes where it is time to, one query at a time; the others go on with what is there.
+    /// Checks for changed files if a check is due. One query at a time does so; the others search
+    /// what is loaded.
     async fn refresh_where_due(&self) {
         let Ok(mut checked) = Arc::clone(&self.inner.checked).try_lock_owned() else {
             return;
@@ -89,7 +91,7 @@ impl Folder {
             return;
         }
         let inner = Arc::clone(&self.inner);
-        // It ends by itself and holds the lock until then, whether the query still waits or not.
+        // The task holds the lock until it ends, even if the query stops waiting.
         let refresh = tokio::task::spawn_blocking(move || {
             let library = inner.library.load_full();
             if let Some(newer) = library.refreshed(&inner.folder, inner.settings.passage_chars) {
@@ -129,8 +131,8 @@ fn passages(library: &Library, search: &Search) -> Vec<Passage> {
     choose(hits, search.max_results).iter().map(passage).collect()
 }
 
-/// The best `most` hits, best first: pages once, and then more windows of the same pages, which overlap none that is
-/// chosen already.
+/// Chooses up to `most` hits, best first: one window of each page, then further windows of these
+/// pages that do not overlap those chosen.
 fn choose(hits: Vec<Hit<'_>>, most: usize) -> Vec<Hit<'_>> {
     let mut chosen: Vec<Hit<'_>> = Vec::new();
     let mut texts = HashSet::new();
@@ -146,7 +148,7 @@ fn choose(hits: Vec<Hit<'_>>, most: usize) -> Vec<Hit<'_>> {
                     hit.window.range.end <= other.window.range.start || other.window.range.end <= hit.window.range.start
                 })
             };
-            // The same page saved twice is one page.
+            // A page that was saved twice counts once.
             if of_page().count() == round && apart() && texts.insert(&page.text[hit.window.range.clone()]) {
                 chosen.push(hit.clone());
             }
@@ -160,7 +162,8 @@ fn passage(hit: &Hit<'_>) -> Passage {
     let page = &hit.window.page;
     let text = &page.text[hit.window.range.clone()];
     Passage {
-        // By what it is and where, so that the same text at the same URL keeps its id.
+        // The id depends on the URL and the text, so that the same text at the same URL keeps its
+        // id.
         id: Uuid::new_v5(&Uuid::NAMESPACE_URL, format!("{}\n{text}", page.url).as_bytes()).to_string(),
         document_id: page.url.to_string(),
         title: page.title.clone(),

@@ -1,4 +1,4 @@
-//! No provider: every search says how to configure one.
+//! The provider `none`: every search fails and says how to configure a provider.
 
 use emend_core::Scope;
 use emend_proto::v1::Passage;
@@ -8,7 +8,7 @@ use futures::future::{self, BoxFuture};
 use super::{Provider, Search};
 use crate::error::SearchError;
 
-/// Stands in where nobody has configured a provider, so that a graph can see it and go on without.
+/// The provider when none is configured. A graph sees the error and goes on without web search.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoProvider;
 

@@ -19,7 +19,8 @@ const RULES: Rules = Rules {
     shown: true,
 };
 
-/// Text of `bytes`: by byte order mark, as UTF-8 where they are, else by the encoding that the page declares.
+/// Decodes `bytes` by byte order mark, as UTF-8 if they are valid, otherwise by the encoding that
+/// the page declares.
 pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     if Encoding::for_bom(bytes).is_none() && std::str::from_utf8(bytes).is_err() {
         return declared(bytes).unwrap_or(WINDOWS_1252).decode(bytes).0;
@@ -39,7 +40,8 @@ fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     Encoding::for_label(&label)
 }
 
-/// URL, title and text of a page. The text is that of `<main>`, where there is one, in blocks with blank lines between.
+/// URL, title and text of a page. The text is that of `<main>` if there is one, in blocks separated
+/// by blank lines.
 ///
 /// # Errors
 /// The page is nested too deep.

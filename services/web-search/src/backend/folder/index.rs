@@ -11,9 +11,9 @@ use std::sync::Arc;
 use super::page::Page;
 use super::window::windows;
 
-/// How fast repeating a word stops to help.
+/// BM25's k1, term saturation: the smaller, the less a repeated word adds.
 const K1: f64 = 1.2;
-/// How much a longer window has to say more.
+/// BM25's b, length normalisation, 0–1: the larger, the less a longer window scores.
 const B: f64 = 0.75;
 
 /// An inverted index. It is built once and then only read.
@@ -48,14 +48,14 @@ pub(super) struct Hit<'a> {
 }
 
 impl Index {
-    /// Indexes all windows of `pages`, of about `chars` characters each.
+    /// Indexes all windows of `pages`, of at most `chars` characters each.
     pub(super) fn build(pages: impl IntoIterator<Item = Arc<Page>>, chars: usize) -> Self {
         let mut index = Self::default();
         let mut all_words = 0_u64;
         for page in pages {
             let title = emend_text::words(&page.title);
             for range in windows(&page.text, chars) {
-                // A place number beyond 32 bits would need more memory than there is.
+                // More than 2³² windows do not fit into memory.
                 let Ok(window) = u32::try_from(index.windows.len()) else {
                     return index;
                 };
@@ -93,8 +93,9 @@ impl Index {
         self.windows.len()
     }
 
-    /// Windows that share at least one word with `query` and that `admits` lets through, best first; equals in the order
-    /// of the pages. Words that only hold a sentence together count where the query has no others.
+    /// Windows that share at least one word with `query` and whose page `admits` accepts, best
+    /// first; ties in the order of the pages. Function words count only if the query has no other
+    /// words.
     pub(super) fn search(&self, query: &str, mut admits: impl FnMut(&Page) -> bool) -> Vec<Hit<'_>> {
         let mut words = emend_text::content_words(query);
         words.sort_unstable();
