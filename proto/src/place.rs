@@ -1,10 +1,11 @@
-//! Where the text of a passage stands in the document it was cut from. Every service that turns a place in a passage into
-//! a place in a document does it here. All places are half-open ranges of Unicode code points.
+//! Maps places in a passage's text to places in its document. Every service uses this mapping. All
+//! places are half-open ranges of Unicode code points.
 
 use crate::v1::{Passage, Span, TextPiece};
 
-/// The place in the document of the characters at `range` of the passage's text. `None` where the passage has no known
-/// place (the web), where `range` is not within its text, and where the characters are not one stretch of the document.
+/// The place in the document of the characters at `range` of the passage's text. `None` if the
+/// passage has no known place (the web), if `range` is not within its text, or if the characters
+/// are not contiguous in the document.
 #[must_use]
 pub fn document_span(passage: &Passage, range: Span) -> Option<Span> {
     pieces_within(passage, range)
@@ -12,8 +13,8 @@ pub fn document_span(passage: &Passage, range: Span) -> Option<Span> {
         .and_then(|piece| piece.in_document)
 }
 
-/// The parts of `range` of the passage's text that stand in the document, in order. A passage without a known place has
-/// none, and a piece whose two places are not of the same length is none.
+/// The parts of `range` of the passage's text that occur in the document, in order. A passage
+/// without a known place has none. A piece whose two places differ in length is ignored.
 pub fn pieces_within(passage: &Passage, range: Span) -> impl Iterator<Item = TextPiece> {
     let whole = passage.span.filter(|_| passage.pieces.is_empty());
     let whole = whole.map(|in_document| TextPiece {
