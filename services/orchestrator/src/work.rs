@@ -90,7 +90,7 @@ impl WalkRunner {
     /// Runs one walk. A panic becomes [`WalkError::Panicked`] and affects no other walk.
     async fn walk(&self, walk_request: WalkRequest, events: Events, scope: &Scope) -> Result<WalkResult, WalkError> {
         let services = self.services().map_err(|error| {
-            tracing::error!(%error, "there are no clients to walk with");
+            tracing::error!(%error, "cannot create the clients of the services");
             WalkError::Panicked
         })?;
         let walking = walk(walk_request, services, scope.deadline, &events, &self.metrics);
