@@ -10,6 +10,8 @@ use std::sync::Arc;
 use emend_core::{Code, ServiceError};
 use futures::future::BoxFuture;
 
+use crate::terms::Terms;
+
 pub use edge::EdgeStore;
 
 /// Stores collections of embedded documents and searches them.
@@ -61,8 +63,8 @@ pub trait VectorStore: Send + Sync + 'static {
     /// Removes documents and returns how many of them existed.
     fn delete<'a>(&'a self, collection: &'a str, documents: Vec<String>) -> BoxFuture<'a, Result<u32, StoreError>>;
 
-    /// The best units for an embedding, best first. Ties are ordered by document id and position, so the order is
-    /// deterministic.
+    /// The best units for a query, best first, without copies: of units with the same letters and digits only the first
+    /// is returned. Ties are ordered by document id and position, so the order is deterministic.
     fn search<'a>(&'a self, collection: &'a str, search: Search) -> BoxFuture<'a, Result<Vec<SearchHit>, StoreError>>;
 
     /// Flushes data that only speeds up the next start. No acknowledged write depends on it.
@@ -155,6 +157,8 @@ pub struct Chunk {
     pub end: u32,
     /// The embedding, a unit vector.
     pub embedding: Arc<[f32]>,
+    /// Its words.
+    pub terms: Terms,
 }
 
 /// The unit that a search returns.
@@ -166,11 +170,22 @@ pub enum Unit {
     Section,
 }
 
-/// A vector search.
+/// What is searched for.
+#[derive(Clone, Debug)]
+pub enum Query {
+    /// Nearness to the embedding, a unit vector with the dimensions of the collection.
+    Dense(Arc<[f32]>),
+    /// Words, with BM25.
+    Sparse(Terms),
+    /// Both, joined by reciprocal rank fusion.
+    Hybrid(Arc<[f32]>, Terms),
+}
+
+/// A search.
 #[derive(Clone, Debug)]
 pub struct Search {
-    /// The query embedding, a unit vector with the dimensions of the collection.
-    pub embedding: Arc<[f32]>,
+    /// What is searched for.
+    pub query: Query,
     /// Maximum number of units to return.
     pub limit: usize,
     /// The unit to return.
@@ -202,7 +217,8 @@ pub struct SearchHit {
     pub end: u32,
     /// The text.
     pub text: String,
-    /// Cosine similarity, −1 to 1.
+    /// Higher is better: cosine similarity (−1 to 1) of a dense search, BM25 (0 or more) of a sparse search, the sum of
+    /// reciprocal ranks (below 0.04) of a hybrid search.
     pub score: f64,
 }
 

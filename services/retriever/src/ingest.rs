@@ -12,12 +12,13 @@ use crate::error::RetrieverError;
 use crate::format;
 use crate::library::Library;
 use crate::split::SplitSettings;
+use crate::terms::Terms;
 use crate::validate;
 use crate::work::IngestDocument;
 
 /// Version of text extraction and splitting. Increase it when they change, so that documents are stored again on the
 /// next ingest.
-const SPLITTER: u32 = 1;
+const SPLITTER: u32 = 2;
 
 /// Chunks per embedding call: enough for good throughput, few enough to notice cancellation soon.
 const EMBED_BATCH: usize = 32;
@@ -48,18 +49,19 @@ impl Library {
             let (spans, texts): (Vec<_>, Vec<_>) = remaining
                 .by_ref()
                 .take(EMBED_BATCH)
-                .map(|chunk| ((chunk.section, chunk.start, chunk.end), chunk.text))
+                .map(|chunk| ((chunk.section, chunk.start, chunk.end, chunk.terms), chunk.text))
                 .unzip();
             let embeddings = self.embed(Input::Passage, texts).await?;
             chunks.extend(
                 spans
                     .into_iter()
                     .zip(embeddings)
-                    .map(|((section, start, end), embedding)| Chunk {
+                    .map(|((section, start, end, terms), embedding)| Chunk {
                         section,
                         start,
                         end,
                         embedding,
+                        terms,
                     }),
             );
         }
@@ -109,6 +111,8 @@ struct PreparedChunk {
     end: u32,
     /// The text to embed.
     text: String,
+    /// Its words.
+    terms: Terms,
 }
 
 fn prepare(document: &Document, split: SplitSettings, embedder: &dyn Embedder) -> Result<Prepared, RetrieverError> {
@@ -146,6 +150,7 @@ fn prepare(document: &Document, split: SplitSettings, embedder: &dyn Embedder) -
                 section: chunk.section,
                 start: chunk.start,
                 end: chunk.end,
+                terms: Terms::of_passage(&text),
                 text,
             }
         })

@@ -1,17 +1,19 @@
-//! The retriever: keeps collections of documents and finds the passages that are near a query.
+//! The retriever: keeps collections of documents and finds passages in them.
 //!
-//! A document is read to text, cut into sections and those into chunks, and each chunk is embedded. A query is compared
-//! with the chunks; what it gets is their sections, each once.
+//! A document is read to text, cut into sections and those into chunks, and each chunk is embedded and its words are
+//! counted. A query is compared with the chunks by meaning, by words or by both; it gets their sections, each once.
 
 mod acknowledge;
 pub mod backend;
 mod config;
 mod error;
 mod format;
+mod fusion;
 mod ingest;
 mod library;
 mod service;
 mod split;
+pub mod terms;
 mod validate;
 mod work;
 

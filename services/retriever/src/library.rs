@@ -6,14 +6,17 @@ use std::time::Instant;
 use emend_chassis::metrics;
 use emend_core::{ServiceError, semconv};
 use emend_models::embed::{Embedder, Embedding, Input};
-use emend_proto::v1::{self, Origin, Passage, Span};
+use emend_proto::v1::{self, Origin, Passage, SearchMode, Span};
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::Histogram;
 use tracing::{Instrument, field, info_span};
 
-use crate::backend::{CollectionInfo, EmbedderInfo, ListedDocument, Search, SearchHit, StoreError, Unit, VectorStore};
+use crate::backend::{
+    CollectionInfo, EmbedderInfo, ListedDocument, Query, Search, SearchHit, StoreError, Unit, VectorStore,
+};
 use crate::error::RetrieverError;
 use crate::split::SplitSettings;
+use crate::terms::Terms;
 use crate::work::{DeleteDocuments, ListDocuments, Retrieve};
 
 /// Collections that are written and searched with one embedder.
@@ -64,7 +67,7 @@ impl Library {
         })
     }
 
-    /// Retrieves the passages nearest to a query.
+    /// Retrieves the best passages for a query.
     pub(crate) async fn retrieve(&self, task: Retrieve) -> Result<Vec<Passage>, RetrieverError> {
         let span = info_span!(
             "retrieval",
@@ -73,15 +76,15 @@ impl Library {
             { semconv::GEN_AI_OPERATION_NAME } = "retrieval",
             { semconv::GEN_AI_DATA_SOURCE_ID } = task.collection,
             { semconv::ERROR_TYPE } = field::Empty,
+            emend.retrieval.mode = task.mode.as_str_name(),
             emend.retrieval.top_k = task.top_k,
             emend.retrieval.passages = field::Empty,
         );
         let work = async {
             // Check the collection before embedding the query, so that a misspelt name costs nothing.
             self.check_embedder(&task.collection).await?;
-            let embedding = self.embed(Input::Query, vec![task.query]).await?.into_iter().next();
             let search = Search {
-                embedding: embedding.unwrap_or_default(),
+                query: self.query(task.query, task.mode).await?,
                 limit: task.top_k,
                 unit: task.unit,
                 filter: task.filter,
@@ -97,6 +100,21 @@ impl Library {
             Err(error) => fail(&span, error),
         }
         Ok(found?.into_iter().map(passage).collect())
+    }
+
+    /// The query of a search in a mode; hybrid where none is asked for.
+    async fn query(&self, text: String, mode: SearchMode) -> Result<Query, RetrieverError> {
+        let terms = || Terms::of_query(&text);
+        if mode == SearchMode::Sparse {
+            return Ok(Query::Sparse(terms()));
+        }
+        let terms = (mode != SearchMode::Dense).then(terms);
+        let embedding = self.embed(Input::Query, vec![text]).await?.into_iter().next();
+        let embedding = embedding.unwrap_or_default();
+        Ok(match terms {
+            None => Query::Dense(embedding),
+            Some(terms) => Query::Hybrid(embedding, terms),
+        })
     }
 
     /// Embeds texts as unit vectors, in the same order.

@@ -27,6 +27,7 @@ const MAX_DELETED: usize = 1000;
 /// Reads a query.
 pub(crate) fn retrieve(request: RetrieveRequest) -> Result<Retrieve, InvalidRequest> {
     let mut violations = Violations::new();
+    let mode = request.mode();
     let query = &request.query;
     violations
         .require(!query.trim().is_empty(), "query", || "must not be blank".to_owned())
@@ -43,10 +44,14 @@ pub(crate) fn retrieve(request: RetrieveRequest) -> Result<Retrieve, InvalidRequ
     let ef = request.ef.map(|ef| within(&mut violations, "ef", ef, MAX_EF));
     fields(&mut violations, "filter", &request.filter);
     violations.require(SearchMode::try_from(request.mode).is_ok(), "mode", || {
-        format!("{} is unknown: known is SEARCH_MODE_DENSE", request.mode)
+        format!(
+            "{} is unknown: known are SEARCH_MODE_DENSE, SEARCH_MODE_SPARSE and SEARCH_MODE_HYBRID",
+            request.mode
+        )
     });
     violations.finish()?;
     Ok(Retrieve {
+        mode,
         query: request.query,
         collection,
         top_k,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use emend_chassis::Work;
 use emend_core::Scope;
-use emend_proto::v1::{self, Document, IngestResponse};
+use emend_proto::v1::{self, Document, IngestResponse, SearchMode};
 
 use crate::backend::Unit;
 use crate::error::RetrieverError;
@@ -15,6 +15,7 @@ use crate::library::Library;
 /// Find passages.
 pub(crate) struct Retrieve {
     pub(crate) query: String,
+    pub(crate) mode: SearchMode,
     pub(crate) collection: String,
     pub(crate) top_k: usize,
     pub(crate) filter: BTreeMap<String, String>,

@@ -15,6 +15,7 @@ mod catalog;
 mod collection;
 mod index;
 mod open;
+mod ranking;
 mod space;
 
 use std::collections::BTreeMap;

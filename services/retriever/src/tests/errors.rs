@@ -3,6 +3,7 @@ use tonic::Code;
 use tonic_types::StatusExt;
 
 use super::*;
+use crate::terms::Terms;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn wrong_fields_are_all_named_and_limits_are_kept() {
@@ -135,6 +136,7 @@ async fn another_embedder_is_refused_with_both_names() {
             start: 0,
             end: 1,
             embedding: [1.0, 0.0, 0.0].into(),
+            terms: Terms::default(),
         }],
     };
     let refused = store

@@ -66,7 +66,7 @@ fn every_wrong_field_is_named_at_once() {
             "top_k: must be 1 to 100, is 0",
             "filter[\"\"]: must have a name",
             "filter[\"long\"]: must be at most 1024 bytes with its name, is 1025",
-            "mode: 7 is unknown: known is SEARCH_MODE_DENSE",
+            "mode: 7 is unknown: known are SEARCH_MODE_DENSE, SEARCH_MODE_SPARSE and SEARCH_MODE_HYBRID",
         ]
     );
 }

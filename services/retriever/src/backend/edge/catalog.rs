@@ -15,6 +15,7 @@ use redb::{
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{CollectionInfo, EmbedderInfo, Fingerprint, ListedDocument, NewDocument, StoredDocument};
+use crate::terms::Terms;
 
 /// Format version. It is increased when the tables change, so that an older program does not misread a newer file.
 const FORMAT: u32 = 1;
@@ -33,6 +34,9 @@ const SECTIONS: TableDefinition<'_, (u64, u32), (u32, &str)> = TableDefinition::
 const CHUNKS: TableDefinition<'_, (u64, u32), (u32, u32, u32)> = TableDefinition::new("chunks");
 /// (version, index) → little-endian f32
 const EMBEDDINGS: TableDefinition<'_, (u64, u32), &[u8]> = TableDefinition::new("embeddings");
+
+/// (version, index) → [`Terms::to_bytes`]; missing in files that were written before there was a search by words.
+const TERMS: TableDefinition<'_, (u64, u32), &[u8]> = TableDefinition::new("terms");
 
 const SETTING: &str = "collection";
 const NEXT_VERSION: &str = "next_version";
@@ -78,11 +82,12 @@ impl Catalog {
     /// Opens or creates the file.
     pub(super) fn open(path: &Path) -> Result<Self, CatalogError> {
         let database = Builder::new().set_cache_size(CACHE_BYTES).create(path)?;
-        let fresh = matches!(
-            database.begin_read()?.open_table(SETTINGS),
+        // The table that was added last.
+        let incomplete = matches!(
+            database.begin_read()?.open_table(TERMS),
             Err(TableError::TableDoesNotExist(_))
         );
-        if fresh {
+        if incomplete {
             let transaction = database.begin_write()?;
             transaction.open_table(SETTINGS)?;
             Tables::open(&transaction)?;
@@ -198,6 +203,7 @@ impl Catalog {
             sections: transaction.open_table(SECTIONS)?,
             chunks: transaction.open_table(CHUNKS)?,
             embeddings: transaction.open_table(EMBEDDINGS)?,
+            terms: transaction.open_table(TERMS)?,
         })
     }
 }
@@ -209,6 +215,7 @@ struct Tables<'t> {
     sections: redb::Table<'t, (u64, u32), (u32, &'static str)>,
     chunks: redb::Table<'t, (u64, u32), (u32, u32, u32)>,
     embeddings: redb::Table<'t, (u64, u32), &'static [u8]>,
+    terms: redb::Table<'t, (u64, u32), &'static [u8]>,
     counters: redb::Table<'t, &'static str, u64>,
 }
 
@@ -220,6 +227,7 @@ impl<'t> Tables<'t> {
             sections: transaction.open_table(SECTIONS)?,
             chunks: transaction.open_table(CHUNKS)?,
             embeddings: transaction.open_table(EMBEDDINGS)?,
+            terms: transaction.open_table(TERMS)?,
             counters: transaction.open_table(COUNTERS)?,
         })
     }
@@ -247,6 +255,7 @@ impl<'t> Tables<'t> {
             bytes.clear();
             bytes.extend(chunk.embedding.iter().flat_map(|value| value.to_le_bytes()));
             self.embeddings.insert((version, index), bytes.as_slice())?;
+            self.terms.insert((version, index), chunk.terms.to_bytes().as_slice())?;
         }
         self.add_passages(i64::from(record.chunks))
     }
@@ -267,6 +276,7 @@ impl<'t> Tables<'t> {
         for index in 0..record.chunks {
             self.chunks.remove((record.version, index))?;
             self.embeddings.remove((record.version, index))?;
+            self.terms.remove((record.version, index))?;
         }
         self.add_passages(-i64::from(record.chunks))?;
         Ok(Some(Version {
@@ -289,6 +299,7 @@ pub(super) struct Snapshot {
     sections: ReadOnlyTable<(u64, u32), (u32, &'static str)>,
     chunks: ReadOnlyTable<(u64, u32), (u32, u32, u32)>,
     embeddings: ReadOnlyTable<(u64, u32), &'static [u8]>,
+    terms: ReadOnlyTable<(u64, u32), &'static [u8]>,
 }
 
 impl Snapshot {
@@ -331,6 +342,12 @@ impl Snapshot {
                 .collect()),
             None => Err(missing("embedding", version, index)),
         }
+    }
+
+    /// The words of a chunk; none where the document was stored before there was a search by words.
+    pub(super) fn terms(&self, version: u64, index: u32) -> Result<Terms, CatalogError> {
+        let terms = self.terms.get((version, index))?;
+        Ok(terms.map(|bytes| Terms::from_bytes(bytes.value())).unwrap_or_default())
     }
 
     /// At most `limit` documents with ids greater than `after`, in the order of their ids.

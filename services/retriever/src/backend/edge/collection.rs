@@ -3,13 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::catalog::{CatalogError, Snapshot};
 use super::index::{self, MAX_CHUNKS};
 use super::open::{INDEX, Open, OpenError, points_of};
-use super::space;
-use crate::backend::gather::{Candidates, gather};
+use super::{ranking, space};
 use crate::backend::{
-    CollectionInfo, EmbedderInfo, ListedDocument, NewDocument, Search, SearchHit, StoreError, StoredDocument, Unit,
+    CollectionInfo, EmbedderInfo, ListedDocument, NewDocument, Search, SearchHit, StoreError, StoredDocument,
 };
 
 /// Inserted points after which the index is optimized. As many are still compared exhaustively in a few milliseconds.
@@ -17,9 +15,6 @@ const OPTIMIZE_AT: usize = 8192;
 
 /// Maximum size of the engine's log. It is never read, and shrinks only when the index is opened.
 const MAX_LOG_BYTES: u64 = 256 << 20;
-
-/// Initial candidates per requested section: about the number of chunks of a section.
-const CHUNKS_PER_SECTION: usize = 4;
 
 pub(super) struct Collection {
     name: String,
@@ -36,14 +31,6 @@ struct Writer {
     /// 0 until it is read from the catalog.
     next_version: u64,
     inserted: usize,
-}
-
-/// A unit of a document. Ties are returned in this order.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct UnitKey {
-    document: String,
-    index: u32,
-    version: u64,
 }
 
 impl Collection {
@@ -129,8 +116,9 @@ impl Collection {
                 .index
                 .as_ref()
                 .ok_or_else(|| std::io::Error::other("the index has been closed"))?;
-            let embeddings = (0..).zip(&document.chunks).map(|(chunk, c)| (chunk, &*c.embedding));
-            index.insert(version, &document.metadata, embeddings)?;
+            let chunks = (0..).zip(&document.chunks);
+            let chunks = chunks.map(|(number, chunk)| (number, &*chunk.embedding, &chunk.terms));
+            index.insert(version, &document.metadata, chunks)?;
             Ok(open.catalog.put(embedder, version, document)?)
         });
         let replaced = replaced.map_err(|error| self.recover(OPERATION, error))?;
@@ -159,38 +147,7 @@ impl Collection {
             // Take the snapshot before reading the index: points of documents that are replaced meanwhile stay until
             // the search is done.
             let snapshot = open.catalog.snapshot()?;
-            let first = match search.unit {
-                Unit::Chunk => search.limit + 1,
-                Unit::Section => search.limit.saturating_mul(CHUNKS_PER_SECTION) + 1,
-            };
-            let units = gather(search.limit, first, |limit| {
-                let hits = index.search(&search.embedding, &search.filter, search.ef, limit)?;
-                let exhausted = hits.len() < limit;
-                let mut units = Vec::with_capacity(hits.len());
-                for (point, score) in hits {
-                    // The document is missing if its version is not published yet, or replaced and not removed yet.
-                    let Some(document) = snapshot.document_of(point.version)? else {
-                        continue;
-                    };
-                    let index = match search.unit {
-                        Unit::Chunk => point.chunk,
-                        Unit::Section => snapshot.chunk(point.version, point.chunk)?.0,
-                    };
-                    units.push((
-                        UnitKey {
-                            document,
-                            index,
-                            version: point.version,
-                        },
-                        score,
-                    ));
-                }
-                Ok::<_, OpenError>(Candidates { units, exhausted })
-            })?;
-            Ok(units
-                .into_iter()
-                .map(|(unit_key, score)| search_hit(&snapshot, unit_key, search.unit, score))
-                .collect::<Result<_, CatalogError>>()?)
+            ranking::find(index, &snapshot, search)
         })
     }
 
@@ -335,45 +292,6 @@ impl Collection {
     fn write_lock(&self) -> RwLockWriteGuard<'_, Option<Open>> {
         self.open.write().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Reads the text of a unit and its document.
-fn search_hit(snapshot: &Snapshot, unit_key: UnitKey, unit: Unit, score: f64) -> Result<SearchHit, CatalogError> {
-    let record = snapshot.document(&unit_key.document)?.ok_or_else(|| {
-        CatalogError::Corrupted(format!("document {:?} has passages and no record", unit_key.document))
-    })?;
-    let (start, end, text) = match unit {
-        Unit::Section => {
-            let (start, text) = snapshot.section(unit_key.version, unit_key.index)?;
-            let length = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
-            (start, start.saturating_add(length), text)
-        }
-        Unit::Chunk => {
-            let (section, start, end) = snapshot.chunk(unit_key.version, unit_key.index)?;
-            let (section_start, text) = snapshot.section(unit_key.version, section)?;
-            let skipped = start.saturating_sub(section_start) as usize;
-            (
-                start,
-                end,
-                text.chars()
-                    .skip(skipped)
-                    .take(end.saturating_sub(start) as usize)
-                    .collect(),
-            )
-        }
-    };
-    Ok(SearchHit {
-        document: unit_key.document,
-        title: record.title,
-        source: record.source,
-        metadata: record.metadata,
-        unit,
-        index: unit_key.index,
-        start,
-        end,
-        text,
-        score,
-    })
 }
 
 /// Size in bytes of a document's texts and embeddings.

@@ -10,11 +10,14 @@ use std::path::Path;
 
 use qdrant_edge::external::serde_json::{Value, json};
 use qdrant_edge::{
-    Condition, CreateIndex, DEFAULT_VECTOR_NAME, Distance, EdgeConfig, EdgeShard, EdgeVectorParams, FieldCondition,
-    FieldIndexOperations, Filter, JsonPath, Match, NamedQuery, PayloadFieldSchema, PayloadSchemaType, PointId,
-    PointInsertOperations, PointOperations, PointStruct, QueryEnum, ScrollRequest, SearchParams, SearchRequest,
-    UpdateOperation, ValueVariants, WalOptions, WithPayloadInterface,
+    Condition, CreateIndex, DEFAULT_VECTOR_NAME, Distance, EdgeConfig, EdgeShard, EdgeSparseVectorParams,
+    EdgeVectorParams, FieldCondition, FieldIndexOperations, Filter, JsonPath, Match, Modifier, NamedQuery,
+    PayloadFieldSchema, PayloadSchemaType, PointId, PointInsertOperations, PointOperations, PointStruct, QueryEnum,
+    ScrollRequest, SearchParams, SearchRequest, UpdateOperation, ValueVariants, Vector, VectorInternal, Vectors,
+    WalOptions, WithPayloadInterface,
 };
+
+use crate::terms::Terms;
 
 /// Bits of a point id for the chunk index; the others hold the version.
 const CHUNK_BITS: u32 = 24;
@@ -23,6 +26,9 @@ pub(super) const MAX_CHUNKS: u32 = 1 << CHUNK_BITS;
 
 /// The payload field for the metadata, with one keyword per entry.
 const METADATA: &str = "metadata";
+
+/// The sparse vector of a point.
+const TERMS: &str = "terms";
 
 /// Size of a segment of the write-ahead log: large enough for an operation, with little preallocated for a small
 /// collection.
@@ -88,8 +94,10 @@ impl Index {
                 segment_capacity: LOG_SEGMENT_BYTES,
                 ..WalOptions::default()
             };
+            let terms = EdgeSparseVectorParams::builder().modifier(Modifier::Idf).build();
             let config = EdgeConfig::builder()
                 .vector(DEFAULT_VECTOR_NAME, vectors)
+                .sparse_vector(TERMS, terms)
                 .wal_options(log)
                 .build();
             if folder.join("segments").exists() {
@@ -124,7 +132,7 @@ impl Index {
         &self,
         version: u64,
         metadata: &BTreeMap<String, String>,
-        embeddings: impl Iterator<Item = (u32, &'a [f32])>,
+        chunks: impl Iterator<Item = (u32, &'a [f32], &'a Terms)>,
     ) -> Result<(), IndexError> {
         let keywords: Vec<Value> = metadata
             .iter()
@@ -136,9 +144,17 @@ impl Index {
             let insert = PointOperations::UpsertPoints(PointInsertOperations::PointsList(points));
             self.shard(|shard| shard.update(UpdateOperation::PointOperation(insert)).map_err(failed))
         };
-        for (chunk, embedding) in embeddings {
+        for (chunk, embedding, terms) in chunks {
             let id = Point { version, chunk }.id();
-            batch.push(PointStruct::new(id, embedding, json!({ METADATA: keywords })));
+            let mut vectors = vec![(DEFAULT_VECTOR_NAME, Vector::new_dense(embedding))];
+            if !terms.is_empty() {
+                vectors.push((TERMS, sparse(terms)?));
+            }
+            batch.push(PointStruct::new(
+                id,
+                Vectors::new_named(vectors),
+                json!({ METADATA: keywords }),
+            ));
             if batch.len() == UPSERT_BATCH {
                 write(std::mem::take(&mut batch))?;
             }
@@ -160,11 +176,38 @@ impl Index {
     }
 
     /// The nearest points by cosine similarity, best first.
-    pub(super) fn search(
+    pub(super) fn nearest(
         &self,
         embedding: &[f32],
         filter: &BTreeMap<String, String>,
         ef: Option<usize>,
+        limit: usize,
+    ) -> Result<Vec<(Point, f64)>, IndexError> {
+        let params = ef.map(|ef| SearchParams {
+            hnsw_ef: Some(ef),
+            ..SearchParams::default()
+        });
+        self.search(NamedQuery::default_dense(embedding.to_vec()), filter, params, limit)
+    }
+
+    /// The points that have words of a query, best first by BM25.
+    pub(super) fn matching(
+        &self,
+        terms: &Terms,
+        filter: &BTreeMap<String, String>,
+        limit: usize,
+    ) -> Result<Vec<(Point, f64)>, IndexError> {
+        if terms.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.search(NamedQuery::new(sparse(terms)?.into(), TERMS), filter, None, limit)
+    }
+
+    fn search(
+        &self,
+        query: NamedQuery<VectorInternal>,
+        filter: &BTreeMap<String, String>,
+        params: Option<SearchParams>,
         limit: usize,
     ) -> Result<Vec<(Point, f64)>, IndexError> {
         let conditions = filter.iter().map(|(key, value)| {
@@ -183,12 +226,9 @@ impl Index {
             })
         };
         let request = SearchRequest {
-            query: QueryEnum::Nearest(NamedQuery::default_dense(embedding.to_vec())),
+            query: QueryEnum::Nearest(query),
             filter,
-            params: ef.map(|ef| SearchParams {
-                hnsw_ef: Some(ef),
-                ..SearchParams::default()
-            }),
+            params,
             limit,
             offset: 0,
             with_payload: None,
@@ -272,6 +312,10 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexEr
 /// Converts an engine error, without its backtrace.
 fn failed(error: qdrant_edge::OperationError) -> IndexError {
     IndexError::Failed(error.to_string())
+}
+
+fn sparse(terms: &Terms) -> Result<Vector, IndexError> {
+    Vector::new_sparse(terms.indices.as_slice(), terms.weights.as_slice()).map_err(failed)
 }
 
 fn metadata_field() -> Result<JsonPath, IndexError> {

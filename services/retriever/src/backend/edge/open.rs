@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::catalog::{Catalog, CatalogError, DocumentRecord, Snapshot};
 use super::index::{Index, IndexError, Point};
 use crate::backend::EmbedderInfo;
+use crate::terms::Terms;
 
 const CATALOG: &str = "documents.redb";
 pub(super) const INDEX: &str = "index";
@@ -126,11 +127,19 @@ fn reconcile(index: &Index, catalog: &Catalog) -> Result<(), OpenError> {
 
 /// Inserts the points of a stored document into the index.
 fn reinsert(index: &Index, snapshot: &Snapshot, record: &DocumentRecord) -> Result<(), OpenError> {
-    let embeddings = (0..record.chunks)
-        .map(|chunk| Ok((chunk, snapshot.embedding(record.version, chunk)?)))
-        .collect::<Result<Vec<(u32, Arc<[f32]>)>, CatalogError>>()?;
-    let embeddings = embeddings.iter().map(|(chunk, embedding)| (*chunk, &**embedding));
-    Ok(index.insert(record.version, &record.metadata, embeddings)?)
+    let chunks = (0..record.chunks)
+        .map(|chunk| {
+            let (embedding, terms) = (
+                snapshot.embedding(record.version, chunk)?,
+                snapshot.terms(record.version, chunk)?,
+            );
+            Ok((chunk, embedding, terms))
+        })
+        .collect::<Result<Vec<(u32, Arc<[f32]>, Terms)>, CatalogError>>()?;
+    let chunks = chunks
+        .iter()
+        .map(|(chunk, embedding, terms)| (*chunk, &**embedding, terms));
+    Ok(index.insert(record.version, &record.metadata, chunks)?)
 }
 
 /// The points of a document version.

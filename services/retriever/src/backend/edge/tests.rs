@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::index::{Index, Point};
 use super::*;
-use crate::backend::{Chunk, Section, Unit};
+use crate::backend::{Chunk, Query, Section, Unit};
+use crate::terms::Terms;
 
 const NAME: &str = "notes";
 
@@ -51,6 +52,7 @@ fn document(id: &str, text: &str, seed: u64, chunks: u32, dimensions: usize) -> 
                 start: 0,
                 end,
                 embedding: vector(seed + u64::from(chunk) * 7919, dimensions),
+                terms: Terms::of_passage(text),
             })
             .collect(),
     }
@@ -58,7 +60,7 @@ fn document(id: &str, text: &str, seed: u64, chunks: u32, dimensions: usize) -> 
 
 fn search(seed: u64, dimensions: usize, limit: usize) -> Search {
     Search {
-        embedding: vector(seed, dimensions),
+        query: Query::Dense(vector(seed, dimensions)),
         limit,
         unit: Unit::Section,
         filter: BTreeMap::new(),
@@ -71,7 +73,10 @@ fn filled(folder: &Path, count: u64) {
     let collection = Collection::new(NAME, folder.join(NAME));
     for seed in 0..count {
         collection
-            .put(&embedder(4), &document(&format!("d{seed}"), "text", seed, 3, 4))
+            .put(
+                &embedder(4),
+                &document(&format!("d{seed}"), &format!("text {seed}"), seed, 3, 4),
+            )
             .unwrap();
     }
     collection.close();
@@ -107,12 +112,16 @@ fn orphaned_points_are_removed_and_missing_points_restored() {
     let stored = points(folder.path());
     let index = index(folder.path());
     // The state after a crash between the index and the catalog, and after a power cut that lost the index.
-    let orphan = vector(1, 4);
+    let (orphan, words) = (vector(1, 4), Terms::of_passage("orphan"));
     index
-        .insert(9_999, &BTreeMap::new(), (0..5).map(|chunk| (chunk, &*orphan)))
+        .insert(9_999, &BTreeMap::new(), (0..5).map(|chunk| (chunk, &*orphan, &words)))
         .unwrap();
     index
-        .insert(stored[0].version, &BTreeMap::new(), [(77, &*orphan)].into_iter())
+        .insert(
+            stored[0].version,
+            &BTreeMap::new(),
+            [(77, &*orphan, &words)].into_iter(),
+        )
         .unwrap();
     index.remove(stored.iter().copied().step_by(2)).unwrap();
     drop(index);
@@ -193,7 +202,7 @@ fn the_log_of_the_engine_shrinks_when_the_index_is_opened_and_writes_go_on() {
     let collection = Collection::new(NAME, folder.path().join(NAME));
     let put = |id: &str, seed| {
         collection
-            .put(&embedder(DIMENSIONS), &document(id, "text", seed, 400, DIMENSIONS))
+            .put(&embedder(DIMENSIONS), &document(id, id, seed, 400, DIMENSIONS))
             .unwrap()
     };
     for seed in 0..9 {

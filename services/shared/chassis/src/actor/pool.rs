@@ -14,7 +14,7 @@ use super::service_actor::ServiceActor;
 
 /// How many more jobs the actor of the calling thread may have than the least busy one before the latter gets the work.
 /// A job that moves costs two wake-ups between threads, so a few jobs stay where they came in; many are spread.
-const MAX_LOCAL_LEAD: usize = 8;
+pub(super) const MAX_LOCAL_LEAD: usize = 8;
 
 /// One actor's place in the pool.
 pub(super) struct Seat<S: 'static> {

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tonic_types::StatusExt;
 use tracing::Span;
 
+use super::pool::MAX_LOCAL_LEAD;
 use super::*;
 use crate::tests::fixture::{CountUp, Failed, Gate, Say, actor, actors, caller, hang_guard, until};
 use crate::{Caller, HealthFlag, ServiceOptions};
@@ -259,6 +260,43 @@ async fn work_is_spread_over_the_threads_by_what_each_has_to_do() {
         first != idle && first != waiting,
         "without load the first thread does it all"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_stays_on_the_thread_it_comes_from_until_another_has_much_less_to_do() {
+    let gate = Gate::new();
+    let (_system, handle) = actors(&gate, 3, 40, HealthFlag::detached("say"));
+    until(|| handle.alive() == 3).await;
+    for thread in handle.threads() {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        let (calls, gate) = (handle.clone(), Arc::clone(&gate));
+        thread.spawn(async move {
+            let here = format!("{:?}", std::thread::current().id());
+            let mut places = vec![here];
+            let begun = gate.begun.load(Ordering::SeqCst);
+            let held: Vec<_> = (0..MAX_LOCAL_LEAD)
+                .map(|_| {
+                    tokio::spawn({
+                        let handle = calls.clone();
+                        async move { handle.call(Say("hold"), caller()).await }
+                    })
+                })
+                .collect();
+            places.push(calls.call(Say("where"), caller()).await.unwrap());
+            gate.reached(&gate.begun, begun + held.len() + 1).await;
+            places.push(calls.call(Say("where"), caller()).await.unwrap());
+            gate.release.add_permits(held.len());
+            join_all(held).await;
+            drop(sender.send(places));
+        });
+        let places = receiver.await.unwrap();
+        let [here, alone, busy] = places.as_slice() else {
+            panic!("{places:?}")
+        };
+        assert_eq!(alone, here);
+        assert_ne!(busy, here);
+        until(|| handle.in_flight() == 0).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -30,6 +30,23 @@ fn options() -> ServiceOptions {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn connections_are_served_in_turn_each_on_the_thread_of_an_actor() {
+    let server = Running::start_on("two", 2, options()).await;
+    let mut threads = Vec::new();
+    for _ in 0..4 {
+        let mut client = server.client().await;
+        let mut ask = async || client.search(search("where")).await.unwrap().into_inner().provider;
+        let thread = ask().await;
+        for _ in 0..3 {
+            assert_eq!(ask().await, thread, "a call left the thread of its connection");
+        }
+        threads.push(thread);
+    }
+    assert_eq!(threads[..2], threads[2..]);
+    assert_ne!(threads[0], threads[1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn overload_is_refused_with_retry_info_and_everything_admitted_completes() {
     let server = Running::start(
         "one",

@@ -202,6 +202,7 @@ impl WebSearchService for Service {
             "panic" => "panic",
             "fail" => "fail",
             "left" => "left",
+            "where" => "where",
             "who" => self.name,
             _ => "said",
         };
@@ -242,12 +243,17 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) async fn start(name: &'static str, options: ServiceOptions) -> Self {
+        Self::start_on(name, 1, options).await
+    }
+
+    /// With an actor on each of some threads.
+    pub(crate) async fn start_on(name: &'static str, threads: usize, options: ServiceOptions) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let gate = Gate::new();
         let server = Server::new(name, &options);
         let health = server.health().flag("emend.v1.WebSearchService");
-        let (system, handle) = start(&gate, 1, &options, health);
+        let (system, handle) = start(&gate, threads, &options, health);
         let service = || Service {
             handle: handle.clone(),
             name,

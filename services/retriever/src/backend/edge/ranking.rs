@@ -1,0 +1,178 @@
+//! Ranks the units of a collection for a query.
+
+use std::collections::HashSet;
+use std::hash::Hasher;
+
+use fnv::FnvHasher;
+
+use super::catalog::{CatalogError, Snapshot};
+use super::index::{Index, IndexError, Point};
+use super::open::OpenError;
+use crate::backend::gather::{Candidates, gather};
+use crate::backend::{Query, Search, SearchHit, Unit};
+use crate::fusion::reciprocal_rank;
+use crate::terms::Terms;
+
+/// Initial candidates per requested section: about the number of chunks of a section.
+const CHUNKS_PER_SECTION: usize = 4;
+
+/// Units of each ranking that are joined: deep enough that a unit that both have is found in both.
+const FUSION_DEPTH: usize = 50;
+
+/// Units that are ranked for each one returned, as some are copies of others.
+const RANKED_PER_UNIT: usize = 2;
+
+/// A unit of a document. Ties are returned in this order.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct UnitKey {
+    document: String,
+    index: u32,
+    version: u64,
+}
+
+/// The best units for a search, best first, each text once.
+pub(super) fn find(index: &Index, snapshot: &Snapshot, search: &Search) -> Result<Vec<SearchHit>, OpenError> {
+    Ok(distinct(snapshot, rank(index, snapshot, search)?, search)?)
+}
+
+/// The units for a search, best first; at most [`RANKED_PER_UNIT`] times its limit.
+fn rank(index: &Index, snapshot: &Snapshot, search: &Search) -> Result<Vec<(UnitKey, f64)>, OpenError> {
+    let limit = search.limit.saturating_mul(RANKED_PER_UNIT);
+    let ranking = Ranking {
+        index,
+        snapshot,
+        search,
+    };
+    match &search.query {
+        Query::Dense(embedding) => ranking.dense(embedding, limit),
+        Query::Sparse(terms) => ranking.sparse(terms, limit),
+        Query::Hybrid(embedding, terms) => {
+            let depth = limit.max(FUSION_DEPTH);
+            let units = |ranked: Vec<(UnitKey, f64)>| ranked.into_iter().map(|(unit_key, _)| unit_key).collect();
+            let (dense, sparse) = (ranking.dense(embedding, depth)?, ranking.sparse(terms, depth)?);
+            let mut fused = reciprocal_rank([units(dense), units(sparse)]);
+            fused.truncate(limit);
+            Ok(fused)
+        }
+    }
+}
+
+struct Ranking<'a> {
+    index: &'a Index,
+    snapshot: &'a Snapshot,
+    search: &'a Search,
+}
+
+impl Ranking<'_> {
+    fn dense(&self, embedding: &[f32], limit: usize) -> Result<Vec<(UnitKey, f64)>, OpenError> {
+        let Search { filter, ef, .. } = self.search;
+        self.units(limit, |limit| self.index.nearest(embedding, filter, *ef, limit))
+    }
+
+    fn sparse(&self, terms: &Terms, limit: usize) -> Result<Vec<(UnitKey, f64)>, OpenError> {
+        self.units(limit, |limit| self.index.matching(terms, &self.search.filter, limit))
+    }
+
+    /// The best `limit` units of the points that `points` finds.
+    fn units(
+        &self,
+        limit: usize,
+        points: impl Fn(usize) -> Result<Vec<(Point, f64)>, IndexError>,
+    ) -> Result<Vec<(UnitKey, f64)>, OpenError> {
+        let first = match self.search.unit {
+            Unit::Chunk => limit + 1,
+            Unit::Section => limit.saturating_mul(CHUNKS_PER_SECTION) + 1,
+        };
+        gather(limit, first, |limit| {
+            let hits = points(limit)?;
+            let exhausted = hits.len() < limit;
+            let mut units = Vec::with_capacity(hits.len());
+            for (point, score) in hits {
+                // The document is missing if its version is not published yet, or replaced and not removed yet.
+                let Some(document) = self.snapshot.document_of(point.version)? else {
+                    continue;
+                };
+                let index = match self.search.unit {
+                    Unit::Chunk => point.chunk,
+                    Unit::Section => self.snapshot.chunk(point.version, point.chunk)?.0,
+                };
+                units.push((
+                    UnitKey {
+                        document,
+                        index,
+                        version: point.version,
+                    },
+                    score,
+                ));
+            }
+            Ok(Candidates { units, exhausted })
+        })
+    }
+}
+
+/// Reads ranked units up to the limit of the search. Of copies, such as a licence in every file, only the best is taken.
+fn distinct(snapshot: &Snapshot, ranked: Vec<(UnitKey, f64)>, search: &Search) -> Result<Vec<SearchHit>, CatalogError> {
+    let (mut seen, mut hits) = (HashSet::new(), Vec::new());
+    for (unit_key, score) in ranked {
+        if hits.len() == search.limit {
+            break;
+        }
+        let hit = search_hit(snapshot, unit_key, search.unit, score)?;
+        if seen.insert(content_hash(&hit.text)) {
+            hits.push(hit);
+        }
+    }
+    Ok(hits)
+}
+
+/// A hash of the letters and digits of a text, in lower case.
+fn content_hash(text: &str) -> u64 {
+    let mut hasher = FnvHasher::default();
+    let letters = text.chars().filter(|c| c.is_alphanumeric());
+    letters
+        .flat_map(char::to_lowercase)
+        .for_each(|c| hasher.write_u32(c.into()));
+    hasher.finish()
+}
+
+/// Reads the text of a unit and its document.
+fn search_hit(snapshot: &Snapshot, unit_key: UnitKey, unit: Unit, score: f64) -> Result<SearchHit, CatalogError> {
+    let record = snapshot.document(&unit_key.document)?.ok_or_else(|| {
+        CatalogError::Corrupted(format!("document {:?} has passages and no record", unit_key.document))
+    })?;
+    let (start, end, text) = match unit {
+        Unit::Section => {
+            let (start, text) = snapshot.section(unit_key.version, unit_key.index)?;
+            let length = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
+            (start, start.saturating_add(length), text)
+        }
+        Unit::Chunk => {
+            let (section, start, end) = snapshot.chunk(unit_key.version, unit_key.index)?;
+            let (section_start, text) = snapshot.section(unit_key.version, section)?;
+            let skipped = start.saturating_sub(section_start) as usize;
+            (
+                start,
+                end,
+                text.chars()
+                    .skip(skipped)
+                    .take(end.saturating_sub(start) as usize)
+                    .collect(),
+            )
+        }
+    };
+    Ok(SearchHit {
+        document: unit_key.document,
+        title: record.title,
+        source: record.source,
+        metadata: record.metadata,
+        unit,
+        index: unit_key.index,
+        start,
+        end,
+        text,
+        score,
+    })
+}
+
+#[cfg(test)]
+mod tests;
