@@ -12,7 +12,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
-use emend_proto::v1::{Passage, Question, RetrieveRequest, WalkResult};
+use emend_proto::v1::{Question, WalkResult};
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
@@ -21,16 +21,14 @@ use crate::{
     data::QuestionSet,
     progress::Progress,
     report::{Report, Run, SetReport, Speed},
+    retrieval::Searcher,
     score::{Ending, Walk, metrics::Ranked},
 };
 
 /// What is asked: the graphs and the retriever below them.
-pub trait System: Sync {
+pub trait System: Searcher {
     /// Walks a graph with a question. A status is an outcome like any other: the walk failed.
     fn ask(&self, question: Question) -> impl Future<Output = Result<WalkResult, Status>> + Send;
-
-    /// Searches the retriever, before any graph corrects it.
-    fn retrieve(&self, request: RetrieveRequest) -> impl Future<Output = Result<Vec<Passage>, Status>> + Send;
 }
 
 /// What graphs are asked, and under which load.

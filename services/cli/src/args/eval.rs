@@ -1,8 +1,9 @@
-//! Options of `emend eval qa`.
+//! Options of `emend eval qa` and `emend eval retrieval`.
 
 use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use emend_proto::v1::SearchMode;
 
 use super::LocalOptions;
 
@@ -51,4 +52,60 @@ pub struct EvalQaOptions {
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields document themselves in --help")]
     pub local: LocalOptions,
+}
+
+/// Options of `emend eval retrieval`.
+#[derive(Args, Debug)]
+pub struct EvalRetrievalOptions {
+    /// Folder of question sets; may be given more than once
+    #[arg(long, value_name = "DIR", required = true)]
+    pub data: Vec<PathBuf>,
+    /// Only these sets of the folders
+    #[arg(long = "set", value_name = "NAME")]
+    pub sets: Vec<String>,
+    /// Modes of search to compare
+    #[arg(
+        long,
+        value_name = "MODES",
+        value_enum,
+        value_delimiter = ',',
+        default_value = "dense,sparse,hybrid"
+    )]
+    pub modes: Vec<Search>,
+    /// At most so many questions of each set, spread as those of `emend eval qa`
+    #[arg(long, value_name = "N")]
+    pub limit: Option<NonZeroUsize>,
+    /// Searches under way at once
+    #[arg(long, value_name = "N", default_value = "4")]
+    pub concurrent: NonZeroUsize,
+    /// Longest time for one search
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = humantime::parse_duration)]
+    pub timeout: Duration,
+    /// Print the report as one JSON object
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub local: LocalOptions,
+}
+
+/// How passages are searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Search {
+    /// By embedding: meaning, also across languages
+    Dense,
+    /// By words, with BM25: names, numbers and rare terms
+    Sparse,
+    /// Both, joined by reciprocal rank fusion
+    Hybrid,
+}
+
+impl From<Search> for SearchMode {
+    fn from(search: Search) -> Self {
+        match search {
+            Search::Dense => Self::Dense,
+            Search::Sparse => Self::Sparse,
+            Search::Hybrid => Self::Hybrid,
+        }
+    }
 }

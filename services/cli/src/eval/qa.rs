@@ -1,32 +1,26 @@
 //! `emend eval qa`: every question asked of every graph.
 
-mod services;
-
 use std::{
     fs::{self, File},
     io::Write,
     path::Path,
     process::ExitCode,
-    time::{Instant, SystemTime},
+    time::SystemTime,
 };
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use emend_eval::{
     data::{self, QuestionSet},
     qa::{self, Measured, Plan},
-    report::{Backends, Run, SetReport},
+    report::{Backends, Run},
 };
 
-use self::services::Services;
+use super::{STOPPED, corpus::Corpus, services::Services};
 use crate::{
     args::{Backend, EvalQaOptions},
-    cluster::{self, Cluster, Component},
-    documents, ingest,
+    cluster,
     progress::Measuring,
 };
-
-/// As a shell reports a process that Ctrl-C ended.
-const STOPPED: u8 = 130;
 
 /// Measures graphs over the question sets of folders.
 ///
@@ -116,61 +110,34 @@ async fn measure<'a>(
     plan: &Plan,
     out: Option<&mut dyn Write>,
 ) -> Result<()> {
-    // The web corpus stands in for the web; a collection of its own keeps the user's data out of it.
-    let folder = tempfile::tempdir()?;
-    let web = folder.path().join("web");
-    fs::create_dir(&web)?;
-    if let Some(corpus) = &set.web {
-        fs::copy(corpus, web.join("web.jsonl"))?;
-    }
-    let mut local = options.local.clone();
-    local.data_dir.get_or_insert_with(|| folder.path().join("data"));
-    local.web_folder.get_or_insert(web);
-    let starting = Cluster::start(&local, cluster::Plan::default());
-    let Some(cluster) = plan.stop.run_until_cancelled(starting).await else {
+    let Some(corpus) = Corpus::start(set, &options.local, cluster::Plan::default(), &plan.stop).await? else {
         return Ok(());
     };
-    let cluster = cluster?;
-    let outcome = walk(measured, &cluster, set, available, options, plan, out).await;
-    cluster.stop().await;
+    let outcome = walk(measured, &corpus, set, available, options, plan, out).await;
+    corpus.stop().await;
     outcome
 }
 
 async fn walk<'a>(
     measured: &mut Measured<'a>,
-    cluster: &Cluster,
+    corpus: &Corpus,
     set: &'a QuestionSet,
     available: usize,
     options: &EvalQaOptions,
     plan: &Plan,
     out: Option<&mut dyn Write>,
 ) -> Result<()> {
-    let services = Services::of(cluster, options.timeout)?;
+    let services = Services::of(corpus.cluster(), options.timeout)?;
     for graph in &plan.graphs {
         services.known(graph).await?;
     }
-    let collection = format!("eval-{}", set.name);
-    let storing = store(cluster, set, available, &collection);
-    let Some(stored) = plan.stop.run_until_cancelled(storing).await else {
+    let Some(stored) = corpus.store(set, available, &plan.stop).await? else {
         return Ok(());
     };
     let bar = Measuring::new("questions");
-    measured.add(&services, set, stored?, &collection, out, &bar).await
-}
-
-/// Stores the local corpus of a set.
-async fn store(cluster: &Cluster, set: &QuestionSet, available: usize, collection: &str) -> Result<SetReport> {
-    let began = Instant::now();
-    let found = documents::find(std::slice::from_ref(&set.local))?;
-    let outcome = ingest::ingest(cluster.channel(Component::Retriever)?, collection, found, true).await?;
-    if let Some((document, reason)) = outcome.failed.first_key_value() {
-        bail!(
-            "{} documents could not be stored; {document}: {reason}",
-            outcome.failed.len()
-        );
-    }
-    let documents = outcome.ingested + outcome.unchanged;
-    Ok(qa::stored(set, available, documents, outcome.passages, began.elapsed()))
+    measured
+        .add(&services, set, stored, corpus.collection(), out, &bar)
+        .await
 }
 
 #[cfg(test)]

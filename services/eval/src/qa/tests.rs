@@ -5,6 +5,7 @@ use crate::{
     data::Expect,
     score::tests::{case, result},
 };
+use emend_proto::v1::{Passage, RetrieveRequest};
 
 /// Answers `graph: question`, and finds nothing; the graph `broken` fails.
 pub(crate) struct Scripted;
@@ -19,7 +20,9 @@ impl System for Scripted {
             }
         }
     }
+}
 
+impl Searcher for Scripted {
     async fn retrieve(&self, request: RetrieveRequest) -> Result<Vec<Passage>, Status> {
         let passage = |id: &str| Passage {
             document_id: format!("{id} of {}", request.query),

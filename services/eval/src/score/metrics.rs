@@ -35,7 +35,7 @@ impl Share {
         }
     }
 
-    fn counted<T>(of: &[T], what: impl Fn(&T) -> bool) -> Self {
+    pub(crate) fn counted<T>(of: &[T], what: impl Fn(&T) -> bool) -> Self {
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         Self::new(count(of.iter().filter(|one| what(one)).count()), count(of.len()))
     }
@@ -334,7 +334,7 @@ pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     sorted.get(rank.max(1) - 1).copied()
 }
 
-fn mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
+pub(crate) fn mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
     let count = values.len();
     (count > 0).then(|| values.sum::<f64>() / count as f64)
 }

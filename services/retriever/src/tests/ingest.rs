@@ -291,7 +291,7 @@ async fn deleted_documents_are_gone_and_unknown_ones_are_no_error() {
             .deleted,
         0
     );
-    retriever.store([document("a", "the same words")]).await;
+    retriever.store([document("a", "the same words as ever")]).await;
     assert_eq!(retriever.retrieve(query("words")).await.len(), 2);
     retriever.stop().await;
 }

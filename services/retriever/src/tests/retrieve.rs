@@ -1,4 +1,4 @@
-use emend_proto::v1::{GetCollectionRequest, ListCollectionsRequest, Origin, Passage};
+use emend_proto::v1::{GetCollectionRequest, ListCollectionsRequest, Origin, Passage, SearchMode};
 
 use super::*;
 
@@ -58,7 +58,9 @@ async fn a_question_finds_the_section_that_answers_it() {
 async fn r10_children_of_one_parent_are_one_passage_and_others_fill_up() {
     let folder = tempfile::tempdir().unwrap();
     let mut retriever = Running::start(folder.path(), &["--chunk-tokens", "16", "--parent-tokens", "400"]).await;
-    let ferry = "The ferry leaves the pier at seven and the ferry comes back to the pier at noon. ".repeat(20);
+    let ferry: String = (0..20)
+        .map(|day| format!("The ferry leaves the pier on day {day} and the ferry comes back to the pier at noon. "))
+        .collect();
     retriever.store([document("ferry.txt", &ferry)]).await;
     retriever
         .store((0..6).map(|n| document(&format!("other-{n}.txt"), &format!("Note {n} about gardens and bread."))))
@@ -67,6 +69,7 @@ async fn r10_children_of_one_parent_are_one_passage_and_others_fill_up() {
     let chunks = RetrieveRequest {
         parents: Some(false),
         top_k: Some(5),
+        mode: SearchMode::Dense.into(),
         ..query("ferry pier")
     };
     let chunks = retriever.retrieve(chunks).await;
@@ -89,6 +92,7 @@ async fn r10_children_of_one_parent_are_one_passage_and_others_fill_up() {
     let passages = retriever
         .retrieve(RetrieveRequest {
             top_k: Some(5),
+            mode: SearchMode::Dense.into(),
             ..query("ferry pier")
         })
         .await;
@@ -118,10 +122,18 @@ async fn r10_children_of_one_parent_are_one_passage_and_others_fill_up() {
 async fn equal_scores_come_in_the_order_of_ids() {
     let folder = tempfile::tempdir().unwrap();
     let mut retriever = Running::start(folder.path(), &[]).await;
-    let names = ["m", "c", "z", "a", "k", "e", "x", "b"];
-    retriever
-        .store(names.map(|name| document(name, "exactly the same words")))
-        .await;
+    // The same words in another order each: for this embedder and for BM25 they are alike.
+    let texts = [
+        ("m", "exactly the same words"),
+        ("c", "the same words exactly"),
+        ("z", "same words exactly the"),
+        ("a", "words exactly the same"),
+        ("k", "the exactly same words"),
+        ("e", "exactly same the words"),
+        ("x", "same the exactly words"),
+        ("b", "words the same exactly"),
+    ];
+    retriever.store(texts.map(|(id, text)| document(id, text))).await;
     for _ in 0..3 {
         let passages = retriever
             .retrieve(RetrieveRequest {
@@ -143,7 +155,7 @@ async fn a_filter_takes_only_documents_with_all_its_values() {
             .iter()
             .map(|(key, value)| ((*key).into(), (*value).into()))
             .collect(),
-        ..document(id, "the boats in the harbour")
+        ..document(id, &format!("the boats in harbour {id}"))
     };
     retriever
         .store([
@@ -185,7 +197,7 @@ async fn collections_are_listed_and_outlive_the_process() {
     for (collection, id) in [("zoo", "a"), ("", "b"), ("arts", "a")] {
         requests.push(IngestRequest {
             collection: collection.into(),
-            document: Some(document(id, "some words")),
+            document: Some(document(id, &format!("some words in {id}"))),
         });
     }
     let mut answers = retriever
