@@ -11,7 +11,7 @@ use crate::backend::{Chunk, Fingerprint, NewDocument, Section, StoreError};
 use crate::error::RetrieverError;
 use crate::format;
 use crate::library::Library;
-use crate::split::SplitSettings;
+use crate::split::{ChunkPiece, SplitSettings};
 use crate::terms::Terms;
 use crate::validate;
 use crate::work::IngestDocument;
@@ -137,9 +137,7 @@ fn prepare(document: &Document, split: SplitSettings, embedder: &dyn Embedder) -
         .or(extracted.title)
         .or_else(first_heading)
         .unwrap_or_default();
-    let chunks = pieces
-        .chunks
-        .iter()
+    let chunks = worth_finding(&pieces.chunks, extracted.markdown)
         .map(|chunk| {
             let headings = pieces
                 .sections
@@ -168,6 +166,16 @@ fn prepare(document: &Document, split: SplitSettings, embedder: &dyn Embedder) -
         sections,
         chunks,
     })
+}
+
+/// The chunks that a search is to find: of Markdown those with content, unless none has any.
+fn worth_finding<'c, 't>(
+    chunks: &'c [ChunkPiece<'t>],
+    markdown: bool,
+) -> impl Iterator<Item = &'c ChunkPiece<'t>> + use<'c, 't> {
+    let has_content = move |chunk: &ChunkPiece<'_>| !markdown || emend_text::has_content(chunk.text);
+    let all = !chunks.iter().any(has_content);
+    chunks.iter().filter(move |chunk| all || has_content(chunk))
 }
 
 /// Prepends the title and headings to a chunk, unless it contains them itself. The subject of a paragraph is often

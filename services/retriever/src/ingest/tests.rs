@@ -31,7 +31,7 @@ fn the_title_comes_from_the_sender_then_the_page_then_the_first_heading() {
 #[test]
 fn a_chunk_is_embedded_with_its_title_and_headings() {
     let text = format!(
-        "# Harbour\n\nintro\n\n## Opening hours\n\n{}",
+        "# Harbour\n\nWelcome to the harbour.\n\n## Opening hours\n\n{}",
         "The office is open from eight to four. ".repeat(6)
     );
     let prepared = prepare(&document("a.md", &text), SPLIT, &HashedEmbedder).unwrap();
@@ -47,6 +47,22 @@ fn a_chunk_is_embedded_with_its_title_and_headings() {
         with_context(&"long ".repeat(100), &[], "chunk").chars().count(),
         MAX_CONTEXT + 7
     );
+}
+
+#[test]
+fn chunks_without_content_are_not_found_unless_there_are_no_others() {
+    let links =
+        "[docs]: https://docs.example/guide\n[license]: https://docs.example/license\n[code]: https://code.example/x\n";
+    let text = "The ferry leaves the north pier at seven in the morning. ".repeat(4);
+    let prepared = |text: &str| prepare(&document("a.md", text), SPLIT, &HashedEmbedder).unwrap();
+    let both = prepared(&format!("# Ferry\n\n{text}\n\n## Links\n\n{}", links.repeat(4)));
+    assert!(both.chunks.len() > 1);
+    assert!(
+        both.chunks.iter().all(|chunk| chunk.text.contains("ferry")),
+        "{:?}",
+        both.chunks
+    );
+    assert!(!prepared(links).chunks.is_empty());
 }
 
 #[test]

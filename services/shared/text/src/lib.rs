@@ -2,6 +2,7 @@
 //! detection, Markdown sections, sentence boundaries, words, numbers, names, and abstention detection.
 
 mod abstention;
+mod content;
 mod ends;
 mod excerpt;
 #[cfg(feature = "html")]
@@ -15,6 +16,7 @@ mod stop;
 mod words;
 
 pub use abstention::is_abstention;
+pub use content::has_content;
 pub use ends::{ends_question, ends_sentence, is_closing_mark, is_sentence_end, sentence_separator};
 pub use excerpt::{excerpt, printable};
 pub use language::{Language, language};
