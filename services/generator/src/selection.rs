@@ -26,7 +26,7 @@ pub(crate) struct Candidate {
     /// Its occurrences, best first: the index of the passage and the byte range in its text. A sentence may occur in
     /// several passages.
     pub(crate) places: Vec<(usize, Range<usize>)>,
-    /// Its text, verbatim.
+    /// Its text, verbatim but for the marks of Markdown.
     pub(crate) text: String,
     /// Probability of answering the question, 0–1.
     pub(crate) probability: f64,
@@ -56,11 +56,12 @@ pub(crate) fn candidates(
         let Some(sentence) = passage.text.get(range.clone()).filter(|text| !text.is_empty()) else {
             continue;
         };
-        let words = content(sentence);
-        if is_layout(sentence) || is_echo(sentence, &words, &asked) {
+        let text = emend_text::without_marks(sentence);
+        let words = content(&text);
+        if is_layout(sentence, &text) || is_echo(&text, &words, &asked) {
             continue;
         }
-        let key = key(sentence);
+        let key = key(&text);
         match found.iter_mut().find(|candidate| candidate.key == key) {
             Some(known) if known.places.iter().all(|(index, _)| *index != score.passage) => {
                 known.places.push((score.passage, range));
@@ -68,7 +69,7 @@ pub(crate) fn candidates(
             Some(_) => {}
             None => found.push(Candidate {
                 places: vec![(score.passage, range)],
-                text: sentence.to_owned(),
+                text,
                 probability: score.probability,
                 key,
                 words,
@@ -216,9 +217,17 @@ fn says(refused: &str, candidate: &str) -> bool {
     holds(refused, candidate) || holds(candidate, refused)
 }
 
-/// Whether a sentence is layout rather than prose: a table separator or part of a code block.
-fn is_layout(sentence: &str) -> bool {
-    sentence.contains("```") || sentence.contains("| ---") || sentence.contains("|---")
+/// Whether a sentence, whose text without marks is `text`, says nothing: a rule of a table, the fence of a code block, an
+/// address, the definition of a link, or a link alone.
+fn is_layout(sentence: &str, text: &str) -> bool {
+    let outside = text.split_whitespace().filter(|word| !word.contains("://"));
+    let is_link = sentence.starts_with('[') && sentence.ends_with([')', ']']) && !ends_sentence(text);
+    sentence.contains("```")
+        || sentence.contains("| ---")
+        || sentence.contains("|---")
+        || !outside.flat_map(str::chars).any(char::is_alphanumeric)
+        || sentence.starts_with('[') && sentence.contains("]: ")
+        || is_link
 }
 
 /// Whether a sentence only repeats the question: a question in the text, or a heading.

@@ -188,9 +188,6 @@ impl ExtractiveBackend {
         let end = ends.get(count - 1).copied().unwrap_or(candidate.text.len());
         candidate.text.truncate(end);
         candidate.text.truncate(candidate.text.trim_end().len());
-        for (_, range) in &mut candidate.places {
-            range.end = range.end.min(range.start + candidate.text.len());
-        }
         candidate
     }
 }

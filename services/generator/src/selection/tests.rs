@@ -100,10 +100,26 @@ fn the_same_sentence_in_two_passages_is_quoted_once_and_cited_twice() {
 }
 
 #[test]
-fn table_separators_and_code_blocks_are_not_answers() {
-    assert!(is_layout("| service | port |\n| --- | --- |"));
-    assert!(is_layout("```sh\nask \"Which port is it?\"\n```"));
-    assert!(!is_layout("The port is 50050 | 50051."));
+fn rules_code_blocks_addresses_and_links_alone_are_not_answers() {
+    let is_layout = |sentence: &str| is_layout(sentence, &emend_text::without_marks(sentence));
+    for layout in [
+        "| service | port |\n| --- | --- |",
+        "```sh\nask \"Which port is it?\"\n```",
+        "https://docs.example/which/port",
+        "[port]: https://docs.example/port",
+        "[Which port is it](port.md)",
+        "[![port](https://x/port.svg)](https://x)",
+        "| --- |",
+    ] {
+        assert!(is_layout(layout), "{layout:?}");
+    }
+    for text in [
+        "The port is 50050 | 50051.",
+        "[The port](port.md) is 50050.",
+        "[The port is 50050.](port.md)",
+    ] {
+        assert!(!is_layout(text), "{text:?}");
+    }
 }
 
 #[test]
@@ -127,4 +143,17 @@ fn headings_and_questions_are_not_answers() {
     let found = candidates("What are the opening hours?", &passages, &scores, 0.5);
     let found: Vec<&str> = found.iter().map(|candidate| candidate.text.as_str()).collect();
     assert_eq!(found, ["Opening hours: 9 to 5", "-5 degrees at most"]);
+}
+
+#[test]
+fn the_marks_of_markdown_are_not_quoted_and_the_place_is_that_of_the_whole_sentence() {
+    let text = "- **Leave** is approved by [the team lead](leads.md).";
+    let scores = [SentenceScore {
+        passage: 0,
+        range: 0..text.len(),
+        probability: 0.9,
+    }];
+    let candidates = candidates("Who approves leave?", &[passage(text)], &scores, 0.5);
+    assert_eq!(candidates[0].text, "Leave is approved by the team lead.");
+    assert_eq!(candidates[0].places, [(0, 2..text.len())]);
 }

@@ -7,6 +7,7 @@ mod ends;
 mod excerpt;
 #[cfg(feature = "html")]
 pub mod html;
+mod inline;
 mod language;
 mod plain;
 mod script;
@@ -19,6 +20,7 @@ pub use abstention::is_abstention;
 pub use content::has_content;
 pub use ends::{ends_question, ends_sentence, is_closing_mark, is_sentence_end, sentence_separator};
 pub use excerpt::{excerpt, printable};
+pub use inline::without_marks;
 pub use language::{Language, language};
 pub use plain::plain;
 pub use script::Script;

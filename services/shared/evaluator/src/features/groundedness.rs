@@ -208,7 +208,7 @@ pub(crate) fn is_fragment(claim: &View) -> bool {
     size <= 36 && claim.sequence().len() <= 16
 }
 
-/// Whether the evidence contains the claim verbatim, ignoring case, spaces and punctuation.
+/// Whether the evidence contains the claim verbatim, ignoring case, spaces, punctuation and the marks of Markdown.
 pub(crate) fn is_quoted(claim: &View, evidence: &View) -> bool {
     let plain = |text: &str| {
         text.chars()
@@ -217,5 +217,11 @@ pub(crate) fn is_quoted(claim: &View, evidence: &View) -> bool {
             .collect::<String>()
     };
     let said = plain(&claim.text);
-    !said.is_empty() && plain(&evidence.text).contains(&said)
+    let read = || -> String {
+        let sentences = (0..evidence.sentences.len()).map(|index| evidence.sentence(index));
+        sentences
+            .map(|sentence| plain(&emend_text::without_marks(sentence)))
+            .collect()
+    };
+    !said.is_empty() && (plain(&evidence.text).contains(&said) || read().contains(&said))
 }

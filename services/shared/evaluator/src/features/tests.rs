@@ -100,6 +100,8 @@ fn quotes_and_fragments_are_detected() {
         &View::new("the mill of Ada Miller closed in 1902"),
         &evidence
     ));
+    let marked = View::new("Ask early. **Leave** is approved by [the team lead](https://x.example/leads).");
+    assert!(is_quoted(&View::new("Leave is approved by the team lead."), &marked));
     assert!(!is_quoted(&View::new("The mill closed in 1902"), &evidence));
     assert!(is_fragment(&View::new("1902")) && is_fragment(&View::new("五一勞動節")));
     assert!(!is_fragment(&evidence));
