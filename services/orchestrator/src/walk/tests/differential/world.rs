@@ -446,7 +446,8 @@ impl World {
         }
         let depth = self.segments;
         let number = self.generate.at(depth, 5);
-        self.generator_down = number == 0;
+        // An empty text is no answer; after one it says that there is nothing to add.
+        self.generator_down = number == 0 || (number == 2 && depth == 0);
         match number {
             0 => return false,
             1 => {
