@@ -80,8 +80,8 @@ fn advice(failure: &Failure) -> String {
         Code::Unavailable if has_model => {
             format!("check that the {service} runs, and the server of the language model that it uses")
         }
-        Code::Unimplemented if service == Dependency::WebSearch => {
-            "configure a web search provider, or a folder of saved pages".to_owned()
+        Code::FailedPrecondition if service == Dependency::WebSearch => {
+            "configure a web search provider, or use a graph without web search".to_owned()
         }
         Code::Unavailable => format!("check that the {service} runs and can be reached"),
         Code::DeadlineExceeded => format!("allow the walk more time, or find out why the {service} is slow"),

@@ -36,7 +36,7 @@ fn a_grader_or_rewriter_counts_only_where_it_ended_the_walk() {
 #[test]
 fn a_web_search_counts_only_where_nothing_else_was_searched() {
     let mut outages = Outages::default();
-    let failure = failure(Dependency::WebSearch, Code::Unimplemented);
+    let failure = failure(Dependency::WebSearch, Code::FailedPrecondition);
     outages.failed(&failure);
     outages.decided(Some(&failure));
     assert_eq!(cause(&outages, true), None);
