@@ -162,14 +162,12 @@ impl Cluster {
         let mut urls = plan.elsewhere.clone();
         for component in &plan.components {
             let address = SocketAddr::new(plan.host, plan.port_of(*component)?);
-            let listener = TcpListener::bind(address)
-                .await
-                .with_context(|| {
-                    format!(
-                        "{} cannot listen on {address}; give another --base-port, or end the program that uses the port",
-                        component.name()
-                    )
-                })?;
+            let listener = TcpListener::bind(address).await.with_context(|| {
+                format!(
+                    "{} cannot listen on {address}; give another --base-port, or end the program that uses the port",
+                    component.name()
+                )
+            })?;
             urls.insert(*component, format!("http://{}", listener.local_addr()?));
             listeners.push((*component, listener));
         }

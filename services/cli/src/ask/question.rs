@@ -18,7 +18,9 @@ pub(super) fn read(word: String, input: impl Read) -> Result<String, String> {
         word
     };
     if question.trim().is_empty() {
-        return Err("the question is empty: give it as the last word, or `-` to read it from standard input".to_owned());
+        return Err(
+            "the question is empty: give it as the last word, or `-` to read it from standard input".to_owned(),
+        );
     }
     if question.len() > MAX_QUESTION_BYTES {
         return Err(format!(

@@ -9,7 +9,10 @@ fn a_question_is_read_from_standard_input() {
     let place = Place::new();
     let docs = place.docs.path().to_str().unwrap();
     let mut asking = place.emend(&["ask", "--docs", docs, "-"]);
-    asking.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    asking
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = asking.spawn().unwrap();
     writeln!(child.stdin.take().unwrap(), "{ASKED}").unwrap();
     let output = child.wait_with_output().unwrap();
@@ -43,8 +46,16 @@ fn errors_are_json_where_json_is_asked_for() {
     let place = Place::new();
     let docs = place.docs.path().to_str().unwrap();
     for (arguments, status, code) in [
-        (&["--docs", docs, "--json", "--graph", "self-rga", "--", ASKED][..], 1, "NOT_FOUND"),
-        (&["--docs", docs, "--json=events", "-k", "0", "--", ASKED], 1, "INVALID_ARGUMENT"),
+        (
+            &["--docs", docs, "--json", "--graph", "self-rga", "--", ASKED][..],
+            1,
+            "NOT_FOUND",
+        ),
+        (
+            &["--docs", docs, "--json=events", "-k", "0", "--", ASKED],
+            1,
+            "INVALID_ARGUMENT",
+        ),
         (&["--docs", "/no/such/folder", "--json", "--", ASKED], 1, "COMMAND"),
         (&["--docs", docs, "--json", "--", " "], 2, "COMMAND"),
         (&["--dosc", docs, "--json", "--", ASKED], 2, "COMMAND"),
@@ -58,7 +69,10 @@ fn errors_are_json_where_json_is_asked_for() {
     }
     let output = place.ask(&["--json", "-k", "0", "--", ASKED]);
     let error: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
-    assert_eq!(error["error"]["fields"][0]["field"], "question.options[top_k]", "{error}");
+    assert_eq!(
+        error["error"]["fields"][0]["field"], "question.options[top_k]",
+        "{error}"
+    );
 }
 
 /// A server that answers every connection with a page of HTTP/1.1, for as long as the test runs.
@@ -78,10 +92,16 @@ fn web_page() -> String {
 #[test]
 fn a_url_that_is_no_orchestrator_is_named_with_what_to_do() {
     let place = Place::new();
-    let output = place.emend(&["ask", "--url", &web_page(), "--", ASKED]).output().unwrap();
+    let output = place
+        .emend(&["ask", "--url", &web_page(), "--", ASKED])
+        .output()
+        .unwrap();
     let err = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{err}");
-    assert!(err.contains("is not an orchestrator") && err.contains("emend up"), "{err}");
+    assert!(
+        err.contains("is not an orchestrator") && err.contains("emend up"),
+        "{err}"
+    );
 }
 
 #[test]
@@ -102,7 +122,11 @@ fn a_failed_service_has_an_exit_status_of_its_own_and_is_named_first() {
     assert_eq!(failed.status.code(), Some(4));
     assert_eq!(result["status"], "WALK_STATUS_FAILED");
     assert_eq!(result["failure"]["service"], "generator", "{result}");
-    assert!(stderr(&failed).starts_with("error: the generator failed"), "{}", stderr(&failed));
+    assert!(
+        stderr(&failed).starts_with("error: the generator failed"),
+        "{}",
+        stderr(&failed)
+    );
 }
 
 #[test]

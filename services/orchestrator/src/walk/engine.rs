@@ -301,7 +301,9 @@ impl WalkRun<'_> {
         };
         size::fit_result(&mut result);
         if let Some(failure) = &result.failure {
-            let v1::Failure { service, code, cause, .. } = failure;
+            let v1::Failure {
+                service, code, cause, ..
+            } = failure;
             tracing::warn!(service, code, cause, "a walk has no answer because a service failed");
         }
         self.context.events.finished(&result).await?;

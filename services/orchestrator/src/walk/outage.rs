@@ -19,10 +19,7 @@ pub(super) struct Outages {
 impl Outages {
     /// Remembers that a call failed.
     pub(super) fn failed(&mut self, failure: &Failure) {
-        let known = self
-            .open
-            .iter_mut()
-            .find(|open| open.dependency == failure.dependency);
+        let known = self.open.iter_mut().find(|open| open.dependency == failure.dependency);
         match known {
             Some(open) => *open = failure.clone(),
             None => self.open.push(failure.clone()),

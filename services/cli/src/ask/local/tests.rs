@@ -16,6 +16,9 @@ fn a_web_search_that_is_not_configured_names_the_option_of_this_command() {
         panic!("another event")
     };
     for text in [&result.reason, &result.steps[0].error] {
-        assert!(text.contains("--web-folder DIR") && !text.contains("emend-web-search"), "{text}");
+        assert!(
+            text.contains("--web-folder DIR") && !text.contains("emend-web-search"),
+            "{text}"
+        );
     }
 }

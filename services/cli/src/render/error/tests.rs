@@ -26,5 +26,8 @@ fn an_error_as_json_has_its_code_and_every_field() {
     assert_eq!(error["fields"][0]["field"], "top_k");
     assert!(error["message"].as_str().unwrap().contains("is 0"), "{error}");
     let own = &error_json(&anyhow::anyhow!("cannot read a.md"))["error"];
-    assert_eq!((&own["code"], &own["message"]), (&json!("COMMAND"), &json!("cannot read a.md")));
+    assert_eq!(
+        (&own["code"], &own["message"]),
+        (&json!("COMMAND"), &json!("cannot read a.md"))
+    );
 }

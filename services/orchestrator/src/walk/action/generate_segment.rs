@@ -271,27 +271,27 @@ async fn candidate(services: &dyn Services, question: &str, request: GenerateReq
         error: errors(Some(&groundedness), Some(&usefulness)),
     };
     if let Ok(response) = groundedness {
-            add_usage(&mut reflected.usage, response.usage);
-            reflected.supported = passes(response.support(), MinimumSupport::Partially);
-            reflected.groundedness = response.score;
-            reflected.support = match response.fully_supported {
-                Some(fully) => fully + 0.5 * response.partially_supported.unwrap_or_default(),
-                None => response.score.unwrap_or_default(),
-            };
-            if response.sentences.len() == reflected.finished.sentences.len() {
-                for (sentence, graded) in reflected.finished.sentences.iter_mut().zip(response.sentences) {
-                    sentence.support = graded.support;
-                    sentence.support_score = graded.support_score;
-                }
+        add_usage(&mut reflected.usage, response.usage);
+        reflected.supported = passes(response.support(), MinimumSupport::Partially);
+        reflected.groundedness = response.score;
+        reflected.support = match response.fully_supported {
+            Some(fully) => fully + 0.5 * response.partially_supported.unwrap_or_default(),
+            None => response.score.unwrap_or_default(),
+        };
+        if response.sentences.len() == reflected.finished.sentences.len() {
+            for (sentence, graded) in reflected.finished.sentences.iter_mut().zip(response.sentences) {
+                sentence.support = graded.support;
+                sentence.support_score = graded.support_score;
             }
+        }
     }
     if let Ok(response) = usefulness {
-            add_usage(&mut reflected.usage, response.usage);
-            reflected.useful = response.useful;
-            reflected.usefulness = response.score;
-            let utility = response.expected_utility.or(response.utility.map(f64::from));
-            // Maps utilities 1 to 5 to −1 to 1.
-            reflected.utility = utility.map_or(0.0, |utility| (utility - 3.0) / 2.0);
+        add_usage(&mut reflected.usage, response.usage);
+        reflected.useful = response.useful;
+        reflected.usefulness = response.score;
+        let utility = response.expected_utility.or(response.utility.map(f64::from));
+        // Maps utilities 1 to 5 to −1 to 1.
+        reflected.utility = utility.map_or(0.0, |utility| (utility - 3.0) / 2.0);
     }
     Candidate::Written(Box::new(reflected))
 }

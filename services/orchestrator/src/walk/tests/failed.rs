@@ -1,17 +1,26 @@
 //! A service that fails is not the documents not answering.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
-use emend_core::Code;
+use emend_core::{Code, Deadline};
 use emend_proto::v1::{GradeUsefulnessResponse, Relevance, RetrieveResponse, Support, WalkStatus};
 
 use super::{
     super::{
+        Events, WalkMetrics,
         scripted::{Scripted, abstained, answer, documents_graded, down, passage, supported},
         services::{Dependency, Failure},
+        walk,
     },
-    ask, path, status,
+    ask, path, status, walk_request_of,
 };
+use crate::graph::Graph;
 
 const GRAPHS: [&str; 4] = ["plain-rag", "self-rag", "self-corrective-rag", "corrective-rag-binary"];
 
@@ -140,4 +149,55 @@ async fn both_grades_that_fail_are_reported_and_the_same_error_once() {
             .grade_usefulness(|_| down(Dependency::Grader));
         assert_eq!(error(services).await, "grader: connection refused", "{graph}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn r7_an_answer_without_evidence_ranks_as_not_supported() {
+    let yaml = "
+name: twice
+description: Answers from nothing, and then from documents.
+start: generate_without_documents
+nodes:
+  generate_without_documents: {action: generate_without_documents}
+  grade_groundedness: {action: grade_groundedness}
+  retrieve: {action: retrieve, top_k: 2}
+  generate: {action: generate}
+  grade_generation: {action: grade_generation}
+edges:
+  generate_without_documents:
+    generated: grade_groundedness
+    abstained: finish(abstained)
+    unavailable: finish(abstained)
+  grade_groundedness:
+    supported: finish(unverified)
+    not_supported: retrieve
+    unavailable: finish(unverified)
+  retrieve:
+    passages: generate
+    no_passages: finish(unverified)
+    unavailable: finish(unverified)
+  generate:
+    generated: grade_generation
+    abstained: finish(unverified)
+    stalled: finish(unverified)
+    no_documents: finish(unverified)
+    unavailable: finish(unverified)
+  grade_generation:
+    useful: finish(answered)
+    not_supported: finish(unverified)
+    not_useful: finish(unverified)
+    unavailable: finish(unverified)
+";
+    let graph = Arc::new(Graph::parse("twice.yaml", yaml).unwrap());
+    let services = Scripted::default().grade_groundedness(|request| Ok(supported(request, Support::NotSupported)));
+    let deadline = Deadline::after(Duration::from_secs(60));
+    let (events, metrics) = (Events::none(), WalkMetrics::default());
+    let result = walk(walk_request_of(graph, &[]), &services, deadline, &events, &metrics)
+        .await
+        .unwrap();
+    // Neither is supported: the one that was written from documents is the later one.
+    assert_eq!(
+        (status(&result), result.answer.as_str()),
+        (WalkStatus::Unverified, "Answer 2.")
+    );
 }

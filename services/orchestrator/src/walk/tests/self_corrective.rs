@@ -83,7 +83,11 @@ async fn passages_of_which_none_helps_lead_to_another_query_before_anything_is_w
         ]
     );
     assert_eq!(status(&result), WalkStatus::Answered);
-    let ids: Vec<_> = result.documents.iter().map(|held| &held.passage.as_ref().unwrap().id).collect();
+    let ids: Vec<_> = result
+        .documents
+        .iter()
+        .map(|held| &held.passage.as_ref().unwrap().id)
+        .collect();
     assert_eq!(ids, ["query 2/9"], "what does not help is no evidence");
 }
 
@@ -133,7 +137,10 @@ async fn r3_without_another_query_the_same_one_is_searched_once_for_more_passage
             "finalize_response"
         ]
     );
-    assert_eq!(searches(&services), [(QUESTION.to_owned(), 4), (QUESTION.to_owned(), 10)]);
+    assert_eq!(
+        searches(&services),
+        [(QUESTION.to_owned(), 4), (QUESTION.to_owned(), 10)]
+    );
     assert_eq!(status(&result), WalkStatus::Abstained);
 }
 
@@ -161,7 +168,10 @@ async fn r3_the_generator_is_not_asked_again_about_passages_it_abstained_from() 
         ]
     );
     assert_eq!(result.steps[6].outcome, "stalled");
-    let asked = services.calls().into_iter().filter(|call| matches!(call, Call::Generate(_)));
+    let asked = services
+        .calls()
+        .into_iter()
+        .filter(|call| matches!(call, Call::Generate(_)));
     assert_eq!(asked.count(), 1);
     assert_eq!(
         (status(&result), result.answer.as_str()),
@@ -198,7 +208,10 @@ async fn the_web_is_searched_when_the_retries_are_used_up() {
         (status(&result), result.answer.as_str()),
         (WalkStatus::Answered, "Answer 5.")
     );
-    let origins = result.documents.iter().map(|graded| graded.passage.as_ref().unwrap().origin());
+    let origins = result
+        .documents
+        .iter()
+        .map(|graded| graded.passage.as_ref().unwrap().origin());
     assert_eq!(origins.filter(|origin| *origin == Origin::Web).count(), 4);
 }
 
@@ -236,14 +249,12 @@ async fn r6_what_comes_from_the_web_is_graded_and_so_is_the_answer_from_it() {
 
 #[tokio::test(start_paused = true)]
 async fn a_web_search_that_finds_what_is_held_already_found_nothing() {
-    let services = Scripted::default()
-        .generate(|_| Ok(abstained()))
-        .search(|request| {
-            Ok(SearchResponse {
-                passages: vec![passage(&format!("{}/1", request.query))],
-                ..SearchResponse::default()
-            })
-        });
+    let services = Scripted::default().generate(|_| Ok(abstained())).search(|request| {
+        Ok(SearchResponse {
+            passages: vec![passage(&format!("{}/1", request.query))],
+            ..SearchResponse::default()
+        })
+    });
     let result = ask_with(GRAPH, &[("max_rewrites", 0.0)], &services, Duration::from_secs(60))
         .await
         .unwrap();
