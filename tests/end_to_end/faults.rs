@@ -4,8 +4,11 @@ use std::time::Duration;
 
 use emend_cli::cluster::{Component, Plan};
 use emend_core::Deadline;
-use emend_proto::v1::{AskRequest, AskStreamRequest, WalkStatus, walk_event::Event};
-use emend_testkit::bad_grader::{BadGrader, Behaviour};
+use emend_proto::v1::{AskRequest, AskStreamRequest, Failure, WalkStatus, walk_event::Event};
+use emend_testkit::{
+    bad_grader::{BadGrader, Behaviour},
+    http_server::{HttpAnswer, HttpServer},
+};
 use emend_tests::{Fixture, PATIENCE, question};
 
 const LIGHTHOUSE: &str = "The Torvik lighthouse was built in 1873 by the engineer Ansgar Lund.";
@@ -112,11 +115,77 @@ async fn a_grader_killed_in_the_middle_of_a_walk_does_not_end_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_retriever_the_caller_is_told_which_service_is_down() {
+async fn without_a_retriever_the_walk_fails_and_names_it() {
     let plan = Plan::default().elsewhere(Component::Retriever, "http://127.0.0.1:1");
     let fixture = Fixture::start_with(plan, None).await;
-    let status = fixture.ask(question(ASKED, "plain-rag", "village")).await.unwrap_err();
-    assert_eq!(status.code(), tonic::Code::Unavailable, "{status:?}");
-    assert!(status.message().contains("retriever"), "{}", status.message());
+    for graph in ["plain-rag", "self-corrective-rag"] {
+        let failure = failure_of(&fixture, graph).await;
+        assert_eq!(
+            (failure.service.as_str(), failure.code.as_str()),
+            ("retriever", "UNAVAILABLE"),
+            "{graph}: {failure:?}"
+        );
+    }
+    fixture.cluster.stop().await;
+}
+
+/// Why a walk has no answer.
+async fn failure_of(fixture: &Fixture, graph: &str) -> Failure {
+    let result = fixture.ask(question(ASKED, graph, "village")).await.expect(graph);
+    assert_eq!(result.status(), WalkStatus::Failed, "{graph}: {result:?}");
+    assert!(result.answer.is_empty(), "{graph}: {result:?}");
+    result.failure.expect("a walk that failed says why")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_generator_that_is_stopped_fails_the_walk() {
+    let mut fixture = Fixture::start().await;
+    fixture.ingest("village", &[("lighthouse", LIGHTHOUSE)]).await;
+    fixture.cluster.kill(Component::Generator);
+    let failure = failure_of(&fixture, "self-corrective-rag").await;
+    assert_eq!(
+        (failure.service.as_str(), failure.code.as_str()),
+        ("generator", "UNAVAILABLE"),
+        "{failure:?}"
+    );
+    assert!(failure.advice.contains("check that the generator runs"), "{failure:?}");
+    fixture.cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_language_model_that_refuses_the_key_fails_the_walk_and_says_what_to_do() {
+    let server = HttpServer::start(|_, _| {
+        let body = r#"{"error": {"message": "Incorrect API key provided"}}"#;
+        HttpAnswer::response("401 Unauthorized", "content-type: application/json\r\n", body)
+    })
+    .await;
+    let url = format!("{}/v1", server.url());
+    let flags = ["--llm-url", &url, "--llm-model", "some-model"];
+    let fixture = Fixture::with_flags(Plan::default(), &flags).await;
+    fixture.ingest("village", &[("lighthouse", LIGHTHOUSE)]).await;
+    let failure = failure_of(&fixture, "self-corrective-rag").await;
+    assert_eq!(
+        (failure.service.as_str(), failure.code.as_str()),
+        ("generator", "FAILED_PRECONDITION"),
+        "{failure:?}"
+    );
+    assert!(failure.cause.contains("Incorrect API key"), "{failure:?}");
+    assert!(failure.advice.starts_with("check the API key"), "{failure:?}");
+    fixture.cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_web_search_an_abstention_is_no_failure() {
+    let fixture = Fixture::start().await;
+    fixture.ingest("village", &[("lighthouse", LIGHTHOUSE)]).await;
+    let asked = question("Which comet passes Jupiter's moons?", "self-corrective-rag", "village");
+    let result = fixture.ask(asked).await.unwrap();
+    assert_eq!(result.status(), WalkStatus::Abstained, "{result:?}");
+    assert!(result.failure.is_none());
+    let nodes: Vec<_> = result.steps.iter().map(|step| step.node.as_str()).collect();
+    assert!(
+        nodes.contains(&"retrieve_more") && nodes.contains(&"web_search"),
+        "{nodes:?}"
+    );
     fixture.cluster.stop().await;
 }

@@ -72,13 +72,16 @@ pub enum Command {
     /// (+) and dropped (-) with their scores, and why the walk took an edge that has a condition. The answer is shown
     /// while it is written; a sentence that was graded and stands is marked ✓, one that was taken back ✗.
     ///
-    /// Exit status: 0 answered, 3 abstained, 1 an error, 2 a wrong command line.
+    /// Exit status: 0 answered (also unverified and ungrounded answers, which say so), 1 an error, 2 a wrong command line,
+    /// 3 abstained: the documents do not answer, 4 failed: there is no answer because a service that the walk needed failed.
+    /// With --json, errors are JSON on standard output too: {"error": {"code": …, "message": …, "fields": […]}}.
     #[command(after_help = "Examples:\n  \
         emend ask --docs ./handbook \"How many days of leave do I have?\"\n  \
         emend ask --docs notes.md --graph self-rag --json \"Who approved the budget?\" | jq .answer\n  \
         emend ask --docs ./handbook --graph-file mine.yaml --option max_count=1 \"Who approves leave?\"\n  \
         emend ask --docs ./handbook --history chat.json \"And who approves it?\"\n  \
         emend ask --docs ./handbook --max-model-calls 20 --max-time 10s \"Who approves leave?\"\n  \
+        echo \"Who approves leave?\" | emend ask --docs ./handbook -\n  \
         emend ask --url http://127.0.0.1:50050 --collection handbook \"Who approves leave?\"\n  \
         emend ask --docs . --llm-url http://127.0.0.1:11434/v1 --llm-model llama3.1 \"What is this?\"")]
     Ask(Box<AskOptions>),

@@ -1,6 +1,8 @@
 //! `emend ask`: asks a question and shows the walk and the answer.
 
 mod history;
+mod local;
+mod question;
 
 use emend_core::limits::{MAX_GRAPH_BYTES, MAX_MESSAGE_BYTES};
 use std::{
@@ -14,7 +16,7 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 use emend_chassis::{TracedChannel, Upstream};
 use emend_core::Deadline;
-use emend_orchestrator::graph::Graph;
+use emend_orchestrator::{catalog::Catalog, graph::Graph};
 use emend_proto::v1::{
     AskStreamRequest, Question, WalkResult, WalkStatus, orchestrator_service_client::OrchestratorServiceClient,
     walk_event::Event,
@@ -29,10 +31,19 @@ use crate::{
     ingest, json, render,
 };
 
-/// Exit status if the answer is an abstention.
-const ABSTAINED: u8 = 3;
+/// Exit status of an error.
+const ERROR: u8 = 1;
 /// Exit status of an invalid command line, as in clap.
 const MISUSED: u8 = 2;
+/// Exit status if the answer is an abstention.
+const ABSTAINED: u8 = 3;
+/// Exit status if there is no answer because a service failed.
+const FAILED: u8 = 4;
+
+/// What is wrong with the command line.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Misuse(String);
 
 /// The input, read and validated before any service is started.
 struct Asked {
@@ -99,25 +110,43 @@ fn own_graph(file: &Path) -> Result<String> {
     Ok(yaml)
 }
 
-/// Runs the command.
+/// Runs the command. With `--json`, an error is printed as JSON too.
 ///
 /// # Errors
-/// The documents cannot be read, a service fails to start or is unreachable, or the question is rejected.
+/// Without `--json`: the documents cannot be read, a service fails to start or is unreachable, or the question is
+/// rejected.
 pub async fn run(options: AskOptions) -> Result<ExitCode> {
-    let (question, docs) = match options.question_and_docs() {
-        Ok(both) => both,
-        Err(problem) => {
-            anstream::eprintln!("error: {problem}");
-            return Ok(ExitCode::from(MISUSED));
-        }
+    let format = options.json;
+    let error = match asked(options).await {
+        Ok(code) => return Ok(code),
+        Err(error) => error,
     };
+    let code = match error.downcast_ref::<Misuse>() {
+        Some(_) => MISUSED,
+        None if format.is_none() || render::reader_left(&error) => return Err(error),
+        None => ERROR,
+    };
+    render::error(&error);
+    match format {
+        None => {}
+        Some(Json::Result) => print_line(&serde_json::to_string_pretty(&render::error_json(&error))?)?,
+        Some(Json::Events) => print_line(&render::error_json(&error).to_string())?,
+    }
+    Ok(ExitCode::from(code))
+}
+
+async fn asked(options: AskOptions) -> Result<ExitCode> {
+    let (word, docs) = options.question_and_docs().map_err(Misuse)?;
+    let question = question::read(word, std::io::stdin().lock()).map_err(Misuse)?;
     let asked = Asked::new(&options, question)?;
     let span = tracing::info_span!(target: "emend", "emend ask", otel.kind = "internal");
     async {
         match &options.url {
             Some(url) => {
-                let collection = options.collection.clone().unwrap_or_default();
-                ask(Upstream::new(url)?.channel(), &options, &asked, collection).await
+                let question = asked.message(&options, options.collection.clone().unwrap_or_default());
+                let channel = Upstream::new(url)?.channel();
+                let answered = ask(channel, &options, &asked, question).await;
+                answered.map_err(|error| not_an_orchestrator(url, error))
             }
             None => ask_locally(&options, &asked, &docs).await,
         }
@@ -126,15 +155,30 @@ pub async fn run(options: AskOptions) -> Result<ExitCode> {
     .await
 }
 
+/// What to do where something else than an orchestrator answers at the URL; any other error as it is.
+fn not_an_orchestrator(url: &str, error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref::<tonic::Status>().map(tonic::Status::code) {
+        Some(tonic::Code::Unimplemented) => anyhow::anyhow!(
+            "{url} is not an orchestrator: what answers there takes no questions; give --url the first address that \
+             `emend up` prints"
+        ),
+        _ => error,
+    }
+}
+
 async fn ask_locally(options: &AskOptions, asked: &Asked, docs: &[PathBuf]) -> Result<ExitCode> {
+    let collection = match (&options.collection, docs) {
+        (Some(name), _) => name.clone(),
+        (None, []) => String::new(),
+        (None, docs) => collection_of(docs, &options.local.embedder.embedder.to_string())?,
+    };
+    let question = asked.message(options, collection.clone());
+    // What is wrong with the question must not cost the time to ingest the documents.
+    let catalog = Catalog::load(options.local.graphs_dir.as_deref())?;
+    emend_orchestrator::check(&catalog, question.clone()).await?;
     let found = match docs {
         [] => None,
         paths => Some(ingest::found(paths)?),
-    };
-    let collection = match (&options.collection, &found) {
-        (Some(name), _) => name.clone(),
-        (None, Some(_)) => collection_of(docs, &options.local.embedder.embedder.to_string())?,
-        (None, None) => String::new(),
     };
     let local = Cluster::start(&options.local, Plan::default()).await?;
     let answered = async {
@@ -150,16 +194,16 @@ async fn ask_locally(options: &AskOptions, asked: &Asked, docs: &[PathBuf]) -> R
                 bail!("no document could be stored; see the reasons above");
             }
         }
-        ask(local.channel(Component::Orchestrator)?, options, asked, collection).await
+        ask(local.channel(Component::Orchestrator)?, options, asked, question).await
     }
     .await;
     local.stop().await;
     answered
 }
 
-async fn ask(channel: TracedChannel, options: &AskOptions, asked: &Asked, collection: String) -> Result<ExitCode> {
+async fn ask(channel: TracedChannel, options: &AskOptions, asked: &Asked, question: Question) -> Result<ExitCode> {
     let request = AskStreamRequest {
-        question: Some(asked.message(options, collection)),
+        question: Some(question),
     };
     let request = emend_chassis::request(request, Deadline::after(options.deadline()));
     let mut events = OrchestratorServiceClient::new(channel)
@@ -171,9 +215,14 @@ async fn ask(channel: TracedChannel, options: &AskOptions, asked: &Asked, collec
     let mut live = render::Live::new();
     let mut result = None;
     while let Some(event) = events.message().await? {
-        let Some(event) = event.event else { continue };
+        let Some(mut event) = event.event else { continue };
         match options.json {
-            None => live.show(&event),
+            None => {
+                if options.url.is_none() {
+                    event.event.iter_mut().for_each(local::advise);
+                }
+                live.show(&event);
+            }
             Some(Json::Events) => print_line(&json::value("WalkEvent", &event)?.to_string())?,
             Some(Json::Result) => {}
         }
@@ -193,6 +242,9 @@ async fn ask(channel: TracedChannel, options: &AskOptions, asked: &Asked, collec
 }
 
 fn finish(result: &WalkResult, format: Option<Json>) -> Result<ExitCode> {
+    if let Some(failure) = &result.failure {
+        anstream::eprintln!("{}", render::failure(failure));
+    }
     match format {
         None => {
             if std::io::stderr().is_terminal() {
@@ -205,6 +257,7 @@ fn finish(result: &WalkResult, format: Option<Json>) -> Result<ExitCode> {
     }
     Ok(match result.status() {
         WalkStatus::Abstained => ExitCode::from(ABSTAINED),
+        WalkStatus::Failed => ExitCode::from(FAILED),
         _ => ExitCode::SUCCESS,
     })
 }

@@ -144,7 +144,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Loads the models, binds the ports, starts the services of `plan` and waits until they respond.
+    /// Binds the ports, loads the models, starts the services of `plan` and waits until they respond.
     ///
     /// # Errors
     /// A model cannot be loaded, a port is in use, the options conflict, or a service fails to start.
@@ -158,6 +158,19 @@ impl Cluster {
             }
         }
         local.chat.check()?;
+        let mut listeners = Vec::new();
+        let mut urls = plan.elsewhere.clone();
+        for component in &plan.components {
+            let address = SocketAddr::new(plan.host, plan.port_of(*component)?);
+            let listener = TcpListener::bind(address).await.with_context(|| {
+                format!(
+                    "{} cannot listen on {address}; give another --base-port, or end the program that uses the port",
+                    component.name()
+                )
+            })?;
+            urls.insert(*component, format!("http://{}", listener.local_addr()?));
+            listeners.push((*component, listener));
+        }
         let embeds = [Component::Retriever, Component::Grader, Component::Generator];
         let embedder = if plan.components.iter().any(|component| embeds.contains(component)) {
             Some(progress::embedder(&local.embedder).await?)
@@ -165,16 +178,6 @@ impl Cluster {
             None
         };
         let chats = local_chats(local, &plan.components).await?;
-        let mut listeners = Vec::new();
-        let mut urls = plan.elsewhere.clone();
-        for component in &plan.components {
-            let address = SocketAddr::new(plan.host, plan.port_of(*component)?);
-            let listener = TcpListener::bind(address)
-                .await
-                .with_context(|| format!("{} cannot listen on {address}", component.name()))?;
-            urls.insert(*component, format!("http://{}", listener.local_addr()?));
-            listeners.push((*component, listener));
-        }
         let mut cluster = Self {
             urls,
             shutdown: CancellationToken::new(),

@@ -1,6 +1,9 @@
 //! `emend`: questions answered over your own documents.
 
-use std::{io, process::ExitCode};
+use std::{
+    io::{self, Write as _},
+    process::ExitCode,
+};
 
 use clap::Parser as _;
 use emend_chassis::{ServiceOptions, Telemetry, TelemetryOptions};
@@ -8,7 +11,10 @@ use emend_cli::args::{Arguments, Command, EvalCommand};
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return misused(&error),
+    };
     let logging = ServiceOptions {
         log: arguments.log_filter(),
         ..ServiceOptions::default()
@@ -34,7 +40,7 @@ async fn main() -> ExitCode {
     telemetry.shutdown().await;
     match outcome {
         Ok(code) => code,
-        Err(error) if reader_left(&error) => ExitCode::SUCCESS,
+        Err(error) if emend_cli::render::reader_left(&error) => ExitCode::SUCCESS,
         Err(error) => {
             emend_cli::render::error(&error);
             ExitCode::from(1)
@@ -42,9 +48,17 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Whether the output's reader has seen enough, as `head` does.
-fn reader_left(error: &anyhow::Error) -> bool {
-    error
-        .downcast_ref::<io::Error>()
-        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+/// Shows what is wrong with the command line, or the help that was asked for; a script that asked for JSON gets JSON.
+fn misused(error: &clap::Error) -> ExitCode {
+    let wants_json = std::env::args_os().any(|word| {
+        let word = word.to_string_lossy();
+        word == "--json" || word.starts_with("--json=")
+    });
+    if error.use_stderr() && wants_json {
+        let told = anyhow::anyhow!("{}", error.to_string().trim_end());
+        // A reader that left needs no words.
+        let _ = writeln!(io::stdout(), "{}", emend_cli::render::error_json(&told));
+    }
+    let _ = error.print();
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }

@@ -1,16 +1,19 @@
 //! Renders a walk for people: progress on standard error, the answer on standard output.
 
+mod error;
 mod live;
 mod piece;
 mod result;
 
-use std::{fmt::Write as _, path::Path, time::Duration};
+use std::{path::Path, time::Duration};
 
 use anstyle::{AnsiColor, Style};
-use emend_orchestrator::graph::InvalidGraph;
-use tonic_types::StatusExt as _;
 
-pub use self::{live::Live, result::result};
+pub use self::{
+    error::{error, error_json, reader_left},
+    live::Live,
+    result::{failure, result},
+};
 
 const GOOD: Style = AnsiColor::Green.on_default();
 const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
@@ -40,46 +43,7 @@ fn relative(source: &str) -> String {
         .unwrap_or_else(|| source.to_owned())
 }
 
-/// Prints an error: the message and field violations of a service, or the chain of causes.
-pub fn error(error: &anyhow::Error) {
-    if let Some(invalid) = error.downcast_ref::<InvalidGraph>() {
-        // Each line begins with the file position, which editors and terminals link.
-        anstream::eprintln!("{invalid}\n{BAD}error{BAD:#}: {} cannot be walked", invalid.file);
-    } else {
-        anstream::eprintln!("{BAD}error{BAD:#}: {}", explain(error));
-    }
-}
-
-fn explain(error: &anyhow::Error) -> String {
-    let Some(status) = error.downcast_ref::<tonic::Status>() else {
-        return format!("{error:#}");
-    };
-    let mut text = if status.message().is_empty() {
-        status.code().description().to_owned()
-    } else {
-        status.message().to_owned()
-    };
-    let details = status.get_error_details();
-    for violation in details
-        .bad_request()
-        .map(|bad| bad.field_violations.as_slice())
-        .unwrap_or_default()
-    {
-        let line = format!("{}: {}", violation.field, violation.description);
-        if !text.contains(&violation.description) {
-            let _ = write!(text, "\n  {line}");
-        }
-    }
-    if let Some(delay) = details.retry_info().and_then(|info| info.retry_delay) {
-        let _ = write!(text, "\n  try again in {}", short(delay));
-    }
-    text
-}
-
 #[cfg(test)]
 pub(crate) fn plain(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string()
 }
-
-#[cfg(test)]
-mod tests;

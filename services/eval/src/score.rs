@@ -56,7 +56,7 @@ impl Ending {
             WalkStatus::Unverified => Self::Unverified,
             WalkStatus::Ungrounded => Self::Ungrounded,
             WalkStatus::Abstained => Self::Abstained,
-            WalkStatus::Unspecified => Self::Error,
+            WalkStatus::Failed | WalkStatus::Unspecified => Self::Error,
         }
     }
 }
@@ -125,7 +125,10 @@ impl<'a> Walk<'a> {
         };
         walk.status = Ending::of(&result);
         if walk.status == Ending::Error {
-            walk.error = Some("the result has no status".to_owned());
+            walk.error = Some(match &result.failure {
+                Some(failure) => format!("{}: {}: {}", failure.code, failure.service, failure.cause),
+                None => "the result has no status".to_owned(),
+            });
             return walk;
         }
         walk.web_used = result.documents.iter().any(|document| {

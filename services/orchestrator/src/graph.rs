@@ -32,7 +32,9 @@ pub use self::{
     cost::{Cost, EvidenceCounts},
     finding::{Finding, InvalidGraph},
     formula::Formulas,
-    node_config::{MinimumSupport, NodeConfig, Purpose, Refining, StripUnit, Ungraded, WebResults, Weights, Writing},
+    node_config::{
+        MinimumSupport, NodeConfig, Purpose, Refining, Search, StripUnit, Ungraded, WebResults, Weights, Writing,
+    },
     option::{InvalidOption, OptionId, OptionSpec, Options, Value},
 };
 

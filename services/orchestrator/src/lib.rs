@@ -36,6 +36,16 @@ use crate::{
 /// Name of the service, as health reports it.
 pub const SERVICE: &str = "emend.v1.OrchestratorService";
 
+/// Checks a question as the service does, before it is asked of one.
+///
+/// # Errors
+/// INVALID_ARGUMENT with every bad field, NOT_FOUND for an unknown graph.
+pub async fn check(catalog: &catalog::Catalog, question: emend_proto::v1::Question) -> Result<(), tonic::Status> {
+    walk_request::walk_request(catalog, &Options::default().default_graph, Some(question))
+        .await
+        .map(drop)
+}
+
 /// Serves until `shutdown` is cancelled and the walks in flight have ended.
 ///
 /// # Errors

@@ -14,6 +14,7 @@ mod events;
 mod finish;
 mod grpc;
 mod metrics;
+mod outage;
 mod question;
 mod services;
 mod size;

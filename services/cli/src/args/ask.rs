@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, builder::TypedValueParser as _};
 use emend_proto::v1::Budget;
 
 use super::LocalOptions;
@@ -15,11 +15,18 @@ const MARGIN: Duration = Duration::from_secs(5);
 /// Options of `emend ask`.
 #[derive(Args, Debug)]
 pub struct AskOptions {
-    /// The question; after `--docs` the last word on the line is the question
+    /// The question, or `-` to read it from standard input; after `--docs` the last word on the line is the question
     #[arg(required_unless_present = "docs")]
     pub question: Option<String>,
     /// Files or folders to answer from
-    #[arg(short, long, value_name = "PATH", num_args = 1.., conflicts_with = "url")]
+    #[arg(
+        short,
+        long,
+        value_name = "PATH",
+        num_args = 1..,
+        conflicts_with = "url",
+        value_parser = clap::builder::OsStringValueParser::new().map(PathBuf::from)
+    )]
     pub docs: Vec<PathBuf>,
     /// Ask a running orchestrator, for instance http://127.0.0.1:50050
     #[arg(long, env = "EMEND_URL", value_name = "URL")]
@@ -119,8 +126,16 @@ impl AskOptions {
     /// the question is then the last of them.
     ///
     /// # Errors
-    /// No question was given, or the last word is a path.
+    /// No question was given, or the last word is a path, or one of the paths is empty.
     pub fn question_and_docs(&self) -> Result<(String, Vec<PathBuf>), String> {
+        let (question, docs) = self.split()?;
+        if docs.iter().any(|path| path.as_os_str().is_empty()) {
+            return Err("--docs has an empty path: give files or folders".to_owned());
+        }
+        Ok((question, docs))
+    }
+
+    fn split(&self) -> Result<(String, Vec<PathBuf>), String> {
         let mut docs = self.docs.clone();
         if let Some(question) = &self.question {
             return Ok((question.clone(), docs));

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
-use emend_proto::v1::{Citation, GradedPassage, Limit, Origin, Sentence, Support, WalkResult, WalkStatus};
+use emend_proto::v1::{Citation, Failure, GradedPassage, Limit, Origin, Sentence, Support, WalkResult, WalkStatus};
 use emend_text::printable;
 
 use super::{BAD, BOLD, DIM, DOUBTFUL, GOOD, relative, short};
@@ -11,7 +11,9 @@ use super::{BAD, BOLD, DIM, DOUBTFUL, GOOD, relative, short};
 #[must_use]
 pub fn result(result: &WalkResult) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "{}", answer(result));
+    if result.status() != WalkStatus::Failed {
+        let _ = writeln!(text, "{}", answer(result));
+    }
     let cited = cited(result);
     if !cited.is_empty() {
         text.push('\n');
@@ -20,8 +22,27 @@ pub fn result(result: &WalkResult) -> String {
         let document = result.documents.get(number as usize - 1);
         let _ = writeln!(text, "  {BOLD}[{number}]{BOLD:#} {}", source_line(document, citation));
     }
-    let _ = writeln!(text, "\n{}", verdict(result));
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    let _ = writeln!(text, "{}", verdict(result));
     text
+}
+
+/// Renders why a walk has no answer, and what to do.
+#[must_use]
+pub fn failure(failure: &Failure) -> String {
+    let Failure {
+        service,
+        code,
+        cause,
+        advice,
+    } = failure;
+    format!(
+        "{BAD}error{BAD:#}: the {service} failed ({code}): {}\n  {}",
+        printable(cause),
+        printable(advice)
+    )
 }
 
 /// The text of the answer with `[n]` after each sentence.
@@ -31,7 +52,7 @@ fn answer(result: &WalkResult) -> String {
     }
     let marked = |sentence: &Sentence| {
         let mut text = printable(sentence.text.trim());
-        for citation in &sentence.citations {
+        for citation in numbered(sentence) {
             let _ = write!(text, " {DIM}[{}]{DIM:#}", citation.number);
         }
         if sentence.support() == Support::NotSupported {
@@ -42,14 +63,17 @@ fn answer(result: &WalkResult) -> String {
     result.sentences.iter().map(marked).collect::<Vec<_>>().join(" ")
 }
 
+/// The citations that are shown, each under its number.
+fn numbered(sentence: &Sentence) -> impl Iterator<Item = &Citation> {
+    sentence.citations.iter().filter(|citation| citation.number > 0)
+}
+
 /// The first citation of each number.
 fn cited(result: &WalkResult) -> BTreeMap<u32, &Citation> {
     let mut cited = BTreeMap::new();
     if result.status() != WalkStatus::Abstained {
-        for citation in result.sentences.iter().flat_map(|sentence| &sentence.citations) {
-            if citation.number > 0 {
-                cited.entry(citation.number).or_insert(citation);
-            }
+        for citation in result.sentences.iter().flat_map(numbered) {
+            cited.entry(citation.number).or_insert(citation);
         }
     }
     cited
@@ -81,6 +105,7 @@ fn verdict(result: &WalkResult) -> String {
         WalkStatus::Unverified => ("unverified", DOUBTFUL),
         WalkStatus::Ungrounded => ("ungrounded", DOUBTFUL),
         WalkStatus::Abstained => ("abstained", DOUBTFUL),
+        WalkStatus::Failed => ("failed", BAD),
         WalkStatus::Unspecified => ("unknown", BAD),
     };
     let took = result
@@ -117,13 +142,24 @@ fn verdict(result: &WalkResult) -> String {
             printable(&result.standalone_question)
         );
     }
-    if !result.reason.is_empty() {
-        let _ = write!(line, "\n{style}{}{style:#}", result.reason);
+    let reason = reason(result);
+    if !reason.is_empty() {
+        let _ = write!(line, "\n{style}{}{style:#}", printable(&reason));
     }
     if !result.trace_id.is_empty() {
         let _ = write!(line, "\n{DIM}trace {}{DIM:#}", result.trace_id);
     }
     line
+}
+
+/// The reason of the status without the errors of services: each stands with its step, and that of a walk that failed
+/// with its own line.
+fn reason(result: &WalkResult) -> String {
+    let mut reason = result.reason.clone();
+    for step in result.steps.iter().filter(|step| !step.error.is_empty()) {
+        reason = reason.replace(&format!(": {}", step.error), "");
+    }
+    reason
 }
 
 /// The exhausted limit, to append to the status.

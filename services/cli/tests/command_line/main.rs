@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod ask;
 mod eval;
 mod grades;
 mod graphs;
@@ -165,7 +166,9 @@ fn wrong_use_says_what_is_wrong() {
         1,
         &["no readable document"],
     );
-    refused(&["ask", "--docs", docs, "--", " "], 1, &["question"]);
+    for empty in [&["ask", "--docs", docs, ""][..], &["ask", "--docs", docs, "--", " "]] {
+        refused(empty, 2, &["the question is empty: give it as the last word"]);
+    }
     refused(
         &["ask", "--docs", docs, "--graph", "self-rga", "--", "Why?"],
         1,

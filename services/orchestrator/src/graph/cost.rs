@@ -73,7 +73,7 @@ impl EvidenceCounts {
     pub fn after(self, config: NodeConfig, outcome: Outcome, options: &Options) -> EvidenceCounts {
         let is = |other: Outcome| outcome == other;
         match config {
-            NodeConfig::Retrieve { top_k } => {
+            NodeConfig::Retrieve { top_k, .. } => {
                 let found = if is(RetrieveOutcome::Passages.into()) {
                     top_k.count(options).min(MAX_PASSAGES)
                 } else if is(RetrieveOutcome::NoPassages.into()) {

@@ -49,6 +49,7 @@ pub(super) struct LimitsFile {
 pub(super) struct NodeFile {
     pub(super) action: Spanned<String>,
     pub(super) top_k: Option<Spanned<String>>,
+    pub(super) search: Option<Spanned<String>>,
     pub(super) ungraded: Option<Spanned<String>>,
     pub(super) purpose: Option<Spanned<String>>,
     pub(super) max_results: Option<Spanned<String>>,
@@ -74,6 +75,7 @@ impl NodeFile {
     pub(super) fn settings(&self) -> impl Iterator<Item = (&'static str, &Spanned<String>)> {
         [
             ("top_k", &self.top_k),
+            ("search", &self.search),
             ("ungraded", &self.ungraded),
             ("purpose", &self.purpose),
             ("max_results", &self.max_results),

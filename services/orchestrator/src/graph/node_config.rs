@@ -17,6 +17,8 @@ pub enum NodeConfig {
     Retrieve {
         /// Passages to find, 1–100.
         top_k: Value,
+        /// How they are searched.
+        search: Search,
     },
     /// See [`Action::GradeDocuments`].
     GradeDocuments {
@@ -141,6 +143,18 @@ pub enum Ungraded {
     Drop,
 }
 
+/// How passages are searched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Search {
+    /// By meaning and by words, joined.
+    #[default]
+    Hybrid,
+    /// By embedding: meaning, also across languages.
+    Dense,
+    /// By words: names, numbers and rare terms.
+    Sparse,
+}
+
 /// What a rewritten query is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
@@ -205,7 +219,7 @@ impl NodeConfig {
         };
         match self {
             NodeConfig::DecideRetrieval { threshold } => add("threshold", threshold, -1.0, 1.0),
-            NodeConfig::Retrieve { top_k } => add("top_k", Some(top_k), 1.0, super::MAX_PASSAGES.into()),
+            NodeConfig::Retrieve { top_k, .. } => add("top_k", Some(top_k), 1.0, super::MAX_PASSAGES.into()),
             NodeConfig::EvaluateDocuments { upper, lower } => {
                 add("upper", upper, 0.0, 1.0);
                 add("lower", lower, 0.0, 1.0);

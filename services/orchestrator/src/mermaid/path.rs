@@ -165,6 +165,7 @@ fn status_name(status: WalkStatus) -> &'static str {
         WalkStatus::Unverified => "unverified",
         WalkStatus::Ungrounded => "ungrounded",
         WalkStatus::Abstained => "abstained",
+        WalkStatus::Failed => "failed",
         WalkStatus::Unspecified => "unknown",
     }
 }

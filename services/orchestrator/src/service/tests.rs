@@ -225,17 +225,19 @@ async fn r17_an_unknown_collection_comes_through_from_the_retriever() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_any_service_the_walk_is_unavailable_and_says_which() {
+async fn without_any_service_the_walk_fails_and_says_which_and_what_to_do() {
     let nobody = SocketAddr::from(([127, 0, 0, 1], 1));
     let mut running = Running::calling(nobody, &[]).await;
-    let status = running.ask(question(QUESTION)).await.unwrap_err();
-    assert_eq!(status.code(), Code::Unavailable);
-    assert!(
-        status
-            .message()
-            .starts_with("no evidence could be searched: retriever: "),
-        "{}",
-        status.message()
+    let result = running.ask(question(QUESTION)).await.unwrap();
+    assert_eq!(result.status(), WalkStatus::Failed);
+    let failure = result.failure.unwrap();
+    assert_eq!(
+        (failure.service.as_str(), failure.code.as_str(), failure.advice.as_str()),
+        (
+            "retriever",
+            "UNAVAILABLE",
+            "check that the retriever runs and can be reached"
+        )
     );
     running.stop().await;
 }
@@ -249,7 +251,7 @@ async fn r11_a_generator_that_hangs_does_not_keep_the_caller_waiting() {
     });
     request.set_timeout(Duration::from_secs(4));
     let result = running.client.ask(request).await.unwrap().into_inner().result.unwrap();
-    assert_eq!(result.status(), WalkStatus::Abstained);
+    assert_eq!(result.status(), WalkStatus::Failed);
     assert!(
         result.reason.contains("generator: no answer within its share"),
         "{}",

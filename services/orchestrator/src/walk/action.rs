@@ -66,6 +66,8 @@ pub(super) struct Report {
     pub(super) previous_query: String,
     /// The strips of a refinement.
     pub(super) strips: Vec<Strip>,
+    /// The failure that decided the outcome, if one did.
+    pub(super) failure: Option<Failure>,
 }
 
 impl Report {
@@ -81,6 +83,7 @@ impl Report {
         Report {
             summary: format!("the {} did not answer", failure.dependency),
             error: failure.to_string(),
+            failure: Some(failure.clone()),
             ..Report::default()
         }
     }
@@ -112,7 +115,7 @@ pub(super) async fn run(config: NodeConfig, context: &mut StepContext<'_>, optio
             let threshold = threshold.and_then(|threshold| threshold.ratio(options));
             erase(decide_retrieval::run(context, threshold).await)
         }
-        NodeConfig::Retrieve { top_k } => erase(retrieve::run(context, top_k.count(options)).await),
+        NodeConfig::Retrieve { top_k, search } => erase(retrieve::run(context, top_k.count(options), search).await),
         NodeConfig::GradeDocuments { ungraded } => erase(grade_documents::run(context, ungraded).await),
         NodeConfig::EvaluateDocuments { upper, lower } => {
             let threshold = |value: Option<Value>| value.and_then(|value| value.ratio(options));

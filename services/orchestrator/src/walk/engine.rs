@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use emend_chassis::telemetry;
 use emend_core::{Deadline, semconv};
-use emend_proto::v1::{EdgeTaken, Limit, Step, WalkResult};
+use emend_proto::v1::{self, EdgeTaken, Limit, Step, WalkResult};
 use tokio::time::Instant;
 use tracing::{Instrument as _, Span, field::Empty, info_span};
 
@@ -233,6 +233,12 @@ impl WalkRun<'_> {
         let (outcome, report) = ran?;
         self.overrun(cost, &report);
         self.metrics.corrected(node.action(), self.context.state.generations);
+        if let Some(failure) = &report.failure {
+            self.context.state.outages.failed(failure);
+        }
+        if node.action() != Action::FinalizeResponse {
+            self.context.state.outages.decided(report.failure.as_ref());
+        }
         let error = report.error.clone();
         recorder.end(&mut self.context, outcome.name(), report).await?;
         Ok((outcome, error))
@@ -279,7 +285,7 @@ impl WalkRun<'_> {
     async fn finish(mut self, end: End) -> Result<WalkResult, WalkError> {
         let shown = finish::shown(&self.context.state, end.status);
         retract_for(&mut self.context, shown).await?;
-        let result = finish::result(self.context.state, end)?;
+        let result = finish::result(self.context.state, end);
         let graph = &self.walk_request.graph;
         let mut result = WalkResult {
             graph: graph.name().to_owned(),
@@ -294,6 +300,12 @@ impl WalkRun<'_> {
             ..result
         };
         size::fit_result(&mut result);
+        if let Some(failure) = &result.failure {
+            let v1::Failure {
+                service, code, cause, ..
+            } = failure;
+            tracing::warn!(service, code, cause, "a walk has no answer because a service failed");
+        }
         self.context.events.finished(&result).await?;
         Ok(result)
     }

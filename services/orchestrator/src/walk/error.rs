@@ -12,9 +12,6 @@ pub enum WalkError {
     /// another embedder made the collection.
     #[error("{}", .0.message)]
     Refused(Failure),
-    /// No retrieval and no web search succeeded, and there is no answer.
-    #[error("no evidence could be searched: {0}")]
-    NoEvidenceSource(Failure),
     /// The reader of the events has disconnected (R12).
     #[error("the caller is gone")]
     CallerGone,
@@ -27,7 +24,6 @@ impl ServiceError for WalkError {
     fn code(&self) -> Code {
         match self {
             WalkError::Refused(failure) => failure.code,
-            WalkError::NoEvidenceSource(_) => Code::Unavailable,
             WalkError::CallerGone => Code::Cancelled,
             WalkError::Panicked => Code::Internal,
         }

@@ -1,10 +1,9 @@
 //! The end of a walk: its result, and the reason if it is not ANSWERED.
 
-use emend_core::Code;
 use emend_proto::v1::{ChatMessage, Limit, WalkResult, WalkStatus, chat_message};
 
 use super::{
-    error::WalkError,
+    outage,
     state::{Attempt, State, Verdict},
 };
 use crate::graph::FinishStatus;
@@ -59,7 +58,7 @@ pub(super) fn shown(state: &State, wanted: FinishStatus) -> Option<u32> {
 }
 
 /// The result without the fields that only the engine knows: graph, options, trace id, duration.
-pub(super) fn result(state: State, end: End) -> Result<WalkResult, WalkError> {
+pub(super) fn result(state: State, end: End) -> WalkResult {
     let usage = Some(state.usage);
     let result = match settle(&state, end.status) {
         Settled::Answer(status, attempt) => {
@@ -76,13 +75,15 @@ pub(super) fn result(state: State, end: End) -> Result<WalkResult, WalkError> {
                 ..WalkResult::default()
             }
         }
+        Settled::Abstained if let Some(failure) = state.outages.cause(state.searched_evidence) => WalkResult {
+            status: WalkStatus::Failed.into(),
+            documents: state.documents(),
+            usage,
+            reason: end.reason,
+            failure: Some(outage::message(failure)),
+            ..WalkResult::default()
+        },
         Settled::Abstained => {
-            if let Some(failure) = &state.evidence.first_failure
-                && !state.evidence.answered
-                && failure.code != Code::DeadlineExceeded
-            {
-                return Err(WalkError::NoEvidenceSource(failure.clone()));
-            }
             let own_words = state.abstained.clone().filter(|words| !words.trim().is_empty());
             WalkResult {
                 status: WalkStatus::Abstained.into(),
@@ -90,7 +91,7 @@ pub(super) fn result(state: State, end: End) -> Result<WalkResult, WalkError> {
                     .unwrap_or_else(|| emend_text::language(state.question().text()).abstention().to_owned()),
                 documents: state.documents(),
                 usage,
-                reason: if state.abstained.is_some() && state.evidence.answered {
+                reason: if state.abstained.is_some() {
                     // The abstention is the main reason. What came after it, for example a web
                     // search that is not configured, only says why nothing corrected it.
                     format!(
@@ -106,8 +107,8 @@ pub(super) fn result(state: State, end: End) -> Result<WalkResult, WalkError> {
     };
     let standalone_question = state.question().standalone().unwrap_or_default().to_owned();
     let steps = state.steps.beside(&result.documents);
-    Ok(WalkResult {
-        message: Some(ChatMessage {
+    WalkResult {
+        message: result.failure.is_none().then(|| ChatMessage {
             role: chat_message::Role::Assistant.into(),
             content: result.answer.clone(),
         }),
@@ -115,5 +116,5 @@ pub(super) fn result(state: State, end: End) -> Result<WalkResult, WalkError> {
         exhausted: end.exhausted.into(),
         steps,
         ..result
-    })
+    }
 }

@@ -2,12 +2,13 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    hash::{DefaultHasher, Hash as _, Hasher as _},
     sync::Arc,
 };
 
 use emend_proto::v1::{GradedPassage, Passage, PassageContent, Relevance, Sentence, Support, Usage};
 
-use super::{beam::Hypothesis, question::Question, services::Failure, steps::Steps};
+use super::{beam::Hypothesis, outage::Outages, question::Question, steps::Steps};
 use crate::graph::{EvidenceCounts, MAX_PASSAGES, Purpose};
 
 /// Everything the actions read and change.
@@ -34,22 +35,17 @@ pub(crate) struct State {
     pub(super) generations: u32,
     /// The words of the generator when it last abstained; `None` once it answers again.
     pub(super) abstained: Option<String>,
+    /// Hashes of the passages that the generator abstained from.
+    abstained_from: HashSet<u64>,
     /// Sentences that were found unsupported so far.
     pub(super) unsupported: Vec<String>,
     pub(super) usage: Usage,
     pub(super) steps: Steps,
-    pub(super) evidence: EvidenceSources,
+    /// Whether the retriever or a web search answered, even without results.
+    pub(super) searched_evidence: bool,
+    pub(super) outages: Outages,
     /// Why the walk took its last edge, on one line. Edges of `finalize_response` are left out.
     pub(super) last_edge_reason: String,
-}
-
-/// Whether any search succeeded.
-#[derive(Debug, Default)]
-pub(super) struct EvidenceSources {
-    /// Whether the retriever or a web search answered, even without results.
-    pub(super) answered: bool,
-    /// The first failure of one of them.
-    pub(super) first_failure: Option<Failure>,
 }
 
 /// A passage among the evidence.
@@ -104,10 +100,12 @@ impl State {
             beam_attempt: None,
             generations: 0,
             abstained: None,
+            abstained_from: HashSet::new(),
             unsupported: Vec::new(),
             usage: Usage::default(),
             steps: Steps::default(),
-            evidence: EvidenceSources::default(),
+            searched_evidence: false,
+            outages: Outages::default(),
             last_edge_reason: String::new(),
         }
     }
@@ -210,6 +208,17 @@ impl State {
             .any(|attempt| same_passages(&attempt.evidence, evidence) && normalised(&attempt.answer) == answer)
     }
 
+    /// Remembers that the generator abstained from these passages.
+    pub(super) fn abstain_from(&mut self, evidence: &[GradedPassage], words: String) {
+        self.abstained = Some(words);
+        self.abstained_from.insert(contents(evidence));
+    }
+
+    /// Whether the generator abstained from these passages before, in whatever order (R3).
+    pub(super) fn has_abstained_from(&self, evidence: &[GradedPassage]) -> bool {
+        self.abstained_from.contains(&contents(evidence))
+    }
+
     /// Remembers sentences that were not supported, so that the next attempt does not say them again (R3).
     pub(super) fn remember_unsupported(&mut self, sentences: &[Sentence]) {
         for sentence in sentences {
@@ -241,6 +250,19 @@ pub(super) fn same_passages(a: &[GradedPassage], b: &[GradedPassage]) -> bool {
             .collect()
     };
     ids(a) == ids(b)
+}
+
+/// A hash of the ids and texts of passages that does not depend on their order.
+fn contents(passages: &[GradedPassage]) -> u64 {
+    let mut contents: Vec<(&str, &str)> = passages
+        .iter()
+        .filter_map(|graded| graded.passage.as_ref())
+        .map(|passage| (passage.id.as_str(), passage.text.as_str()))
+        .collect();
+    contents.sort_unstable();
+    let mut hasher = DefaultHasher::new();
+    contents.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The text in lower case and with single spaces.

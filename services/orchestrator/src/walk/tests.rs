@@ -7,10 +7,12 @@ mod corrective;
 mod degraded;
 pub(crate) mod differential;
 mod events;
+mod failed;
 mod paths;
 mod ranking;
 mod reflective;
 mod rules;
+mod self_corrective;
 mod spans;
 mod texts;
 

@@ -1,5 +1,8 @@
 //! Text of others as a person may be shown it.
 
+use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_width::UnicodeWidthStr as _;
+
 /// Text of documents, models and the web without the characters that a terminal would obey; lines and tabs stay.
 #[must_use]
 pub fn printable(text: &str) -> String {
@@ -8,14 +11,35 @@ pub fn printable(text: &str) -> String {
         .collect()
 }
 
-/// The beginning of a text on one line, at most `most` characters, and `…` where there is more; [`printable`].
+/// The beginning of a text on one line, [`printable`], at most `most` columns of a terminal wide. Where there is more,
+/// it ends in `…` after a whole word, or after a whole character where the first word is wider than that.
 #[must_use]
 pub fn excerpt(text: &str, most: usize) -> String {
     let line = printable(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", line[..end].trim_end()),
-        None => line,
+    if line.width() <= most {
+        return line;
     }
+    let room = most.saturating_sub(1);
+    let words = fitting(line.split_word_bounds(), room);
+    let end = if words > 0 {
+        words
+    } else {
+        fitting(line.graphemes(true), room)
+    };
+    format!("{}…", line[..end].trim_end())
+}
+
+/// Bytes of the first pieces that are together at most `room` columns wide.
+fn fitting<'a>(pieces: impl Iterator<Item = &'a str>, room: usize) -> usize {
+    let (mut width, mut end) = (0, 0);
+    for piece in pieces {
+        width += piece.width();
+        if width > room {
+            break;
+        }
+        end += piece.len();
+    }
+    end
 }
 
 #[cfg(test)]

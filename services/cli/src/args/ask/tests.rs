@@ -52,6 +52,16 @@ fn a_path_is_no_question() {
 }
 
 #[test]
+fn an_empty_word_is_an_empty_question_and_no_path() {
+    assert_eq!(
+        asked(&["--docs", "a.md", ""]),
+        Ok((String::new(), vec![PathBuf::from("a.md")]))
+    );
+    assert!(asked(&["--docs", "", "--", "why?"]).is_err_and(|error| error.contains("empty path")));
+    assert_eq!(asked(&["--docs", "a.md", "-"]).unwrap().0, "-");
+}
+
+#[test]
 fn a_budget_is_what_was_given_and_nothing_else() {
     assert_eq!(parsed(&["why?"]).budget.message(), None);
     let options = parsed(&["--max-web-searches", "0", "--max-time", "1m 30s", "why?"]);

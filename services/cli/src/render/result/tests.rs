@@ -72,3 +72,64 @@ fn the_status_shows_the_exhausted_limit_and_the_standalone_question() {
     assert!(text.contains("unverified (out of model calls) by self-rag"), "{text}");
     assert!(text.contains("asked as: How long is paid leave?\n"), "{text}");
 }
+
+#[test]
+fn an_error_of_a_service_stands_with_its_step_and_not_again_in_the_reason() {
+    let mut abstained = answered();
+    abstained.status = WalkStatus::Abstained.into();
+    abstained.steps = vec![emend_proto::v1::Step {
+        error: "web search: connection refused".to_owned(),
+        ..emend_proto::v1::Step::default()
+    }];
+    abstained.reason = "`web_search` ended in `unavailable`: web search: connection refused".to_owned();
+    let text = plain(&result(&abstained));
+    assert!(text.contains("`web_search` ended in `unavailable`\n"), "{text}");
+    assert!(!text.contains("connection refused"), "{text}");
+}
+
+#[test]
+fn a_failed_walk_shows_no_answer_and_its_failure_says_what_to_do() {
+    let mut failed = answered();
+    failed.status = WalkStatus::Failed.into();
+    failed.sentences.clear();
+    failed.answer.clear();
+    let text = plain(&result(&failed));
+    assert!(text.starts_with("failed by self-rag"), "{text}");
+    let failure = plain(&super::failure(&Failure {
+        service: "generator".to_owned(),
+        code: "UNAVAILABLE".to_owned(),
+        cause: "connection\u{1b} refused".to_owned(),
+        advice: "check that the generator runs".to_owned(),
+    }));
+    assert_eq!(
+        failure,
+        "error: the generator failed (UNAVAILABLE): connection refused\n  check that the generator runs"
+    );
+}
+
+#[test]
+fn every_citation_number_that_is_shown_is_listed() {
+    let mut cited = answered();
+    let citation = |number: u32| Citation {
+        number,
+        passage_id: format!("passage {number}"),
+        ..Citation::default()
+    };
+    cited.sentences = vec![
+        Sentence {
+            text: "One.".to_owned(),
+            citations: vec![citation(0), citation(2), citation(1)],
+            ..Sentence::default()
+        },
+        Sentence {
+            text: "Two.".to_owned(),
+            citations: vec![citation(7), citation(2)],
+            ..Sentence::default()
+        },
+    ];
+    let text = plain(&result(&cited));
+    assert!(text.starts_with("One. [2] [1] Two. [7] [2]\n"), "{text}");
+    let listed: Vec<&str> = text.lines().filter(|line| line.starts_with("  [")).collect();
+    let numbers: Vec<&str> = listed.iter().map(|line| &line[2..5]).collect();
+    assert_eq!(numbers, ["[1]", "[2]", "[7]"], "{text}");
+}

@@ -170,6 +170,18 @@ fn a_number_that_a_service_would_refuse_is_refused_here() {
 }
 
 #[test]
+fn a_search_is_hybrid_dense_or_sparse() {
+    for search in ["hybrid", "dense", "sparse"] {
+        with("top_k: top_k}", &format!("top_k: top_k, search: {search}}}")).unwrap();
+    }
+    assert_eq!(
+        findings(with("top_k: top_k}", "top_k: top_k, search: spares}")),
+        "two-nodes.yaml:8: node `retrieve`: unknown `search`: `spares`; did you mean `sparse`?; expected one of \
+         `hybrid`, `dense`, `sparse`"
+    );
+}
+
+#[test]
 fn a_setting_of_another_action_is_refused() {
     assert_eq!(
         findings(with("{action: generate}", "{action: generate, purpose: retrieval}")),

@@ -4,8 +4,8 @@ use serde_saphyr::Spanned;
 
 use super::{Loader, list};
 use crate::graph::{
-    Action, MinimumSupport, Node, NodeConfig, Outcome, Purpose, Refining, StripUnit, Ungraded, Value, WebResults,
-    Weights, Writing,
+    Action, MinimumSupport, Node, NodeConfig, Outcome, Purpose, Refining, Search, StripUnit, Ungraded, Value,
+    WebResults, Weights, Writing,
     file::{Entries, NodeFile, RouteFile, line},
     finding::Finding,
 };
@@ -51,6 +51,16 @@ impl Loader {
             },
             Action::Retrieve => NodeConfig::Retrieve {
                 top_k: self.required(name, node, "top_k", node.top_k.as_ref())?,
+                search: self.one_of(
+                    name,
+                    "search",
+                    node.search.as_ref(),
+                    &[
+                        ("hybrid", Search::Hybrid),
+                        ("dense", Search::Dense),
+                        ("sparse", Search::Sparse),
+                    ],
+                )?,
             },
             Action::GradeDocuments => NodeConfig::GradeDocuments {
                 ungraded: self.one_of(
@@ -231,7 +241,7 @@ impl Loader {
 fn settings_of(action: Action) -> &'static [&'static str] {
     match action {
         Action::DecideRetrieval => &["threshold"],
-        Action::Retrieve => &["top_k"],
+        Action::Retrieve => &["top_k", "search"],
         Action::GradeDocuments => &["ungraded"],
         Action::EvaluateDocuments => &["upper", "lower"],
         Action::Refine => &["strips", "size", "max_strips", "threshold"],

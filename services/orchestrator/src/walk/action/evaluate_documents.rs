@@ -36,6 +36,7 @@ pub(super) async fn run(
         }
         Err(failure) => {
             report.error = failure.to_string();
+            report.failure = Some(failure);
             Evaluation::Unspecified
         }
     };

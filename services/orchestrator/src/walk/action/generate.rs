@@ -28,13 +28,18 @@ pub(super) async fn run(context: &mut StepContext<'_>, writing: Writing, options
         let report = Report::of("no passage to answer from");
         return Ok((GenerateOutcome::NoDocuments, report));
     }
+    if context.state.has_abstained_from(&evidence) {
+        // Asking again would change nothing (R3).
+        let report = Report::of("the generator abstained from the same passages before");
+        return Ok((GenerateOutcome::Stalled, report));
+    }
     let (finished, number) = match write(context, &evidence, writing, options).await? {
         Ok(written) => written,
         Err(failure) => return Ok((GenerateOutcome::Unavailable, Report::failed(&failure))),
     };
     let report = Report::of(summary(&finished)).costing(finished.usage);
     if finished.abstained {
-        context.state.abstained = Some(finished.answer);
+        context.state.abstain_from(&evidence, finished.answer);
         return Ok((GenerateOutcome::Abstained, report));
     }
     if context.state.is_stalled(&evidence, &finished.answer) {
@@ -110,6 +115,8 @@ pub(super) async fn write(
                     // Reads the stream to its end: dropping it earlier counts against its
                     // connection.
                     while stream.next().await.is_some() {}
+                    drop(stream);
+                    context.state.outages.answered(Dependency::Generator);
                     return Ok(Ok((finished, number)));
                 }
                 Some(failure) => break failure,

@@ -16,7 +16,7 @@ use super::{
     Ended, Report, StepContext,
     generate::{broken, refusal, retract_for},
     grade_documents::apply_grades,
-    grades::{passes, tell, verdict},
+    grades::{errors, passes, tell, verdict},
 };
 use crate::{
     graph::{GenerateSegmentOutcome, MinimumSupport, Options, Weights, Writing},
@@ -24,7 +24,7 @@ use crate::{
         beam::{Hypothesis, Segment},
         deadline::Share,
         error::WalkError,
-        services::{Failure, Services},
+        services::{Dependency, Failure, Services},
         state::{Attempt, Held, add_usage},
     },
 };
@@ -105,12 +105,16 @@ pub(super) async fn run(
         beam.len()
     );
     report = report.showing(context.state.documents());
+    if sifted.failure.is_none() || !sifted.grown.is_empty() {
+        context.state.outages.answered(Dependency::Generator);
+    }
     if sifted.grown.is_empty() {
         let outcome = if let Some(failure) = sifted
             .failure
             .filter(|_| !sifted.complete && sifted.abstained.is_none())
         {
             report.error = failure.to_string();
+            report.failure = Some(failure);
             GenerateSegmentOutcome::Unavailable
         } else if let Some(words) = sifted.abstained.filter(|_| !beam.iter().any(Hypothesis::has_begun)) {
             context.state.abstained = Some(words);
@@ -264,36 +268,30 @@ async fn candidate(services: &dyn Services, question: &str, request: GenerateReq
         usefulness: None,
         utility: 0.0,
         usage,
-        error: String::new(),
+        error: errors(Some(&groundedness), Some(&usefulness)),
     };
-    match groundedness {
-        Ok(response) => {
-            add_usage(&mut reflected.usage, response.usage);
-            reflected.supported = passes(response.support(), MinimumSupport::Partially);
-            reflected.groundedness = response.score;
-            reflected.support = match response.fully_supported {
-                Some(fully) => fully + 0.5 * response.partially_supported.unwrap_or_default(),
-                None => response.score.unwrap_or_default(),
-            };
-            if response.sentences.len() == reflected.finished.sentences.len() {
-                for (sentence, graded) in reflected.finished.sentences.iter_mut().zip(response.sentences) {
-                    sentence.support = graded.support;
-                    sentence.support_score = graded.support_score;
-                }
+    if let Ok(response) = groundedness {
+        add_usage(&mut reflected.usage, response.usage);
+        reflected.supported = passes(response.support(), MinimumSupport::Partially);
+        reflected.groundedness = response.score;
+        reflected.support = match response.fully_supported {
+            Some(fully) => fully + 0.5 * response.partially_supported.unwrap_or_default(),
+            None => response.score.unwrap_or_default(),
+        };
+        if response.sentences.len() == reflected.finished.sentences.len() {
+            for (sentence, graded) in reflected.finished.sentences.iter_mut().zip(response.sentences) {
+                sentence.support = graded.support;
+                sentence.support_score = graded.support_score;
             }
         }
-        Err(failure) => reflected.error = failure.to_string(),
     }
-    match usefulness {
-        Ok(response) => {
-            add_usage(&mut reflected.usage, response.usage);
-            reflected.useful = response.useful;
-            reflected.usefulness = response.score;
-            let utility = response.expected_utility.or(response.utility.map(f64::from));
-            // Maps utilities 1 to 5 to −1 to 1.
-            reflected.utility = utility.map_or(0.0, |utility| (utility - 3.0) / 2.0);
-        }
-        Err(failure) => reflected.error = failure.to_string(),
+    if let Ok(response) = usefulness {
+        add_usage(&mut reflected.usage, response.usage);
+        reflected.useful = response.useful;
+        reflected.usefulness = response.score;
+        let utility = response.expected_utility.or(response.utility.map(f64::from));
+        // Maps utilities 1 to 5 to −1 to 1.
+        reflected.utility = utility.map_or(0.0, |utility| (utility - 3.0) / 2.0);
     }
     Candidate::Written(Box::new(reflected))
 }

@@ -41,6 +41,7 @@ pub(super) async fn run(context: &mut StepContext<'_>, ungraded: Ungraded) -> En
             }
             Err(failure) => {
                 report.error = failure.to_string();
+                report.failure = Some(failure);
                 mark(&mut context.state);
             }
         }

@@ -48,6 +48,12 @@ pub(super) async fn grade(
         return Ok((None, Report::of("no answer to grade")));
     };
     if attempt.evidence.is_empty() {
+        if let Some(attempt) = context.state.attempts.last_mut()
+            && wanted != Wanted::Usefulness
+        {
+            attempt.supported = Some(false);
+            attempt.verdict = Verdict::NotSupported;
+        }
         let grades = Grades {
             supported: Some(false),
             ..Grades::default()
@@ -56,8 +62,10 @@ pub(super) async fn grade(
         return Ok((Some(grades), report));
     }
     let (groundedness, usefulness) = ask(context, question, attempt, wanted).await;
-    let mut report = Report::default();
-    let mut errors = Vec::new();
+    let mut report = Report {
+        error: errors(groundedness.as_ref(), usefulness.as_ref()),
+        ..Report::default()
+    };
     let mut grades = Grades {
         asked_usefulness: usefulness.is_some(),
         ..Grades::default()
@@ -73,24 +81,14 @@ pub(super) async fn grade(
             }
             apply_grades(context, &response.sentences).await?;
         }
-        Some(Err(failure)) => {
-            grades.support = Some(Support::Ungraded);
-            errors.push(failure.to_string());
-        }
+        Some(Err(_)) => grades.support = Some(Support::Ungraded),
     }
-    match usefulness {
-        None => {}
-        Some(Ok(response)) => {
-            add_usage(&mut report.usage, response.usage);
-            grades.useful = response.useful;
-            if let Some(attempt) = context.state.attempts.last_mut() {
-                attempt.usefulness = response.score;
-            }
-            if !response.error.is_empty() {
-                errors.push(format!("grader: {}", response.error));
-            }
+    if let Some(Ok(response)) = usefulness {
+        add_usage(&mut report.usage, response.usage);
+        grades.useful = response.useful;
+        if let Some(attempt) = context.state.attempts.last_mut() {
+            attempt.usefulness = response.score;
         }
-        Some(Err(failure)) => errors.push(failure.to_string()),
     }
     if let Some(attempt) = context.state.attempts.last_mut() {
         if wanted != Wanted::Usefulness {
@@ -99,7 +97,6 @@ pub(super) async fn grade(
         attempt.verdict = verdict(attempt.supported, grades.useful);
     }
     report.summary = grades.to_string();
-    report.error = errors.join("; ");
     Ok((Some(grades), report))
 }
 
@@ -109,6 +106,26 @@ pub(super) fn without_grade(mut report: Report) -> Report {
         "grader: a grade that the verdict needs did not come".clone_into(&mut report.error);
     }
     report
+}
+
+/// Why grades of an answer are missing, each once; empty if none is.
+pub(super) fn errors(
+    groundedness: Option<&Result<GradeGroundednessResponse, Failure>>,
+    usefulness: Option<&Result<GradeUsefulnessResponse, Failure>>,
+) -> String {
+    let groundedness = match groundedness {
+        Some(Err(failure)) => failure.to_string(),
+        Some(Ok(_)) | None => String::new(),
+    };
+    let usefulness = match usefulness {
+        Some(Err(failure)) => failure.to_string(),
+        Some(Ok(response)) if !response.error.is_empty() => format!("grader: {}", response.error),
+        Some(Ok(_)) | None => String::new(),
+    };
+    let mut errors = vec![groundedness, usefulness];
+    errors.retain(|error| !error.is_empty());
+    errors.dedup();
+    errors.join("; ")
 }
 
 type Asked<T> = Option<Result<T, Failure>>;

@@ -61,7 +61,7 @@ pub(super) async fn run(
         }
         Err(failure) => {
             errors.push(failure.to_string());
-            context.state.evidence.first_failure.get_or_insert(failure);
+            context.state.outages.failed(&failure);
             None
         }
     };
@@ -71,6 +71,9 @@ pub(super) async fn run(
         _ if context.state.held.is_empty() => RefineAndSearchOutcome::NothingKept,
         _ => RefineAndSearchOutcome::Refined,
     };
+    if outcome != RefineAndSearchOutcome::Unavailable {
+        report.failure = None;
+    }
     // The report shows the refined passages, dropped ones included, and then those from the web.
     let web = context.state.held.iter().rev().take(new.unwrap_or(0)).rev();
     report.passages.extend(web.map(|held| held.graded(true)));

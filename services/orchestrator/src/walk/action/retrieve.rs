@@ -5,18 +5,23 @@ use emend_proto::v1::{RetrieveRequest, SearchMode};
 
 use super::{Ended, Report, StepContext};
 use crate::{
-    graph::{Purpose, RetrieveOutcome},
-    walk::{deadline::Share, error::WalkError},
+    graph::{Purpose, RetrieveOutcome, Search},
+    walk::{deadline::Share, error::WalkError, services::Dependency},
 };
 
-pub(super) async fn run(context: &mut StepContext<'_>, top_k: u32) -> Ended<RetrieveOutcome> {
+pub(super) async fn run(context: &mut StepContext<'_>, top_k: u32, search: Search) -> Ended<RetrieveOutcome> {
     let question = context.state.question();
     let request = RetrieveRequest {
         query: context.state.query.clone(),
         collection: question.collection().to_owned(),
         top_k: Some(top_k),
         filter: question.filter().clone(),
-        mode: SearchMode::Unspecified.into(),
+        mode: match search {
+            Search::Hybrid => SearchMode::Hybrid,
+            Search::Dense => SearchMode::Dense,
+            Search::Sparse => SearchMode::Sparse,
+        }
+        .into(),
         parents: None,
         ef: None,
     };
@@ -33,12 +38,11 @@ pub(super) async fn run(context: &mut StepContext<'_>, top_k: u32) -> Ended<Retr
             return Err(WalkError::Refused(failure));
         }
         Err(failure) => {
-            let report = Report::failed(&failure);
-            context.state.evidence.first_failure.get_or_insert(failure);
-            return Ok((RetrieveOutcome::Unavailable, report));
+            return Ok((RetrieveOutcome::Unavailable, Report::failed(&failure)));
         }
     };
-    context.state.evidence.answered = true;
+    context.state.searched_evidence = true;
+    context.state.outages.answered(Dependency::Retriever);
     context.state.hold_retrieved(response.passages);
     let found = context.state.held.len();
     let outcome = if found == 0 {

@@ -6,7 +6,7 @@ use emend_proto::v1::{Origin, SearchRequest, SearchResponse};
 use super::{Ended, Report, StepContext};
 use crate::{
     graph::{MAX_WEB_RESULTS, Options, Purpose, WebResults, WebSearchOutcome},
-    walk::{deadline::Share, state::State},
+    walk::{deadline::Share, services::Dependency, state::State},
 };
 
 pub(super) async fn run(
@@ -24,9 +24,7 @@ pub(super) async fn run(
     let response = match context.services.search(request, context.hop(Share::Half)).await {
         Ok(response) => response,
         Err(failure) => {
-            let report = Report::failed(&failure);
-            context.state.evidence.first_failure.get_or_insert(failure);
-            return Ok((WebSearchOutcome::Unavailable, report));
+            return Ok((WebSearchOutcome::Unavailable, Report::failed(&failure)));
         }
     };
     let found = apply_results(&mut context.state, response, wanted);
@@ -51,7 +49,8 @@ pub(super) fn request(query: &str, wanted: u32) -> SearchRequest {
 
 /// Adds web results to the passages held, marked WEB. Returns how many are new.
 pub(super) fn apply_results(state: &mut State, response: SearchResponse, wanted: u32) -> usize {
-    state.evidence.answered = true;
+    state.searched_evidence = true;
+    state.outages.answered(Dependency::WebSearch);
     let mut passages = response.passages;
     passages.truncate(wanted.max(1) as usize);
     for passage in &mut passages {

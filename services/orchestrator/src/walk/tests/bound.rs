@@ -8,12 +8,11 @@ use std::{
     time::Duration,
 };
 
-use emend_proto::v1::{Relevance, RetrieveResponse, RewriteResponse, SearchResponse, Support};
+use emend_proto::v1::{Relevance, RetrieveResponse, RewriteResponse, SearchResponse, Support, WalkStatus};
 use proptest::prelude::*;
 
 use super::{
     super::{
-        WalkError,
         scripted::{Call, Scripted, abstained, answer, calls, documents_graded, down, passage, supported, useful},
         services::Dependency,
     },
@@ -130,6 +129,8 @@ proptest! {
             ("top_k", top_k),
             ("max_retries", retries),
             ("max_count", count),
+            ("max_rewrites", count),
+            ("wide_top_k", top_k + 3),
             ("recursion_limit", limit),
         ];
         let known: Vec<String> = walk_request(graph, &[]).graph.options().iter().map(|option| option.name.clone()).collect();
@@ -146,15 +147,13 @@ proptest! {
         let searches = services.calls().iter().filter(|call| matches!(call, Call::Search(_))).count() as u64;
         prop_assert!(services.model_calls() <= worst.model_calls, "{} > {worst:?}", services.model_calls());
         prop_assert!(searches <= worst.web_searches);
-        match ended {
-            Ok(result) => {
-                prop_assert!(result.steps.len() as u64 <= worst.steps);
-                prop_assert!(!result.answer.trim().is_empty());
-                let answered = result.status() == emend_proto::v1::WalkStatus::Answered;
-                prop_assert_eq!(answered, result.reason.is_empty());
-            }
-            Err(error) => prop_assert!(matches!(error, WalkError::NoEvidenceSource(_)), "{error}"),
-        }
+        let result = ended.unwrap();
+        prop_assert!(result.steps.len() as u64 <= worst.steps);
+        let failed = result.status() == WalkStatus::Failed;
+        prop_assert_eq!(failed, result.failure.is_some());
+        prop_assert_eq!(failed, result.answer.trim().is_empty());
+        let answered = result.status() == WalkStatus::Answered;
+        prop_assert_eq!(answered, result.reason.is_empty());
     }
 }
 

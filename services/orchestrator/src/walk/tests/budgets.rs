@@ -143,7 +143,7 @@ async fn tokens_that_are_used_up_end_a_walk_after_the_step() {
 async fn a_budget_that_is_spent_still_lets_a_good_answer_through() {
     // Everything but the last step, which calls no service, has used the budget up.
     let budget = Budget {
-        model_calls: Some(3),
+        model_calls: Some(7),
         tokens: Some(1),
         ..Budget::default()
     };

@@ -7,7 +7,6 @@ use tokio::time::Instant;
 
 use super::{
     super::{
-        WalkError,
         scripted::{Scripted, documents_graded, down, useful},
         services::Dependency,
     },
@@ -25,6 +24,7 @@ async fn a_retriever_that_is_down_leads_to_the_web() {
         [
             "retrieve",
             "web_search",
+            "grade_web_results",
             "generate",
             "grade_generation",
             "finalize_response"
@@ -35,19 +35,20 @@ async fn a_retriever_that_is_down_leads_to_the_web() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_walk_that_could_search_nothing_is_an_error_that_names_the_service() {
+async fn a_walk_without_a_retriever_fails_and_names_it() {
     for graph in ["plain-rag", "self-rag", "self-corrective-rag", "corrective-rag-binary"] {
         let services = Scripted::default()
             .retrieve(|_| down(Dependency::Retriever))
             .search(|_| down(Dependency::WebSearch));
-        let error = ask_with(graph, &[], &services, Duration::from_secs(60))
-            .await
-            .unwrap_err();
-        assert!(matches!(error, WalkError::NoEvidenceSource(_)), "{graph}");
+        let result = ask(graph, &services).await;
+        assert_eq!(status(&result), WalkStatus::Failed, "{graph}");
+        let failure = result.failure.unwrap();
         assert_eq!(
-            error.to_string(),
-            "no evidence could be searched: retriever: connection refused"
+            (failure.service.as_str(), failure.code.as_str(), failure.cause.as_str()),
+            ("retriever", "UNAVAILABLE", "connection refused"),
+            "{graph}"
         );
+        assert!(result.answer.is_empty() && result.message.is_none(), "{graph}");
     }
 }
 
@@ -105,12 +106,31 @@ async fn a_rewriter_that_is_down_is_visible_and_no_error() {
         .rewrite(|_| down(Dependency::Rewriter))
         .grade_documents(|request| Ok(documents_graded(request, |_| Relevance::Irrelevant)));
     let result = ask("self-rag", &services).await;
-    assert_eq!(status(&result), WalkStatus::Abstained);
+    // The graph has no other way on: it is the rewriter that the walk ends for.
+    assert_eq!(status(&result), WalkStatus::Failed);
+    assert_eq!(result.failure.unwrap().service, "rewriter");
     assert_eq!(
         result.reason,
         "`rewrite` ended in `unavailable`: rewriter: connection refused"
     );
+    // The default graph has: more passages for the same query.
+    let result = ask("self-corrective-rag", &services.search(|_| down(Dependency::WebSearch))).await;
+    assert_eq!(
+        path(&result)[2..],
+        [
+            "rewrite",
+            "retrieve_more",
+            "grade_documents",
+            "rewrite",
+            "web_search",
+            "finalize_response"
+        ]
+    );
+    assert_eq!(status(&result), WalkStatus::Abstained);
     // For the web the question itself will do.
+    let services = Scripted::default()
+        .rewrite(|_| down(Dependency::Rewriter))
+        .grade_documents(|request| Ok(documents_graded(request, |_| Relevance::Irrelevant)));
     let result = ask("corrective-rag-binary", &services).await;
     assert_eq!(
         path(&result)[2..5],
@@ -119,16 +139,20 @@ async fn a_rewriter_that_is_down_is_visible_and_no_error() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_generator_that_is_down_abstains_with_the_reason() {
+async fn a_walk_without_a_generator_fails_with_the_reason() {
     for graph in ["plain-rag", "self-rag", "self-corrective-rag", "corrective-rag-binary"] {
         let services = Scripted::default().generate(|_| down(Dependency::Generator));
         let result = ask(graph, &services).await;
-        assert_eq!(status(&result), WalkStatus::Abstained, "{graph}");
+        assert_eq!(status(&result), WalkStatus::Failed, "{graph}");
         assert_eq!(
             result.reason,
             "`generate` ended in `unavailable`: generator: connection refused"
         );
-        assert_eq!(result.answer, "The documents do not answer this question.");
+        let failure = result.failure.unwrap();
+        assert_eq!(
+            (failure.service.as_str(), failure.code.as_str(), failure.cause.as_str()),
+            ("generator", "UNAVAILABLE", "connection refused")
+        );
     }
 }
 
@@ -166,7 +190,8 @@ async fn r11_whatever_hangs_the_result_comes_before_the_deadline() {
             assert!(began.elapsed() < Duration::from_secs(2), "{graph} {slow}");
             let result = result.unwrap_or_else(|error| panic!("{graph} {slow}: {error}"));
             assert_ne!(status(&result), WalkStatus::Answered, "{graph} {slow}");
-            assert!(!result.answer.is_empty() && !result.reason.is_empty(), "{graph} {slow}");
+            assert!(!result.reason.is_empty(), "{graph} {slow}");
+            assert_eq!(result.answer.is_empty(), result.failure.is_some(), "{graph} {slow}");
         }
     }
 }
@@ -182,11 +207,14 @@ async fn r11_a_round_that_cannot_end_in_time_is_not_begun() {
                 emend_proto::v1::Support::NotSupported,
             ))
         });
-    let result = ask_with("self-corrective-rag", &[], &services, Duration::from_secs(7))
+    let result = ask_with("self-corrective-rag", &[], &services, Duration::from_secs(8))
         .await
         .unwrap();
     // A round takes 4 s, and 2.65 s were left after the first.
-    assert_eq!(path(&result), ["retrieve", "generate", "grade_generation"]);
+    assert_eq!(
+        path(&result),
+        ["retrieve", "grade_documents", "generate", "grade_generation"]
+    );
     assert_eq!(
         result.reason,
         "the deadline leaves 2.6 s for another round of `generate`, which took 4.0 s before"

@@ -67,6 +67,9 @@ async fn a_walk_is_told_step_by_step_and_ends_with_the_result() {
         [
             "> retrieve",
             "= passages",
+            "-> grade_documents",
+            "> grade_documents",
+            "= all_relevant",
             "-> generate",
             "> generate",
             "text 1",

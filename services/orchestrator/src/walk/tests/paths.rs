@@ -1,10 +1,10 @@
 //! The main paths of each graph.
 
-use emend_proto::v1::{GradeDocumentsRequest, Origin, Relevance, SearchResponse, Support, WalkStatus};
+use emend_proto::v1::{GradeDocumentsRequest, Relevance, Support, WalkStatus};
 
 use super::{
     super::{
-        scripted::{Call, Scripted, abstained, documents_graded, down, passage, supported, useful},
+        scripted::{Call, Scripted, documents_graded, down, supported, useful},
         services::Dependency,
     },
     ask, path, status,
@@ -106,62 +106,6 @@ async fn self_rag_rewrites_when_the_answer_is_not_useful() {
             "grade_documents",
             "generate",
             "grade_generation"
-        ]
-    );
-    assert_eq!(status(&result), WalkStatus::Answered);
-}
-
-#[tokio::test(start_paused = true)]
-async fn self_corrective_rag_searches_the_web_when_its_retries_are_used_up() {
-    let services = Scripted::default().grade_usefulness(|request| Ok(useful(request.answer == "Answer 5.")));
-    let result = ask("self-corrective-rag", &services).await;
-    assert_eq!(
-        path(&result)[path(&result).len() - 4..],
-        ["web_search", "generate", "grade_generation", "finalize_response"]
-    );
-    assert_eq!(
-        (status(&result), result.answer.as_str()),
-        (WalkStatus::Answered, "Answer 5.")
-    );
-    let origins: Vec<_> = result
-        .documents
-        .iter()
-        .map(|graded| graded.passage.as_ref().unwrap().origin())
-        .collect();
-    assert_eq!(origins.iter().filter(|origin| **origin == Origin::Web).count(), 4);
-}
-
-#[tokio::test(start_paused = true)]
-async fn self_corrective_rag_grades_the_answer_from_the_web_too() {
-    let services = Scripted::default().grade_usefulness(|_| Ok(useful(false)));
-    let result = ask("self-corrective-rag", &services).await;
-    let nodes = path(&result);
-    let web = nodes.iter().position(|node| *node == "web_search").unwrap();
-    assert_eq!(nodes[web + 1..], ["generate", "grade_generation", "finalize_response"]);
-    assert_eq!(status(&result), WalkStatus::Unverified);
-    assert!(
-        result.reason.contains("visits(web_search) < web_fallback"),
-        "{}",
-        result.reason
-    );
-}
-
-#[tokio::test(start_paused = true)]
-async fn self_corrective_rag_goes_to_the_web_when_the_generator_abstains() {
-    let services = Scripted::default().generate_nth(|number| match number {
-        1 => abstained(),
-        _ => super::super::scripted::answer("It was built in 1790."),
-    });
-    let result = ask("self-corrective-rag", &services).await;
-    assert_eq!(
-        path(&result),
-        [
-            "retrieve",
-            "generate",
-            "web_search",
-            "generate",
-            "grade_generation",
-            "finalize_response"
         ]
     );
     assert_eq!(status(&result), WalkStatus::Answered);
@@ -281,23 +225,4 @@ async fn corrective_rag_goes_on_without_a_web_search_that_is_not_configured() {
     assert_eq!(result.steps[3].outcome, "unavailable");
     assert_eq!(result.steps[3].error, "web search: connection refused");
     assert_eq!(status(&result), WalkStatus::Answered);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_web_search_that_finds_what_is_held_already_found_nothing() {
-    let services = Scripted::default().generate(|_| Ok(abstained())).search(|request| {
-        Ok(SearchResponse {
-            passages: vec![passage(&format!("{}/1", request.query))],
-            ..SearchResponse::default()
-        })
-    });
-    let result = ask("self-corrective-rag", &services).await;
-    assert_eq!(
-        path(&result),
-        ["retrieve", "generate", "web_search", "finalize_response"]
-    );
-    assert_eq!(
-        (status(&result), result.answer.as_str()),
-        (WalkStatus::Abstained, "The passages do not say.")
-    );
 }

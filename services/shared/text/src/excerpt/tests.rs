@@ -3,6 +3,24 @@ use super::*;
 #[test]
 fn what_a_terminal_would_obey_is_left_out() {
     assert_eq!(printable("a\u{1b}[31mb\u{7}\nc"), "a[31mb\nc");
-    assert_eq!(excerpt("  one\n two\t three", 9), "one two t…");
-    assert_eq!(excerpt("one  two", 7), "one two");
+    assert_eq!(excerpt("  one\n two\t three", 13), "one two three");
+}
+
+#[test]
+fn a_text_is_cut_after_a_whole_word() {
+    assert_eq!(excerpt("one two three", 12), "one two…");
+    assert_eq!(excerpt("one two three", 9), "one two…");
+    assert_eq!(excerpt("one two three", 7), "one…");
+    assert_eq!(excerpt("incomprehensible", 6), "incom…");
+}
+
+#[test]
+fn a_text_is_measured_in_columns() {
+    // Each of these characters is two columns wide.
+    assert_eq!(excerpt("灯台はいつ", 10), "灯台はいつ");
+    let cut = excerpt("灯台はいつ建てられましたか", 10);
+    assert!(cut.width() <= 10 && cut.ends_with('…'), "{cut}");
+    assert_eq!(excerpt("등대는 언제 지어졌나요", 12), "등대는 언제…");
+    assert_eq!(excerpt("👨‍👩‍👧👨‍👩‍👧", 3), "👨‍👩‍👧…");
+    assert_eq!(excerpt("word", 0), "…");
 }

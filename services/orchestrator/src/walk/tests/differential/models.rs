@@ -211,7 +211,11 @@ fn corrective_rag(world: &mut World, limits: Limits) -> Walk {
             world.step("refine_and_search", Unverified)?;
             let refined = world.refine();
             world.rewrite();
-            match world.search(limits.top_k) {
+            let found = world.search(limits.top_k);
+            if (refined, found) != (Found::Down, Found::Down) {
+                world.made_up_for();
+            }
+            match found {
                 Found::Some => true,
                 Found::Down if refined == Found::Down => false,
                 _ if world.holds_something() => false,
@@ -251,46 +255,88 @@ fn corrective_rag_binary(world: &mut World, _: Limits) -> Walk {
     answer_once(world)
 }
 
+/// Where Self-Corrective RAG goes next.
+enum Next {
+    Write,
+    /// The documents with another query, if any is left.
+    SearchAgain,
+    Web,
+    End,
+}
+
 fn self_corrective_rag(world: &mut World, limits: Limits) -> Walk {
-    let (mut generations, mut searches) = (0, 0);
-    'retrieve: loop {
-        world.step("retrieve", Unverified)?;
-        let mut to_web = world.retrieve() != Found::Some;
-        loop {
-            if to_web {
-                if searches >= limits.web_fallback {
-                    break 'retrieve;
+    let (mut generations, mut rewrites, mut wide, mut webs) = (0, 0, 0, 0);
+    world.step("retrieve", Unverified)?;
+    let mut found = Some(world.retrieve());
+    let mut next = Next::Write;
+    loop {
+        if let Some(found) = found.take() {
+            next = match found {
+                Found::Down => Next::Web,
+                Found::None => Next::SearchAgain,
+                Found::Some => {
+                    world.step("grade_documents", Unverified)?;
+                    match world.grade_documents() {
+                        Kept::None => Next::SearchAgain,
+                        Kept::NothingNew => Next::Web,
+                        Kept::All | Kept::Some | Kept::Ungraded => Next::Write,
+                    }
                 }
+            };
+        }
+        // Another query, if the limit leaves one; a search of the web otherwise.
+        let mut rewrite = false;
+        match next {
+            Next::End => break,
+            Next::SearchAgain if rewrites < limits.max_rewrites => rewrite = true,
+            Next::SearchAgain | Next::Web => {
+                if webs >= limits.web_fallback {
+                    break;
+                }
+                webs += 1;
                 world.step("web_search", Unverified)?;
-                searches += 1;
                 if world.search(limits.top_k) != Found::Some {
-                    break 'retrieve;
+                    break;
+                }
+                world.step("grade_web_results", Unverified)?;
+                if matches!(world.grade_documents(), Kept::None | Kept::NothingNew) {
+                    break;
                 }
             }
+            Next::Write => {}
+        }
+        if !rewrite {
             world.step("generate", Unverified)?;
             generations += 1;
-            match world.generate() {
-                Wrote::Answer => {}
-                Wrote::Down => break 'retrieve,
-                Wrote::Abstained | Wrote::Stalled | Wrote::NothingToWriteFrom => {
-                    to_web = true;
-                    continue;
-                }
-            }
-            world.step("grade_generation", Unverified)?;
-            let grades = world.grade_answer();
-            let again = generations <= limits.max_retries;
-            match grades {
-                (Some(false), _) => to_web = !again,
-                (_, Some(false)) if again => {
-                    world.step("rewrite", Unverified)?;
-                    if world.rewrite() == Found::Some {
-                        continue 'retrieve;
+            next = match world.generate() {
+                Wrote::Down => Next::End,
+                Wrote::Abstained => Next::SearchAgain,
+                Wrote::Stalled | Wrote::NothingToWriteFrom => Next::Web,
+                Wrote::Answer => {
+                    world.step("grade_generation", Unverified)?;
+                    let again = generations <= limits.max_retries;
+                    match world.grade_answer() {
+                        (Some(false), _) if again => Next::Write,
+                        (_, Some(false)) if again => {
+                            rewrite = true;
+                            Next::Write
+                        }
+                        (Some(false), _) | (_, Some(false)) => Next::Web,
+                        _ => Next::End,
                     }
-                    to_web = true;
                 }
-                (_, Some(false)) => to_web = true,
-                _ => break 'retrieve,
+            };
+        }
+        if rewrite {
+            world.step("rewrite", Unverified)?;
+            rewrites += 1;
+            // Without another query, more passages of the last one are worth one search.
+            if world.rewrite() == Found::Some || wide == 0 {
+                world.step("retrieve_more", Unverified)?;
+                wide += 1;
+                found = Some(world.retrieve_so_many(limits.wide_top_k));
+            } else {
+                next = Next::Web;
             }
         }
     }

@@ -10,15 +10,17 @@ use super::script::{Numbers, Script};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(super) top_k: u32,
+    pub(super) wide_top_k: u32,
     pub(super) max_count: u32,
     pub(super) max_retries: u32,
+    pub(super) max_rewrites: u32,
     pub(super) web_fallback: u32,
     pub(super) max_depth: u32,
     pub(super) recursion: usize,
 }
 
-/// How a walk ended; `None` if nothing could be searched and there is no result.
-pub(crate) type Status = Option<WalkStatus>;
+/// How a walk ended.
+pub(crate) type Status = WalkStatus;
 
 /// The end of a walk in the model.
 pub(super) struct Ended;
@@ -99,8 +101,14 @@ pub(super) struct World {
     grades: HashMap<String, bool>,
     answers: Vec<Answer>,
     withdrawn: bool,
-    searched: bool,
-    search_failed: bool,
+    /// What the generator abstained from.
+    abstained_from: Vec<Vec<String>>,
+    /// Whether the last search of the documents failed.
+    retriever_down: bool,
+    /// Whether the last answer failed to come.
+    generator_down: bool,
+    /// Whether the step before was decided by a grader or a rewriter that failed.
+    helper_down: bool,
     segments: usize,
     segments_supported: Option<bool>,
     status: Status,
@@ -125,11 +133,13 @@ impl World {
             grades: HashMap::new(),
             answers: Vec::new(),
             withdrawn: false,
-            searched: false,
-            search_failed: false,
+            abstained_from: Vec::new(),
+            retriever_down: false,
+            generator_down: false,
+            helper_down: false,
             segments: 0,
             segments_supported: None,
-            status: None,
+            status: WalkStatus::Unspecified,
             retrieve: Numbers::new(&script.retrieve),
             documents: Numbers::new(&script.documents),
             rewrite: Numbers::new(&script.rewrite),
@@ -152,6 +162,9 @@ impl World {
             return Err(self.finish(at_limit));
         }
         self.path.push(node);
+        if node != "finalize_response" {
+            self.helper_down = false;
+        }
         Ok(())
     }
 
@@ -166,23 +179,29 @@ impl World {
             (_, Some(best)) if best.from.is_empty() => WalkStatus::Ungrounded,
             _ => WalkStatus::Unverified,
         };
-        let no_source = settled == WalkStatus::Abstained && self.search_failed && !self.searched;
-        self.status = (!no_source).then_some(settled);
+        let failed = self.retriever_down || self.generator_down || self.helper_down;
+        self.status = match settled {
+            WalkStatus::Abstained if failed => WalkStatus::Failed,
+            settled => settled,
+        };
         Ended
     }
 
     pub(super) fn retrieve(&mut self) -> Found {
+        self.retrieve_so_many(self.top_k)
+    }
+
+    pub(super) fn retrieve_so_many(&mut self, wanted: u32) -> Found {
         let (number, turn) = self.retrieve.next(6);
+        self.retriever_down = number == 0;
         if number == 0 {
-            self.search_failed = true;
             return Found::Down;
         }
-        self.searched = true;
         self.held.clear();
         if number == 1 {
             return Found::None;
         }
-        for place in 0..self.top_k {
+        for place in 0..wanted {
             self.hold(match number {
                 2 | 3 => format!("local as ever {place}"),
                 _ => format!("local {turn} {place}"),
@@ -215,6 +234,7 @@ impl World {
                 held.graded = true;
             }
             graded = number > 0;
+            self.helper_down = !graded;
             for id in pending.iter().filter(|_| graded) {
                 let helps = match number {
                     1 => Some(false),
@@ -246,7 +266,10 @@ impl World {
             return Judged::Incorrect;
         }
         match self.documents.next(5).0 {
-            0 => Judged::Ungraded,
+            0 => {
+                self.helper_down = true;
+                Judged::Ungraded
+            }
             1 => {
                 self.held.clear();
                 Judged::Incorrect
@@ -257,7 +280,9 @@ impl World {
     }
 
     pub(super) fn rewrite(&mut self) -> Found {
-        match self.rewrite.next(3).0 {
+        let number = self.rewrite.next(3).0;
+        self.helper_down = number == 0;
+        match number {
             0 => Found::Down,
             1 => Found::None,
             _ => Found::Some,
@@ -267,13 +292,10 @@ impl World {
     /// Searches the web for so many pages.
     pub(super) fn search(&mut self, wanted: u32) -> Found {
         let (number, turn) = self.search.next(3);
-        if number == 0 {
-            self.search_failed = true;
-            return Found::Down;
-        }
-        self.searched = true;
-        if number == 1 {
-            return Found::None;
+        match number {
+            0 => return Found::Down,
+            1 => return Found::None,
+            _ => {}
         }
         for place in 0..wanted.max(1) {
             self.hold(format!("web {turn} {place}"));
@@ -287,12 +309,19 @@ impl World {
         self.search(self.top_k.saturating_sub(held))
     }
 
+    /// What failed in this step was made up for by the rest of it.
+    pub(super) fn made_up_for(&mut self) {
+        self.helper_down = false;
+    }
+
     /// Refines what was not refined yet.
     pub(super) fn refine(&mut self) -> Found {
         if self.held.iter().all(|held| held.refined) {
             return if self.held.is_empty() { Found::None } else { Found::Some };
         }
-        match self.refine.next(3).0 {
+        let number = self.refine.next(3).0;
+        self.helper_down = number == 0;
+        match number {
             0 => return Found::Down,
             1 => self.held.retain(|held| held.refined),
             _ => self.held.iter_mut().for_each(|held| held.refined = true),
@@ -308,8 +337,17 @@ impl World {
         if self.held.is_empty() {
             return Wrote::NothingToWriteFrom;
         }
-        let from = self.held.iter().map(|held| held.id.clone()).collect();
-        self.write(from)
+        let from: Vec<String> = self.held.iter().map(|held| held.id.clone()).collect();
+        let mut sorted = from.clone();
+        sorted.sort_unstable();
+        if self.abstained_from.contains(&sorted) {
+            return Wrote::Stalled;
+        }
+        let wrote = self.write(from);
+        if wrote == Wrote::Abstained {
+            self.abstained_from.push(sorted);
+        }
+        wrote
     }
 
     pub(super) fn generate_from_nothing(&mut self) -> Wrote {
@@ -318,6 +356,7 @@ impl World {
 
     fn write(&mut self, from: Vec<String>) -> Wrote {
         let (number, turn) = self.generate.next(5);
+        self.generator_down = number == 0;
         let text = match number {
             0 => return Wrote::Down,
             1 => {
@@ -389,7 +428,10 @@ impl World {
 
     pub(super) fn decide(&mut self) -> Decided {
         match self.decide.next(4).0 {
-            0 => Decided::Ungraded,
+            0 => {
+                self.helper_down = true;
+                Decided::Ungraded
+            }
             1 => Decided::No,
             2 if self.held.is_empty() => Decided::Yes,
             2 => Decided::Continue,
@@ -403,7 +445,10 @@ impl World {
             return false;
         }
         let depth = self.segments;
-        match self.generate.at(depth, 5) {
+        let number = self.generate.at(depth, 5);
+        // An empty text is no answer; after one it says that there is nothing to add.
+        self.generator_down = number == 0 || (number == 2 && depth == 0);
+        match number {
             0 => return false,
             1 => {
                 self.withdrawn = depth == 0;

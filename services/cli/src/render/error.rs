@@ -1,0 +1,76 @@
+//! Renders errors, for people and as JSON.
+
+use std::{fmt::Write as _, io};
+
+use emend_orchestrator::graph::InvalidGraph;
+use serde_json::{Value, json};
+use tonic_types::StatusExt as _;
+
+use super::{BAD, short};
+
+/// The code of an error of the command itself, in JSON.
+const OWN: &str = "COMMAND";
+
+/// Prints an error: the message and field violations of a service, or the chain of causes.
+pub fn error(error: &anyhow::Error) {
+    if let Some(invalid) = error.downcast_ref::<InvalidGraph>() {
+        // Each line begins with the file position, which editors and terminals link.
+        anstream::eprintln!("{invalid}\n{BAD}error{BAD:#}: {} cannot be walked", invalid.file);
+    } else {
+        anstream::eprintln!("{BAD}error{BAD:#}: {}", explain(error));
+    }
+}
+
+fn explain(error: &anyhow::Error) -> String {
+    let Some(status) = error.downcast_ref::<tonic::Status>() else {
+        return format!("{error:#}");
+    };
+    let mut text = if status.message().is_empty() {
+        status.code().description().to_owned()
+    } else {
+        status.message().to_owned()
+    };
+    let details = status.get_error_details();
+    for violation in details
+        .bad_request()
+        .map(|bad| bad.field_violations.as_slice())
+        .unwrap_or_default()
+    {
+        let line = format!("{}: {}", violation.field, violation.description);
+        if !text.contains(&violation.description) {
+            let _ = write!(text, "\n  {line}");
+        }
+    }
+    if let Some(delay) = details.retry_info().and_then(|info| info.retry_delay) {
+        let _ = write!(text, "\n  try again in {}", short(delay));
+    }
+    text
+}
+
+/// An error as JSON: `{"error": {"code", "message", "fields"}}`. The code is that of the service, or `COMMAND` for an
+/// error of the command itself; the fields are those that the service rejects.
+#[must_use]
+pub fn error_json(error: &anyhow::Error) -> Value {
+    let status = error.downcast_ref::<tonic::Status>();
+    let code = status.map_or(OWN, |status| emend_chassis::code_of_grpc(status.code()).name());
+    let details = status.map(tonic::Status::get_error_details).unwrap_or_default();
+    let fields: Vec<Value> = details
+        .bad_request()
+        .map(|bad| bad.field_violations.as_slice())
+        .unwrap_or_default()
+        .iter()
+        .map(|violation| json!({"field": violation.field, "description": violation.description}))
+        .collect();
+    json!({"error": {"code": code, "message": explain(error), "fields": fields}})
+}
+
+/// Whether the output's reader has seen enough, as `head` does.
+#[must_use]
+pub fn reader_left(error: &anyhow::Error) -> bool {
+    error
+        .downcast_ref::<io::Error>()
+        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests;
