@@ -188,4 +188,6 @@ fn on_own_stack<T: Send>(
 }
 
 #[cfg(test)]
+mod fixtures;
+#[cfg(test)]
 mod tests;
