@@ -91,8 +91,8 @@ struct OdfReader {
     parents: HashMap<String, String>,
     /// How many elements that are left out are open.
     skipped: usize,
-    /// Whether a paragraph or heading is open, and what of it has been read.
-    is_in_text: bool,
+    /// How many paragraphs and headings are open within each other, and what of them has been read.
+    open_texts: usize,
     text: String,
     level: Option<usize>,
     is_code: bool,
@@ -118,7 +118,7 @@ impl OdfReader {
             pages: Vec::new(),
             parents: HashMap::new(),
             skipped: 0,
-            is_in_text: false,
+            open_texts: 0,
             text: String::new(),
             level: None,
             is_code: false,
@@ -139,7 +139,7 @@ impl OdfReader {
             _ if self.skipped > 0 => {}
             Node::Open(element) => self.open(element)?,
             Node::Close(name) => self.close(name)?,
-            Node::Text(text) if self.is_in_text => {
+            Node::Text(text) if self.open_texts > 0 => {
                 // White space is one space, as in HTML.
                 for c in text.chars() {
                     match c {
@@ -162,12 +162,14 @@ impl OdfReader {
         match element.name() {
             "style:style" => self.style(element),
             "text:p" | "text:h" => {
-                // A note stands in the middle of a paragraph.
-                if self.is_in_text {
-                    self.text.push_str(" (");
+                self.open_texts += 1;
+                // Notes and text boxes stand in the middle of a paragraph.
+                if self.open_texts > 1 {
+                    if !self.text.ends_with([' ', '(']) {
+                        self.text.push(' ');
+                    }
                     return Ok(());
                 }
-                self.is_in_text = true;
                 self.text.clear();
                 let style = element.attribute("text:style-name").unwrap_or_default();
                 let level = || {
@@ -182,6 +184,7 @@ impl OdfReader {
                 };
                 self.is_code = self.is_based_on(&style, "Preformatted");
             }
+            "text:note" => self.text.push_str(" ("),
             "text:s" => {
                 let count = repeated("text:c").min(MAX_REPEATED);
                 self.text.extend(std::iter::repeat_n(' ', count));
@@ -232,7 +235,12 @@ impl OdfReader {
     fn close(&mut self, name: &str) -> Result<(), DocumentError> {
         match name {
             "text:note" => self.text.push(')'),
-            "text:p" | "text:h" if self.is_in_text => self.end_text(),
+            "text:p" | "text:h" => {
+                self.open_texts = self.open_texts.saturating_sub(1);
+                if self.open_texts == 0 {
+                    self.end_text();
+                }
+            }
             "text:a" => {
                 if let Some((url, start)) = self.link.take() {
                     let text = self.text.get(start..).unwrap_or_default().trim().to_owned();
@@ -256,7 +264,6 @@ impl OdfReader {
     }
 
     fn end_text(&mut self) {
-        self.is_in_text = false;
         let text = std::mem::take(&mut self.text);
         if let Some(table) = self.tables.last_mut() {
             table.cell.push(' ');

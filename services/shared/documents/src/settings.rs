@@ -10,12 +10,13 @@ pub(crate) fn entries(text: &str) -> String {
         return text.to_owned();
     }
     let lines: Vec<&str> = text.lines().collect();
+    let has_tables = lines.iter().any(|line| line.starts_with('['));
     let mut out = String::with_capacity(text.len() + text.len() / 16);
     // The lines of the last entry, and whether it is separated from the one before.
     let mut start = 0;
     let mut was_long = false;
     for at in 1..=lines.len() {
-        if lines.get(at).is_some_and(|line| !begins_entry(line)) {
+        if lines.get(at).is_some_and(|line| !begins_entry(line, has_tables)) {
             continue;
         }
         // Comments and blank lines above an entry belong to it.
@@ -51,9 +52,12 @@ pub(crate) fn entries(text: &str) -> String {
     out
 }
 
-/// Whether a line begins an entry of the top level.
-fn begins_entry(line: &str) -> bool {
-    line.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '[' | '"' | '\'' | '-' | '_'))
+/// Whether a line begins an entry of the top level; in a text with tables, as TOML has them, those are the entries.
+fn begins_entry(line: &str, has_tables: bool) -> bool {
+    if has_tables {
+        return line.starts_with('[');
+    }
+    line.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '"' | '\'' | '-' | '_'))
 }
 
 #[cfg(test)]
