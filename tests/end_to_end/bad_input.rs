@@ -71,11 +71,11 @@ async fn a_bad_document_is_refused_alone() {
     let fixture = Fixture::start().await;
     let mut pdf = document("mixed", "report.txt", "");
     pdf.document.as_mut().unwrap().content = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj".to_vec();
-    let mut latin = document("mixed", "latin.txt", "");
-    latin.document.as_mut().unwrap().content = b"caf\xe9 au lait".to_vec();
+    let mut drawing = document("mixed", "drawing.txt", "");
+    drawing.document.as_mut().unwrap().content = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
     let blank = document("mixed", "blank.txt", " \n\t ");
     let good = document("mixed", "good.txt", "The ferry leaves at seven.");
-    let requests = vec![pdf, latin, blank, good];
+    let requests = vec![pdf, drawing, blank, good];
     let mut stream = fixture
         .retriever()
         .ingest(futures::stream::iter(requests))
@@ -92,12 +92,12 @@ async fn a_bad_document_is_refused_alone() {
         outcome,
         [
             ("blank.txt", IngestStatus::Failed),
+            ("drawing.txt", IngestStatus::Failed),
             ("good.txt", IngestStatus::Ingested),
-            ("latin.txt", IngestStatus::Failed),
             ("report.txt", IngestStatus::Failed),
         ]
     );
-    assert!(answers[2].error.contains("UTF-8"), "{}", answers[2].error);
+    assert!(answers[1].error.contains("a PNG file"), "{}", answers[1].error);
     assert!(answers[3].error.to_lowercase().contains("pdf"), "{}", answers[3].error);
     let result = fixture
         .ask(question("When does the ferry leave?", "plain-rag", "mixed"))

@@ -65,7 +65,8 @@ pub enum Command {
     /// Answer a question over a folder of files
     ///
     /// Starts the six services in this process, ingests the files (only what has changed), walks a graph and prints
-    /// the answer with its citations. Needs no server and no API key. With --url it asks a running service instead.
+    /// the answer with its citations. Reads text, source code, Markdown, HTML, PDF, Word, PowerPoint, Excel,
+    /// OpenDocument, EPUB, e-mail, CSV, JSON, YAML and TOML. Needs no server and no API key. With --url it asks a running service instead.
     ///
     /// The answer goes to standard output, everything else to standard error: each step as it happens, with the query
     /// before and after it, the passages and strips (the pieces that a refinement cuts passages into) that were kept
@@ -90,8 +91,9 @@ pub enum Command {
     Up(Box<UpOptions>),
     /// Store documents in a collection
     ///
-    /// Text, Markdown, HTML and JSON Lines (`id` or `doc_id`, `title`, `text` a line). A document that cannot be read
-    /// is reported and skipped; one that has not changed is not embedded again.
+    /// Reads text in any encoding, source code, Markdown, HTML, PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, e-mail
+    /// (.eml), CSV, JSON, YAML, TOML, and JSON Lines (`id` or `doc_id`, `title`, `text` a line). Hidden files are left
+    /// out. A document that cannot be read is reported and skipped; one that has not changed is not embedded again.
     #[command(after_help = "Examples:\n  \
         emend ingest --collection handbook ./handbook\n  \
         emend ingest --url http://127.0.0.1:50051 --collection wiki pages.jsonl")]

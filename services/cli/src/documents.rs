@@ -1,5 +1,7 @@
 //! Finds documents in files and folders, and reads them one at a time.
 
+mod kinds;
+
 use emend_core::limits::MAX_DOCUMENT_BYTES;
 use std::{
     collections::HashMap,
@@ -11,11 +13,14 @@ use std::{
 use emend_proto::v1::{Document, DocumentFormat};
 use serde_json::Value;
 
-/// File extensions of documents in folders, by format.
-const PLAIN: [&str; 6] = ["txt", "text", "rst", "adoc", "org", "tex"];
-const MARKDOWN: [&str; 3] = ["md", "markdown", "mdx"];
-const HTML: [&str; 3] = ["html", "htm", "xhtml"];
+pub use kinds::{FileKind, summary};
+
+/// Extensions of files with a JSON object a line, each of them a document.
 const JSON_LINES: [&str; 2] = ["jsonl", "ndjson"];
+/// Folders without documents of their own: what tools fetched or built.
+const BUILT: [&str; 2] = ["node_modules", "__pycache__"];
+/// How much of a file without a known extension is looked at, in bytes.
+const HEAD_BYTES: u64 = 8192;
 
 /// A file or line that is not a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +29,8 @@ pub struct Skipped {
     pub source: String,
     /// The reason, and what to do.
     pub reason: String,
+    /// What kind of file it is.
+    pub kind: FileKind,
 }
 
 /// A file that may hold documents.
@@ -63,8 +70,8 @@ impl std::fmt::Display for Missing {
 
 impl std::error::Error for Missing {}
 
-/// Finds the files under `paths`. A file that is given by name is always read, as plain text if its extension is
-/// unknown. In folders only known extensions are read, and hidden files are skipped.
+/// Finds the files under `paths`. A file that is given by name is always read. In folders, files are read whose format
+/// is known by their extension and those that are text; hidden files and folders, and what tools built, are left out.
 ///
 /// # Errors
 /// A path that does not exist or cannot be read.
@@ -78,7 +85,7 @@ pub fn find(paths: &[PathBuf]) -> Result<Found, Missing> {
         if path.is_dir() {
             find_in_folder(&path, &mut found);
         } else {
-            let kind = kind_of(&path).unwrap_or(Kind::One(DocumentFormat::PlainText));
+            let kind = kind_of(&path).unwrap_or(Kind::One(DocumentFormat::Unspecified));
             found.sources.push(Source { path, kind });
         }
     }
@@ -92,21 +99,24 @@ fn find_in_folder(folder: &Path, found: &mut Found) {
         .standard_filters(false)
         .hidden(true)
         .sort_by_file_path(Path::cmp)
+        .filter_entry(|entry| entry.depth() == 0 || !is_built(entry.path()))
         .build();
     for entry in walk {
         match entry {
-            Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => match kind_of(entry.path()) {
-                Some(kind) => found.sources.push(Source {
-                    path: entry.into_path(),
-                    kind,
-                }),
-                None => found.skipped.push(Skipped {
-                    source: entry.path().display().to_string(),
-                    reason: "unsupported format; pass the file by name to read it as plain text".to_owned(),
-                }),
-            },
+            Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
+                let path = entry.into_path();
+                match kind_of(&path).or_else(|| kind_by_content(&path)) {
+                    Some(kind) => found.sources.push(Source { path, kind }),
+                    None => found.skipped.push(Skipped {
+                        kind: FileKind::of(&path),
+                        source: path.display().to_string(),
+                        reason: "it is neither text nor a document that is read".to_owned(),
+                    }),
+                }
+            }
             Ok(_) => {}
             Err(error) => found.skipped.push(Skipped {
+                kind: FileKind::Unreadable,
                 source: folder.display().to_string(),
                 reason: error.to_string(),
             }),
@@ -114,20 +124,37 @@ fn find_in_folder(folder: &Path, found: &mut Found) {
     }
 }
 
+/// Whether a folder holds what a tool fetched or built: by its name, or, for `target`, by the `Cargo.toml` beside it.
+fn is_built(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let is_target = || name == "target" && path.with_file_name("Cargo.toml").is_file();
+    (BUILT.contains(&name) || is_target()) && path.is_dir()
+}
+
 fn kind_of(path: &Path) -> Option<Kind> {
-    let extension = path.extension()?.to_str()?.to_ascii_lowercase();
-    let one_of = |known: &[&str]| known.contains(&extension.as_str());
-    if one_of(&PLAIN) {
-        Some(Kind::One(DocumentFormat::PlainText))
-    } else if one_of(&MARKDOWN) {
-        Some(Kind::One(DocumentFormat::Markdown))
-    } else if one_of(&HTML) {
-        Some(Kind::One(DocumentFormat::Html))
-    } else if one_of(&JSON_LINES) {
-        Some(Kind::JsonLines)
-    } else {
-        None
+    let name = path.file_name()?.to_string_lossy();
+    if emend_documents::extension(&name).is_some_and(|extension| JSON_LINES.contains(&extension.as_str())) {
+        return Some(Kind::JsonLines);
     }
+    emend_documents::Format::of_name(&name).map(|format| {
+        Kind::One(match format {
+            emend_documents::Format::PlainText => DocumentFormat::PlainText,
+            // The retriever finds out by the same name, and by the content where the extension is wrong.
+            _ => DocumentFormat::Unspecified,
+        })
+    })
+}
+
+/// Plain text by the beginning of a file. What is known not to be prose, such as drawings in SVG, is none.
+fn kind_by_content(path: &Path) -> Option<Kind> {
+    if FileKind::of(path) != FileKind::Other {
+        return None;
+    }
+    let mut head = Vec::new();
+    let file = fs::File::open(path).ok()?;
+    io::Read::read_to_end(&mut io::Read::take(file, HEAD_BYTES), &mut head).ok()?;
+    let is_text = !head.is_empty() && emend_documents::is_text(&head);
+    is_text.then_some(Kind::One(DocumentFormat::PlainText))
 }
 
 impl Source {
@@ -169,6 +196,7 @@ fn skipped(source: String, reason: impl Into<String>) -> Skipped {
     Skipped {
         source,
         reason: reason.into(),
+        kind: FileKind::Unreadable,
     }
 }
 
@@ -190,7 +218,7 @@ fn read_one(path: &Path, format: DocumentFormat) -> Result<Document, Skipped> {
     let title = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     Ok(Document {
         id: name.clone(),
-        // The retriever extracts the titles of Markdown and HTML.
+        // The retriever extracts the titles of all other formats.
         title: title
             .filter(|_| format == DocumentFormat::PlainText)
             .unwrap_or_default(),

@@ -11,6 +11,7 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 use emend_chassis::{TracedChannel, Upstream};
 use emend_core::Deadline;
+use emend_documents::READABLE;
 use emend_proto::v1::{
     DeleteDocumentsRequest, IngestRequest, IngestStatus, ListDocumentsRequest,
     retriever_service_client::RetrieverServiceClient,
@@ -45,8 +46,11 @@ pub struct Outcome {
     pub unchanged: u64,
     /// Documents that were unreadable or rejected by the retriever, with the reason.
     pub failed: BTreeMap<String, String>,
-    /// Files of unsupported formats.
+    /// Files that are neither text nor documents that are read.
     pub skipped: u64,
+    /// The same by their kinds, for people.
+    #[serde(skip)]
+    pub skipped_kinds: String,
     /// Documents that were removed because they are no longer under the paths.
     pub removed: u64,
     /// Passages of all stored documents.
@@ -95,10 +99,17 @@ pub fn found(paths: &[PathBuf]) -> Result<documents::Found> {
     if found.sources.is_empty() {
         let list: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
         bail!(
-            "no readable document in {}, only {} other files; supported formats are text, Markdown, HTML and JSON Lines",
+            "no readable document in {}{}; {READABLE} and JSON Lines",
             list.join(", "),
-            found.skipped.len()
+            if found.skipped.is_empty() {
+                String::new()
+            } else {
+                format!(", only {}", documents::summary(&found.skipped))
+            }
         );
+    }
+    for Skipped { source, reason, .. } in &found.skipped {
+        tracing::info!("{source} is skipped: {reason}");
     }
     Ok(found)
 }
@@ -120,6 +131,7 @@ pub async fn ingest(channel: TracedChannel, collection: &str, found: documents::
     };
     let mut outcome = Outcome {
         skipped: found.skipped.len() as u64,
+        skipped_kinds: documents::summary(&found.skipped),
         ..Outcome::default()
     };
     let received = async {
@@ -146,7 +158,7 @@ pub async fn ingest(channel: TracedChannel, collection: &str, found: documents::
     received?;
     reader.await.context("the document reader failed")?;
     let unreadable = std::mem::take(&mut *unreadable.lock().unwrap_or_else(PoisonError::into_inner));
-    for Skipped { source, reason } in unreadable {
+    for Skipped { source, reason, .. } in unreadable {
         outcome.seen.insert(source.clone());
         outcome.failed.insert(source, reason);
     }
@@ -229,8 +241,10 @@ pub fn report(outcome: &Outcome) {
     count(outcome.unchanged, "unchanged");
     count(outcome.removed, "removed");
     count(outcome.failed.len() as u64, "failed");
-    count(outcome.skipped, "skipped (unsupported format)");
     anstream::eprintln!("documents: {}", parts.join(", "));
+    if outcome.skipped > 0 {
+        anstream::eprintln!("skipped: {} (-v names them)", outcome.skipped_kinds);
+    }
     for (document, reason) in outcome.failed.iter().take(10) {
         anstream::eprintln!("  {document}: {reason}");
     }

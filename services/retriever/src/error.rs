@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use emend_chassis::InvalidRequest;
 use emend_core::{Code, FieldViolation, ServiceError};
+use emend_documents::DocumentError;
 use emend_models::embed::EmbedError;
 
 use crate::backend::StoreError;
-use crate::format::FormatError;
 
 /// A task failed.
 #[derive(Debug, thiserror::Error)]
@@ -58,7 +58,7 @@ pub enum RetrieverError {
 }
 
 impl RetrieverError {
-    pub(crate) fn unreadable(document: &str, reason: &FormatError) -> Self {
+    pub(crate) fn unreadable(document: &str, reason: &DocumentError) -> Self {
         Self::Unreadable {
             document: document.to_owned(),
             reason: reason.to_string(),

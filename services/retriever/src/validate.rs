@@ -125,10 +125,9 @@ pub(crate) fn document(collection: &str, document: &Document) -> Result<(), Inva
         DocumentFormat::try_from(document.format).is_ok(),
         "document.format",
         || {
-            format!(
-                "{} is unknown: known are DOCUMENT_FORMAT_PLAIN_TEXT, DOCUMENT_FORMAT_MARKDOWN, DOCUMENT_FORMAT_HTML",
-                document.format
-            )
+            let known = (1..).map_while(|number| DocumentFormat::try_from(number).ok());
+            let known: Vec<_> = known.map(|format| format.as_str_name()).collect();
+            format!("{} is unknown: known are {}", document.format, known.join(", "))
         },
     );
     violations.finish()

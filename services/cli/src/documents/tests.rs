@@ -16,17 +16,68 @@ fn names(found: &Found) -> Vec<String> {
 }
 
 #[test]
-fn a_folder_yields_known_formats_and_reports_other_files() {
+fn a_folder_yields_what_is_read_and_reports_other_files() {
     let folder = folder(&[
         ("a.md", b"# A"),
         ("sub/b.txt", b"b"),
         ("c.png", b"\x89PNG"),
+        ("d.svg", b"<svg/>"),
+        ("e.pdf", b"%PDF-1.4"),
+        ("Makefile", b"all:\n\ttrue\n"),
+        ("main.rs", b"fn main() {}"),
+        ("f.dat", b"\0\x01\x02"),
+        ("nothing", b""),
         (".hidden.md", b"h"),
+        (".git/config", b"[core]"),
+        ("node_modules/x/index.js", b"x"),
+        ("crate/Cargo.toml", b"[package]"),
+        ("crate/target/out.txt", b"x"),
+        ("target/plan.txt", b"a folder of the user's own"),
     ]);
     let found = find(&[folder.path().to_owned()]).unwrap();
-    assert_eq!(names(&found), ["a.md", "b.txt"]);
-    assert_eq!(found.skipped.len(), 1);
+    assert_eq!(
+        names(&found),
+        [
+            "Makefile",
+            "a.md",
+            "Cargo.toml",
+            "e.pdf",
+            "main.rs",
+            "b.txt",
+            "plan.txt"
+        ]
+    );
+    assert_eq!(summary(&found.skipped), "2 images (.png, .svg), 2 other files (.dat)");
     assert!(found.skipped[0].source.ends_with("c.png"));
+}
+
+#[test]
+fn the_retriever_is_told_the_format_of_plain_text_only() {
+    let folder = folder(&[
+        ("LICENSE", b"words"),
+        ("a.txt", b"words"),
+        ("b.csv", b"a,b"),
+        ("c.html", b"<p>"),
+    ]);
+    let found = find(&[folder.path().to_owned()]).unwrap();
+    let read: Vec<_> = found
+        .sources
+        .iter()
+        .map(|source| source.read().next().unwrap().unwrap())
+        .collect();
+    let told: Vec<_> = read
+        .iter()
+        .map(|document| (document.title.as_str(), document.format()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("LICENSE", DocumentFormat::PlainText),
+            ("a", DocumentFormat::PlainText),
+            ("", DocumentFormat::Unspecified),
+            ("", DocumentFormat::Unspecified),
+        ]
+    );
 }
 
 #[test]

@@ -189,14 +189,16 @@ fn wrong_use_says_what_is_wrong() {
 fn documents_that_cannot_be_read_are_named_and_the_rest_is_used() {
     let place = Place::new();
     fs::write(place.docs.path().join("report.txt"), b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n").unwrap();
-    fs::write(place.docs.path().join("latin.txt"), b"caf\xe9 au lait").unwrap();
+    fs::write(place.docs.path().join("broken.txt"), b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR").unwrap();
+    fs::write(place.docs.path().join("chart.png"), b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR").unwrap();
     let output = place.ask(&["--", ASKED]);
     let err = stderr(&output);
     assert_eq!(output.status.code(), Some(0), "{err}");
     assert!(
-        err.contains("2 failed") && err.contains("report.txt") && err.contains("latin.txt"),
+        err.contains("2 failed") && err.contains("report.txt") && err.contains("broken.txt"),
         "{err}"
     );
+    assert!(err.contains("skipped: 1 image (.png) (-v names them)"), "{err}");
 }
 
 #[test]

@@ -10,16 +10,6 @@ fn document(id: &str, content: impl Into<Vec<u8>>) -> Document {
 
 #[test]
 fn the_extension_decides_unless_the_format_is_given() {
-    for (source, format) in [
-        ("notes/a.MD", DocumentFormat::Markdown),
-        ("https://example.org/page.html?x=1.txt#top", DocumentFormat::Html),
-        ("C:\\docs\\b.htm", DocumentFormat::Html),
-        ("c.txt", DocumentFormat::PlainText),
-        ("README", DocumentFormat::PlainText),
-        ("v1.md/README", DocumentFormat::PlainText),
-    ] {
-        assert_eq!(by_extension(source), format, "{source}");
-    }
     let mut page = document("a.txt", "<p>one</p>");
     assert_eq!(extract(&page).unwrap().text, "<p>one</p>");
     page.set_format(DocumentFormat::Html);
@@ -30,29 +20,18 @@ fn the_extension_decides_unless_the_format_is_given() {
 }
 
 #[test]
-fn what_has_no_text_is_refused() {
-    assert_eq!(
-        extract(&document("a", "")).unwrap_err(),
-        FormatError::Empty { after: "" }
-    );
-    assert_eq!(
-        extract(&document("a", " \n\t ")).unwrap_err(),
-        FormatError::Empty { after: "" }
-    );
-    let only_script = extract(&document("a.html", "<script>let a = 1;</script>")).unwrap_err();
-    assert_eq!(
-        only_script.to_string(),
-        "it has no text outside of its markup: there is nothing to find in it"
-    );
-}
-
-#[test]
-fn the_size_limit_is_inclusive() {
-    let text = "word ".repeat(MAX_DOCUMENT_BYTES / 5 + 1);
-    assert!(extract(&document("a", &text.as_bytes()[..MAX_DOCUMENT_BYTES])).is_ok());
-    let error = extract(&document("a", &text.as_bytes()[..MAX_DOCUMENT_BYTES + 1])).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "it is larger than 32 MiB (33 MiB): split it into several documents"
-    );
+fn every_format_of_the_contract_has_its_reader() {
+    let formats: Vec<DocumentFormat> = (0..)
+        .map_while(|number| DocumentFormat::try_from(number).ok())
+        .collect();
+    assert_eq!(formats.len(), 20);
+    for known in formats {
+        // The words of a name begin with capitals in the contract and differ otherwise.
+        let name = known
+            .as_str_name()
+            .trim_start_matches("DOCUMENT_FORMAT_")
+            .to_lowercase();
+        let read = format(known).map(|format| format.to_string().to_lowercase().replace(' ', "_").replace('-', ""));
+        assert_eq!(read.unwrap_or_else(|| "unspecified".to_owned()), name);
+    }
 }

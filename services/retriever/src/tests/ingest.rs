@@ -11,10 +11,10 @@ async fn a_document_that_fails_does_not_end_the_stream() {
     let acknowledgements = retriever
         .ingest([
             document("1.txt", "good"),
-            document("2.pdf", "%PDF-1.4 rubbish"),
+            document("2.pdf", "rubbish"),
             Document {
                 id: "3.txt".into(),
-                content: b"caf\xe9".to_vec(),
+                content: b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec(),
                 ..Document::default()
             },
             document("4.txt", " "),
@@ -40,11 +40,15 @@ async fn a_document_that_fails_does_not_end_the_stream() {
             (IngestStatus::Ingested, ""),
             (
                 IngestStatus::Failed,
-                "document \"2.pdf\" cannot be read: it is a PDF file, not text: convert it to plain text, Markdown or HTML first"
+                "document \"2.pdf\" cannot be read: it is not PDF as its format or extension says: it is text"
             ),
             (
                 IngestStatus::Failed,
-                "document \"3.txt\" cannot be read: it is not UTF-8, byte 3 is wrong: save it as UTF-8"
+                format!(
+                    "document \"3.txt\" cannot be read: it is a PNG file, which is not read: {}",
+                    emend_documents::READABLE
+                )
+                .as_str()
             ),
             (
                 IngestStatus::Failed,

@@ -1,5 +1,3 @@
-use emend_text::html::HtmlError;
-
 use super::*;
 
 #[test]
@@ -24,13 +22,21 @@ fn a_page_without_a_title_has_none() {
 }
 
 #[test]
+fn anchors_without_a_text_are_dropped_and_code_stays() {
+    assert_eq!(
+        without_anchors("[](#cb1-1)let a; [](#cb1-2)let b;".to_owned()),
+        "let a; let b;"
+    );
+    for kept in ["[](int a) { return a; }", "[](#no target) x", "[](#open"] {
+        assert_eq!(without_anchors(kept.to_owned()), kept);
+    }
+}
+
+#[test]
 fn depth_is_refused_and_does_not_end_the_process() {
     let deep = |depth: usize| format!("{}text{}", "<div>".repeat(depth), "</div>".repeat(depth));
     assert_eq!(extract(&deep(400)).unwrap().text, "text");
-    assert_eq!(
-        extract(&deep(200_000)).unwrap_err(),
-        FormatError::Html(HtmlError::TooDeep)
-    );
+    assert_eq!(extract(&deep(200_000)).unwrap_err(), HtmlError::TooDeep);
     // Elements that nobody closes do not nest.
     assert!(extract(&"<p>one<br>".repeat(5_000)).unwrap().text.contains("one"));
 }

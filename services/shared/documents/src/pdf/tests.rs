@@ -1,0 +1,43 @@
+use super::*;
+use crate::fixtures::pdf;
+
+#[test]
+fn a_document_is_read_by_page_without_what_runs_along() {
+    let file = pdf(&[
+        "Tides rise twice a day\nManual rev. F, page 1",
+        "Ferries leave at seven\nManual rev. F, page 2",
+        "The harbour closes at ten\nManual rev. F, page 3",
+    ]);
+    let read = extract(&file, Bounds::new()).unwrap();
+    assert_eq!(
+        read.text,
+        "# Page 1\n\nTides rise twice a day\n\n# Page 2\n\nFerries leave at seven\n\n# Page 3\n\nThe harbour closes at ten"
+    );
+    let second = read.pages[1];
+    assert_eq!(second.number, 2);
+    assert!(read.text[second.start..].starts_with("# Page 2"));
+}
+
+#[test]
+fn lines_of_few_pages_stay() {
+    let mut pages = vec![(1, "Same\n\none".to_owned()), (2, "Same\n\ntwo".to_owned())];
+    let before = pages.clone();
+    drop_running_lines(&mut pages);
+    assert_eq!(pages, before);
+}
+
+#[test]
+fn headings_go_below_the_page() {
+    assert_eq!(
+        below("# One\ntext\n```\n# code\n```\n## Two"),
+        "## One\ntext\n```\n# code\n```\n### Two"
+    );
+}
+
+#[test]
+fn names_of_files_are_no_titles() {
+    assert_eq!(own_title("  HM-200\nmanual ").as_deref(), Some("HM-200 manual"));
+    for filler in ["", "untitled", "Microsoft Word - report.doc", "final.docx"] {
+        assert_eq!(own_title(filler), None, "{filler}");
+    }
+}
