@@ -155,15 +155,25 @@ async fn asked(options: AskOptions) -> Result<ExitCode> {
     .await
 }
 
-/// What to do where something else than an orchestrator answers at the URL; any other error as it is.
+/// What to do where no orchestrator answers at the URL; any other error as it is.
 fn not_an_orchestrator(url: &str, error: anyhow::Error) -> anyhow::Error {
-    match error.downcast_ref::<tonic::Status>().map(tonic::Status::code) {
-        Some(tonic::Code::Unimplemented) => anyhow::anyhow!(
-            "{url} is not an orchestrator: what answers there takes no questions; give --url the first address that \
-             `emend up` prints"
-        ),
-        _ => error,
-    }
+    let Some(status) = error.downcast_ref::<tonic::Status>() else {
+        return error;
+    };
+    let advice = "give --url the first address that `emend up` prints";
+    let message = match status.code() {
+        tonic::Code::Unimplemented => {
+            format!("{url} is not an orchestrator: what answers there takes no questions; {advice}")
+        }
+        tonic::Code::Unavailable => {
+            format!(
+                "{}; it is down, or {url} is not an orchestrator: {advice}",
+                status.message()
+            )
+        }
+        _ => return error,
+    };
+    tonic::Status::new(status.code(), message).into()
 }
 
 async fn ask_locally(options: &AskOptions, asked: &Asked, docs: &[PathBuf]) -> Result<ExitCode> {

@@ -98,7 +98,7 @@ fn documents_and_ids_are_checked() {
     };
     assert_eq!(wrong(delete(ids)), ["document_ids[1]: must be 1 to 512 bytes, is 0"]);
     let odd = Document {
-        format: 9,
+        format: 99,
         ..Document::default()
     };
     assert_eq!(wrong(document("a", &odd)).len(), 2);

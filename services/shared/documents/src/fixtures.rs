@@ -143,7 +143,7 @@ pub(crate) fn pdf(pages: &[&str]) -> Vec<u8> {
     let contents: Vec<String> = pages
         .iter()
         .map(|lines| {
-            let lines: String = lines.lines().map(|line| format!("({line}) Tj 0 -600 Td ")).collect();
+            let lines: String = lines.lines().map(|line| format!("({line}) Tj 0 -40 Td ")).collect();
             format!("BT /F1 12 Tf 72 720 Td {lines}ET")
         })
         .collect();

@@ -2,20 +2,28 @@ use super::*;
 use crate::fixtures::pdf;
 
 #[test]
-fn a_document_is_read_by_page_without_what_runs_along() {
-    let file = pdf(&[
-        "Tides rise twice a day\nManual rev. F, page 1",
-        "Ferries leave at seven\nManual rev. F, page 2",
-        "The harbour closes at ten\nManual rev. F, page 3",
-    ]);
-    let read = extract(&file, Bounds::new()).unwrap();
+fn a_document_is_read_by_page() {
+    let read = extract(
+        &pdf(&["Tides rise twice a day", "Ferries leave at seven"]),
+        Bounds::new(),
+    )
+    .unwrap();
     assert_eq!(
         read.text,
-        "# Page 1\n\nTides rise twice a day\n\n# Page 2\n\nFerries leave at seven\n\n# Page 3\n\nThe harbour closes at ten"
+        "# Page 1\n\nTides rise twice a day\n\n# Page 2\n\nFerries leave at seven"
     );
     let second = read.pages[1];
     assert_eq!(second.number, 2);
     assert!(read.text[second.start..].starts_with("# Page 2"));
+}
+
+#[test]
+fn what_runs_along_the_pages_is_dropped() {
+    let page = |number: u32, text: &str| (number, format!("Manual, page {number}\n\n{text}\n\nRev. F"));
+    let mut pages = vec![page(1, "one"), page(2, "two"), page(3, "three"), (4, "four".to_owned())];
+    drop_running_lines(&mut pages);
+    let texts: Vec<&str> = pages.iter().map(|(_, text)| text.as_str()).collect();
+    assert_eq!(texts, ["one", "two", "three", "four"]);
 }
 
 #[test]
