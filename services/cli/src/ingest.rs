@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
-use emend_chassis::{TracedChannel, Upstream};
+use emend_chassis::{TracedChannel, Upstream, retrying};
 use emend_core::Deadline;
 use emend_documents::READABLE;
 use emend_proto::v1::{
@@ -30,6 +30,9 @@ use crate::{
 
 /// Deadline of an ingest call. The deadline of a question would be too short for large document sets.
 const MAX_INGEST_TIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// Deadline of the calls that remove documents after an ingest.
+const MAX_REMOVE_TIME: Duration = Duration::from_secs(10 * 60);
 
 /// Maximum documents read ahead of the retriever. Each may have 32 MiB.
 const READ_AHEAD: usize = 4;
@@ -163,7 +166,7 @@ pub async fn ingest(channel: TracedChannel, collection: &str, found: documents::
         outcome.failed.insert(source, reason);
     }
     if prune {
-        outcome.removed = remove_others(&mut client, collection, &outcome.seen).await?;
+        outcome.removed = remove_others(&client, collection, &outcome.seen).await?;
     }
     Ok(outcome)
 }
@@ -187,20 +190,25 @@ fn read(sources: &[Source], collection: &str, sender: &mpsc::Sender<IngestReques
 
 /// Removes the documents of a collection whose ids are not in `seen`.
 async fn remove_others(
-    client: &mut RetrieverServiceClient<TracedChannel>,
+    client: &RetrieverServiceClient<TracedChannel>,
     collection: &str,
     seen: &HashSet<String>,
 ) -> Result<u64> {
+    // A long ingest outlives its connection, which the server closes by and by.
+    let deadline = Deadline::after(MAX_REMOVE_TIME);
     let mut gone = Vec::new();
     let mut page_token = String::new();
     loop {
-        let page = client
-            .list_documents(ListDocumentsRequest {
-                collection: collection.to_owned(),
-                page_size: None,
-                page_token,
-            })
-            .await;
+        let request = ListDocumentsRequest {
+            collection: collection.to_owned(),
+            page_size: None,
+            page_token,
+        };
+        let page = retrying(deadline, |attempt| {
+            let (mut client, request) = (client.clone(), attempt.request(request.clone()));
+            async move { client.list_documents(request).await }
+        })
+        .await;
         let page = match page {
             Ok(page) => page.into_inner(),
             // The collection does not exist because every document failed.
@@ -224,7 +232,11 @@ async fn remove_others(
             collection: collection.to_owned(),
             document_ids: ids.to_vec(),
         };
-        removed += u64::from(client.delete_documents(request).await?.into_inner().deleted);
+        let deleted = retrying(deadline, |attempt| {
+            let (mut client, request) = (client.clone(), attempt.request(request.clone()));
+            async move { client.delete_documents(request).await }
+        });
+        removed += u64::from(deleted.await?.into_inner().deleted);
     }
     Ok(removed)
 }
