@@ -18,7 +18,7 @@ use crate::work::IngestDocument;
 
 /// Version of text extraction and splitting. Increase it when they change, so that documents are stored again on the
 /// next ingest.
-const SPLITTER: u32 = 2;
+const SPLITTER: u32 = 3;
 
 /// Chunks per embedding call: enough for good throughput, few enough to notice cancellation soon.
 const EMBED_BATCH: usize = 32;
