@@ -79,10 +79,13 @@ async fn every_walk_ends(tiny: &Tiny, grader: &str, graphs: &[&str]) -> Vec<Walk
         assert_ne!(result.status(), WalkStatus::Unspecified, "{graph}: {result:?}");
         // Nothing that such a model says can pass.
         assert_ne!(result.status(), WalkStatus::Answered, "{graph}: {result:?}");
-        assert!(
-            !result.answer.is_empty() && !result.reason.is_empty(),
+        // One that says nothing at all has failed.
+        assert_eq!(
+            result.answer.is_empty(),
+            result.failure.is_some(),
             "{graph}: {result:?}"
         );
+        assert!(!result.reason.is_empty(), "{graph}: {result:?}");
         let most = most_steps(&fixture, graph).await;
         assert!(
             result.steps.len() <= most,
