@@ -53,7 +53,7 @@ impl Arguments {
         let base = u8::from(matches!(self.command, Command::Up(_)));
         match self.verbose + base {
             0 => "error".to_owned(),
-            1 => "warn,emend=info".to_owned(),
+            1 => "warn,qdrant_edge=error,emend=info".to_owned(),
             _ => "info,emend=debug".to_owned(),
         }
     }
