@@ -242,14 +242,10 @@ fn unmarked(text: &str, range: Range<usize>) -> Range<usize> {
     };
     let rest = sentence.trim_start_matches(['#', '>', '-', '*', '+', '•', '・', ' ']);
     // Emphasis at the start belongs to the sentence, and so does a minus sign before a number.
-    let marked = sentence.len() - rest.len();
-    let is_mark = sentence
-        .get(..marked)
-        .is_some_and(|mark| mark.ends_with(' ') || mark.ends_with('・'));
-    if is_mark && !rest.is_empty() {
-        range.start + marked..range.end
-    } else {
-        range
+    let mark = &sentence[..sentence.len() - rest.len()];
+    match mark.char_indices().rev().find(|(_, c)| matches!(c, ' ' | '・')) {
+        Some((at, c)) if !rest.is_empty() => range.start + at + c.len_utf8()..range.end,
+        _ => range,
     }
 }
 

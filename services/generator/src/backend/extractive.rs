@@ -90,7 +90,7 @@ impl ExtractiveBackend {
             request.attempt,
             most,
         );
-        let (chosen, cut) = self.within_tokens(chosen, request.max_tokens);
+        let (chosen, cut) = self.within_tokens(chosen, request.max_tokens, &request.passages);
         // Without evidence there is nothing to claim (R7).
         if chosen.is_empty() && request.answer_so_far.trim().is_empty() {
             return abstain(emend_text::language(&request.question), MODEL, deltas).await;
@@ -132,7 +132,12 @@ impl ExtractiveBackend {
 
     /// Takes sentences, best first, until one does not fit into `max_tokens`. Returns the sentences
     /// taken, and whether any was left out. If not even the best one fits, its beginning is taken.
-    fn within_tokens(&self, chosen: Vec<Candidate>, max_tokens: Option<u32>) -> (Vec<Candidate>, bool) {
+    fn within_tokens(
+        &self,
+        chosen: Vec<Candidate>,
+        max_tokens: Option<u32>,
+        passages: &[Passage],
+    ) -> (Vec<Candidate>, bool) {
         let Some(most) = max_tokens.and_then(|tokens| usize::try_from(tokens).ok()) else {
             return (chosen, false);
         };
@@ -169,14 +174,15 @@ impl ExtractiveBackend {
             .filter_map(|(candidate, fit)| fit.then_some(candidate))
             .collect();
         if kept.is_empty() {
-            return (vec![self.beginning(best, most)], true);
+            return (vec![self.beginning(best, most, passages)], true);
         }
         let cut = kept.len() < all;
         (kept, cut)
     }
 
-    /// The longest beginning of a sentence that has at most `most` tokens, and at least one character.
-    fn beginning(&self, mut candidate: Candidate, most: usize) -> Candidate {
+    /// The longest beginning of a sentence that has at most `most` tokens, and at least one character. Its places are those
+    /// of the beginning where that stands verbatim in the passage, else those of the whole sentence.
+    fn beginning(&self, mut candidate: Candidate, most: usize, passages: &[Passage]) -> Candidate {
         let ends: Vec<usize> = candidate.text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
         let fits = |end: &usize| {
             candidate
@@ -188,6 +194,14 @@ impl ExtractiveBackend {
         let end = ends.get(count - 1).copied().unwrap_or(candidate.text.len());
         candidate.text.truncate(end);
         candidate.text.truncate(candidate.text.trim_end().len());
+        for (index, range) in &mut candidate.places {
+            let cut = range.start..range.start + candidate.text.len();
+            // With marks in between it is not known where the beginning ends in the passage.
+            let text = passages.get(*index).and_then(|passage| passage.text.get(cut.clone()));
+            if text == Some(&candidate.text) {
+                *range = cut;
+            }
+        }
         candidate
     }
 }
