@@ -2,8 +2,8 @@
 
 use pulldown_cmark::{BrokenLink, CowStr, Event, LinkType, Parser, Tag, TagEnd};
 
-/// Put before a sentence so that its start is not read as a list item, a heading or a quotation.
-const PARAGRAPH: &str = "x ";
+/// A word put before a sentence so that its start is not read as a list item, a heading or a quotation.
+const PARAGRAPH: &str = "x";
 
 /// Tags of HTML that stand in Markdown for form alone. Others may be what the sentence is about, as in `Vec<T>`.
 const TAGS: [&str; 30] = [
@@ -45,7 +45,7 @@ const TAGS: [&str; 30] = [
 #[must_use]
 pub fn without_marks(sentence: &str) -> String {
     let line: Vec<&str> = sentence.split_whitespace().collect();
-    let line = format!("{PARAGRAPH}{}", line.join(" "));
+    let line = format!("{PARAGRAPH} {}", line.join(" "));
     let mut text = String::with_capacity(line.len());
     let mut images = 0_usize;
     // A sentence does not have the definitions of its links with it.

@@ -13,6 +13,9 @@ fn marks_go_and_words_stay() {
         ),
         ("See [the guide][guide] and [this][].", "See the guide and this."),
         ("![Build](https://x/badge.svg) It builds.", "It builds."),
+        ("", ""),
+        ("![Build](https://x/badge.svg)", ""),
+        ("<!-- nothing -->", ""),
         ("Press <kbd>Enter</kbd><br/>to go on.", "Press Enterto go on."),
         ("The office\nopens at eight.", "The office opens at eight."),
         ("**휴가**는 팀장이 승인한다.", "휴가는 팀장이 승인한다."),
@@ -40,11 +43,11 @@ fn what_only_looks_like_a_mark_stays() {
 proptest! {
     #[test]
     fn letters_and_digits_are_never_added(sentence in "\\PC{0,200}") {
+        // Entities such as `&eacute;` become other letters.
+        let sentence = sentence.replace('&', "");
         let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<Vec<_>>();
         let (before, after) = (letters(&sentence), letters(&without_marks(&sentence)));
         let mut left = before.iter();
-        // Entities such as `&eacute;` become other letters, and numbers of lists are kept by the prefix.
-        prop_assume!(!sentence.contains('&'));
         prop_assert!(after.iter().all(|c| left.any(|b| b == c)), "{sentence:?}");
     }
 }
