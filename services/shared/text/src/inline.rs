@@ -52,7 +52,7 @@ pub fn without_marks(sentence: &str) -> String {
     let mut defined = |link: BrokenLink<'_>| {
         let is_link = matches!(link.link_type, LinkType::Reference | LinkType::Collapsed)
             && link.reference.chars().any(char::is_alphabetic);
-        is_link.then(|| (CowStr::Borrowed(""), CowStr::Borrowed("")))
+        is_link.then_some((CowStr::Borrowed(""), CowStr::Borrowed("")))
     };
     let options = pulldown_cmark::Options::empty();
     for event in Parser::new_with_broken_link_callback(&line, options, Some(&mut defined)) {
