@@ -131,10 +131,16 @@ async fn without_a_retriever_the_walk_fails_and_names_it() {
 
 /// Why a walk has no answer.
 async fn failure_of(fixture: &Fixture, graph: &str) -> Failure {
-    let result = fixture.ask(question(ASKED, graph, "village")).await.expect(graph);
+    let asked = fixture.ask(question(ASKED, graph, "village")).await;
+    let Ok(result) = asked else {
+        panic!("{graph}: {asked:?}")
+    };
     assert_eq!(result.status(), WalkStatus::Failed, "{graph}: {result:?}");
     assert!(result.answer.is_empty(), "{graph}: {result:?}");
-    result.failure.expect("a walk that failed says why")
+    let Some(failure) = result.failure else {
+        panic!("{graph}: a walk that failed says why")
+    };
+    failure
 }
 
 #[tokio::test(flavor = "multi_thread")]
