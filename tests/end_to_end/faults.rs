@@ -119,7 +119,7 @@ async fn without_a_retriever_the_walk_fails_and_names_it() {
     let plan = Plan::default().elsewhere(Component::Retriever, "http://127.0.0.1:1");
     let fixture = Fixture::start_with(plan, None).await;
     for graph in ["plain-rag", "self-corrective-rag"] {
-        let failure = failure_of(&fixture, graph).await;
+        let failure = failure_of(&fixture, graph).await.unwrap().unwrap();
         assert_eq!(
             (failure.service.as_str(), failure.code.as_str()),
             ("retriever", "UNAVAILABLE"),
@@ -129,18 +129,11 @@ async fn without_a_retriever_the_walk_fails_and_names_it() {
     fixture.cluster.stop().await;
 }
 
-/// Why a walk has no answer.
-async fn failure_of(fixture: &Fixture, graph: &str) -> Failure {
-    let asked = fixture.ask(question(ASKED, graph, "village")).await;
-    let Ok(result) = asked else {
-        panic!("{graph}: {asked:?}")
-    };
-    assert_eq!(result.status(), WalkStatus::Failed, "{graph}: {result:?}");
-    assert!(result.answer.is_empty(), "{graph}: {result:?}");
-    let Some(failure) = result.failure else {
-        panic!("{graph}: a walk that failed says why")
-    };
-    failure
+/// Why a walk has no answer; none where it has one or abstained.
+async fn failure_of(fixture: &Fixture, graph: &str) -> Result<Option<Failure>, tonic::Status> {
+    let result = fixture.ask(question(ASKED, graph, "village")).await?;
+    let failed = result.status() == WalkStatus::Failed && result.answer.is_empty();
+    Ok(result.failure.filter(|_| failed))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -148,7 +141,7 @@ async fn a_generator_that_is_stopped_fails_the_walk() {
     let mut fixture = Fixture::start().await;
     fixture.ingest("village", &[("lighthouse", LIGHTHOUSE)]).await;
     fixture.cluster.kill(Component::Generator);
-    let failure = failure_of(&fixture, "self-corrective-rag").await;
+    let failure = failure_of(&fixture, "self-corrective-rag").await.unwrap().unwrap();
     assert_eq!(
         (failure.service.as_str(), failure.code.as_str()),
         ("generator", "UNAVAILABLE"),
@@ -169,7 +162,7 @@ async fn a_language_model_that_refuses_the_key_fails_the_walk_and_says_what_to_d
     let flags = ["--llm-url", &url, "--llm-model", "some-model"];
     let fixture = Fixture::with_flags(Plan::default(), &flags).await;
     fixture.ingest("village", &[("lighthouse", LIGHTHOUSE)]).await;
-    let failure = failure_of(&fixture, "self-corrective-rag").await;
+    let failure = failure_of(&fixture, "self-corrective-rag").await.unwrap().unwrap();
     assert_eq!(
         (failure.service.as_str(), failure.code.as_str()),
         ("generator", "FAILED_PRECONDITION"),
