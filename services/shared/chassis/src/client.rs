@@ -3,6 +3,7 @@
 mod channel;
 mod discovery;
 mod retry;
+mod unsent;
 
 use std::sync::Arc;
 use std::time::Duration;

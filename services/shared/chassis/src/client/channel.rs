@@ -12,12 +12,13 @@ use tokio::time::Instant;
 use tonic::body::Body;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
-use tower::{Service, ServiceExt};
+use tower::Service;
 use tracing::{Instrument, Span};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
 use super::discovery::Discovery;
 use super::retry::{expired_as_deadline_exceeded, is_expired};
+use super::unsent;
 use crate::observed::{Ending, ObservedBody, Record};
 use crate::status::{grpc_code_name, status};
 use crate::timeout::parse_timeout;
@@ -98,10 +99,8 @@ impl Shared {
             .ready()
             .await
             .map_err(|reason| Status::unavailable(&*reason))?;
-        let sent = async { self.balanced.clone().ready().await?.call(request).await };
-        let response = sent
-            .await
-            .map_err(|error| self.broken(Status::from_error(Box::new(error))))?;
+        let sent = unsent::send(&self.balanced, request).await;
+        let response = sent.map_err(|status| self.broken(status))?;
         match Status::from_header_map(response.headers()) {
             Some(status) if is_expired(&status) => Err(expired_as_deadline_exceeded(status)),
             Some(status) if status.code() == Code::Unavailable => {

@@ -1,0 +1,64 @@
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use http_body_util::{BodyExt as _, Full};
+use tower::service_fn;
+
+use super::*;
+
+fn request() -> http::Request<Body> {
+    http::Request::new(Body::new(Full::new(Bytes::from_static(b"question")).map_err(never)))
+}
+
+fn never(error: Infallible) -> Status {
+    match error {}
+}
+
+/// A connection that closes before it reads a call, or after, and serves the calls after `closings`.
+async fn sent(closings: usize, reads: bool) -> (Result<Bytes, Code>, usize) {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let service = {
+        let calls = Arc::clone(&calls);
+        service_fn(move |request: http::Request<Body>| {
+            let call = calls.fetch_add(1, Ordering::SeqCst);
+            async move {
+                let mut body = request.into_body();
+                if call >= closings {
+                    return Ok(body.collect().await?.to_bytes());
+                }
+                if reads {
+                    body.frame().await;
+                }
+                Err::<_, BoxError>(Status::cancelled("connection closed").into())
+            }
+        })
+    };
+    let answered = send(&service, request()).await.map_err(|status| status.code());
+    (answered, calls.load(Ordering::SeqCst))
+}
+
+#[tokio::test]
+async fn a_call_that_a_closing_connection_gives_back_is_sent_whole_on_another() {
+    assert_eq!(sent(0, false).await, (Ok(Bytes::from_static(b"question")), 1));
+    assert_eq!(sent(2, false).await, (Ok(Bytes::from_static(b"question")), 3));
+}
+
+#[tokio::test]
+async fn a_call_that_comes_back_every_time_fails() {
+    assert_eq!(sent(9, false).await, (Err(Code::Cancelled), 3));
+}
+
+#[tokio::test]
+async fn a_call_that_was_read_may_have_been_served_and_is_not_sent_again() {
+    assert_eq!(sent(1, true).await, (Err(Code::Cancelled), 1));
+}
+
+#[tokio::test]
+async fn other_errors_are_returned_as_they_are() {
+    let service = service_fn(|_: http::Request<Body>| async {
+        Err::<Bytes, BoxError>(Status::unavailable("nobody listens").into())
+    });
+    let status = send(&service, request()).await.unwrap_err();
+    assert_eq!((status.code(), status.message()), (Code::Unavailable, "nobody listens"));
+}
