@@ -14,6 +14,7 @@ mod script;
 mod sections;
 mod sentences;
 mod stop;
+mod tables;
 mod words;
 
 pub use abstention::is_abstention;
@@ -25,5 +26,6 @@ pub use language::{Language, language};
 pub use plain::plain;
 pub use script::Script;
 pub use sections::{Section, sections};
-pub use sentences::sentences;
+pub use sentences::{is_list_entry, sentences};
+pub use tables::{TableRow, table_rows};
 pub use words::{content_words, names, numbers, rarity, words};

@@ -47,11 +47,15 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
 
 /// Whether `line` continues the paragraph of the line `before` it, because the text is hard-wrapped.
 fn continues(before: &str, line: &str) -> bool {
+    if line.starts_with(": ") {
+        // The definition of the term in the line before.
+        return !before.starts_with(['#', '|']);
+    }
     if starts_block(line) || before.starts_with('#') || before.starts_with('|') || before.ends_with("  ") {
         return false;
     }
     let ended = before.trim_end_matches(is_closing_mark).ends_with(is_sentence_end) || before.ends_with([':', '：']);
-    let lower = line.chars().next().is_some_and(char::is_lowercase);
+    let lower = line.chars().next().is_some_and(char::is_lowercase) && !is_setting(line);
     let width = before
         .chars()
         .map(|c| if Script::is_cjk(c) { 2 } else { 1 })
@@ -59,12 +63,60 @@ fn continues(before: &str, line: &str) -> bool {
     lower || (width >= 50 && !ended) || (width >= 60 && before.ends_with('.'))
 }
 
-/// Whether `line` starts a heading, list item, block quote, table row, code fence or rule.
+/// Whether `line` starts a heading, list item, block quote, table row, code fence or rule, a header field or the
+/// description of an option, or an entry of a log.
 fn starts_block(line: &str) -> bool {
     let bullet = ["- ", "* ", "+ ", "• ", "・", "> ", "|", "#", "```", "---"]
         .iter()
         .any(|mark| line.starts_with(mark));
-    bullet || list_number(line).is_some()
+    bullet || list_number(line).is_some() || is_header(line) || is_option(line) || is_log_entry(line)
+}
+
+fn first_word(line: &str) -> &str {
+    line.split_whitespace().next().unwrap_or_default()
+}
+
+/// Whether `line` is a field such as `Subject: Minutes` or `Reply-To: all`.
+fn is_header(line: &str) -> bool {
+    let name = first_word(line).strip_suffix(':').unwrap_or_default();
+    name.starts_with(char::is_uppercase) && name.chars().all(|c| c.is_alphanumeric() || c == '-')
+}
+
+/// Whether `line` describes an option of a command: `-u, --user`.
+fn is_option(line: &str) -> bool {
+    let name = line.trim_start_matches('-');
+    (1..=2).contains(&(line.len() - name.len())) && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+}
+
+/// Whether `line` starts with a date or a time: `2026-04-18T06:30:24Z`, `[06:30:24]`.
+fn is_log_entry(line: &str) -> bool {
+    let word = first_word(line).trim_start_matches('[');
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    digits >= 4 && word.starts_with(|c: char| c.is_ascii_digit()) && word.contains([':', '-'])
+}
+
+/// Whether `line` sets a value, as `retries: 3`, `retries = 3` and `"retries": 3` do.
+fn is_setting(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    let name = words.next().unwrap_or_default();
+    let is_name = |name: &str| {
+        let name = name.trim_matches(['"', '\'']);
+        !name.is_empty()
+            && name
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
+    };
+    match name.strip_suffix(':') {
+        Some(name) => is_name(name),
+        None => is_name(name) && words.next() == Some("="),
+    }
+}
+
+/// Whether a sentence is an entry of a list: it starts with a bullet or a number.
+#[must_use]
+pub fn is_list_entry(sentence: &str) -> bool {
+    let bullets = ["- ", "* ", "+ ", "• ", "・"];
+    bullets.iter().any(|bullet| sentence.starts_with(bullet)) || list_number(sentence).is_some()
 }
 
 /// The length in bytes of a list number such as `12.` or `3)` at the start of a line, if a space follows.

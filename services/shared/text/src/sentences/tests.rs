@@ -96,6 +96,30 @@ fn lines_of_markdown_are_boundaries_and_wrapped_lines_are_not() {
     );
 }
 
+#[test]
+fn a_term_and_its_definition_are_one_sentence() {
+    assert_eq!(
+        of("RMA\n:   The number that a return has.\n\nBlue Friday\n: No releases."),
+        ["RMA\n:   The number that a return has.", "Blue Friday\n: No releases."]
+    );
+}
+
+#[test]
+fn fields_settings_options_and_log_entries_are_sentences_of_their_own() {
+    let mail = "Subject: Re: cracked cable glands of the last lot, and what to do\nFrom: Ada\nDate: today";
+    assert_eq!(of(mail).len(), 3);
+    assert_eq!(of("retries: 3\ntimeout: 5s\nlimit = 8\n\"strict\": true").len(), 4);
+    assert_eq!(
+        of("-u, --user only those of a user whose name is given in full\n--all each of them").len(),
+        2
+    );
+    let log = "2026-04-18T06:30:24Z gw-1 INFO GET /v1/readings 200 in 12 ms\n2026-04-18T06:31:15Z gw-1 INFO GET /";
+    assert_eq!(of(log).len(), 2);
+    // What is wrapped stays one sentence, also where a number or a name with a colon comes first.
+    let wrapped = "The mill was sold to a family from the next village, who ran it until\n1984 as a bakery, for\none reason: the mill was cheap.";
+    assert_eq!(of(wrapped).len(), 1);
+}
+
 proptest! {
     #[test]
     fn ranges_are_ordered_trimmed_and_cover_all(text in "([a-zA-Z0-9 .!?\"'()\\n#-]|[가나다。！？「」、水火年あいと…]){0,120}") {
