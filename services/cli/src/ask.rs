@@ -18,8 +18,8 @@ use emend_chassis::{TracedChannel, Upstream};
 use emend_core::Deadline;
 use emend_orchestrator::{catalog::Catalog, graph::Graph};
 use emend_proto::v1::{
-    AskStreamRequest, Question, WalkResult, WalkStatus, orchestrator_service_client::OrchestratorServiceClient,
-    walk_event::Event,
+    AskStreamRequest, Question, SearchMode, WalkResult, WalkStatus,
+    orchestrator_service_client::OrchestratorServiceClient, walk_event::Event,
 };
 use sha2::{Digest as _, Sha256};
 use tracing::Instrument as _;
@@ -92,6 +92,7 @@ impl Asked {
             filter: HashMap::new(),
             history: history.messages,
             budget: options.budget.message(),
+            search: options.search.map(SearchMode::from).unwrap_or_default().into(),
         }
     }
 }

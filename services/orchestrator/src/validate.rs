@@ -4,7 +4,7 @@ use std::{collections::HashMap, time::Duration};
 
 use emend_chassis::Violations;
 use emend_core::limits::{MAX_FILTERS, MAX_GRAPH_BYTES, MAX_HISTORY, MAX_QUESTION_BYTES};
-use emend_proto::v1::{self, chat_message};
+use emend_proto::v1::{self, SearchMode, chat_message};
 use tonic::Status;
 
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     walk::Budget,
 };
 
-/// Adds a violation for each invalid field of a question: text, filter and history.
+/// Adds a violation for each invalid field of a question: text, filter, search and history.
 pub(crate) fn question(question: &v1::Question, violations: &mut Violations) {
     let text = &question.question;
     violations.require(!text.trim().is_empty(), "question.question", || {
@@ -28,6 +28,12 @@ pub(crate) fn question(question: &v1::Question, violations: &mut Violations) {
         format!(
             "must name at most {MAX_FILTERS} fields, names {}",
             question.filter.len()
+        )
+    });
+    violations.require(SearchMode::try_from(question.search).is_ok(), "question.search", || {
+        format!(
+            "{} is unknown: known are SEARCH_MODE_DENSE, SEARCH_MODE_SPARSE and SEARCH_MODE_HYBRID",
+            question.search
         )
     });
     let messages = question.history.len();

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use clap::{Args, ValueEnum, builder::TypedValueParser as _};
 use emend_proto::v1::Budget;
 
-use super::LocalOptions;
+use super::{LocalOptions, Search};
 
 /// Longest time for a walk that is given none.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -51,6 +51,9 @@ pub struct AskOptions {
     /// Passages to retrieve, 1–100 [default: the graph's]
     #[arg(short = 'k', long, value_name = "N")]
     pub top_k: Option<u32>,
+    /// How the documents are searched [default: as the graph says, which is hybrid for the built-in ones]
+    #[arg(long, env = "EMEND_SEARCH", value_name = "MODE", value_enum)]
+    pub search: Option<Search>,
     /// Corrections after the first answer, from 0 [default: the graph's]
     #[arg(short = 'r', long, value_name = "N")]
     pub max_retries: Option<u32>,

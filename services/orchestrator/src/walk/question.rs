@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use emend_proto::v1::{self, ChatMessage};
+use emend_proto::v1::{self, ChatMessage, SearchMode};
 
 /// What the user asked. A walk rewrites queries but never the question (R2). The only exception
 /// comes before the walk: a follow-up is rewritten into a standalone question.
@@ -12,6 +12,7 @@ pub struct Question {
     standalone: Option<String>,
     collection: String,
     filter: HashMap<String, String>,
+    search: SearchMode,
     history: Vec<ChatMessage>,
 }
 
@@ -19,6 +20,7 @@ impl Question {
     /// Takes the parts of a checked question that a walk needs.
     pub fn new(question: v1::Question) -> Question {
         Question {
+            search: question.search(),
             text: question.question,
             standalone: None,
             collection: question.collection,
@@ -46,6 +48,11 @@ impl Question {
     /// The metadata values that documents must have, all of them.
     pub fn filter(&self) -> &HashMap<String, String> {
         &self.filter
+    }
+
+    /// How to search the documents; unspecified means as the graph says.
+    pub fn search(&self) -> SearchMode {
+        self.search
     }
 
     /// The conversation before the question, oldest first.

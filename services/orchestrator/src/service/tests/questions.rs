@@ -99,6 +99,11 @@ async fn r15_a_wrong_conversation_and_a_wrong_budget_are_named_field_by_field() 
         ..question(QUESTION)
     };
     assert_eq!(fields(&running.ask(long).await.unwrap_err()), ["question.history"]);
+    let unknown = v1::Question {
+        search: 9,
+        ..question(QUESTION)
+    };
+    assert_eq!(fields(&running.ask(unknown).await.unwrap_err()), ["question.search"]);
     running.stop().await;
 }
 

@@ -16,10 +16,11 @@ pub(super) async fn run(context: &mut StepContext<'_>, top_k: u32, search: Searc
         collection: question.collection().to_owned(),
         top_k: Some(top_k),
         filter: question.filter().clone(),
-        mode: match search {
-            Search::Hybrid => SearchMode::Hybrid,
-            Search::Dense => SearchMode::Dense,
-            Search::Sparse => SearchMode::Sparse,
+        mode: match (question.search(), search) {
+            (SearchMode::Unspecified, Search::Hybrid) => SearchMode::Hybrid,
+            (SearchMode::Unspecified, Search::Dense) => SearchMode::Dense,
+            (SearchMode::Unspecified, Search::Sparse) => SearchMode::Sparse,
+            (asked, _) => asked,
         }
         .into(),
         parents: None,

@@ -3,11 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use emend_core::Deadline;
-use emend_proto::v1::{Origin, Relevance, RetrieveResponse, RewriteResponse, SearchMode, SearchResponse, WalkStatus};
+use emend_proto::v1::{
+    self, Origin, Relevance, RetrieveResponse, RewriteResponse, SearchMode, SearchResponse, WalkStatus,
+};
 
 use super::{
     super::{
-        Events, WalkMetrics,
+        Events, Question, WalkMetrics, WalkRequest,
         scripted::{Call, Scripted, abstained, answer, documents_graded, down, passage, useful},
         services::Dependency,
         walk,
@@ -270,12 +272,13 @@ async fn a_web_search_that_finds_what_is_held_already_found_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_graph_says_how_its_nodes_search_and_hybrid_is_the_default() {
-    for (setting, mode) in [
-        ("", SearchMode::Hybrid),
-        (", search: hybrid", SearchMode::Hybrid),
-        (", search: dense", SearchMode::Dense),
-        (", search: sparse", SearchMode::Sparse),
+async fn a_question_says_how_documents_are_searched_and_else_the_graph_does() {
+    for (setting, asked, mode) in [
+        ("", SearchMode::Unspecified, SearchMode::Hybrid),
+        (", search: hybrid", SearchMode::Unspecified, SearchMode::Hybrid),
+        (", search: dense", SearchMode::Unspecified, SearchMode::Dense),
+        (", search: sparse", SearchMode::Unspecified, SearchMode::Sparse),
+        (", search: sparse", SearchMode::Dense, SearchMode::Dense),
     ] {
         let yaml = builtin("plain-rag")
             .source()
@@ -284,9 +287,15 @@ async fn a_graph_says_how_its_nodes_search_and_hybrid_is_the_default() {
         let services = Scripted::default();
         let deadline = Deadline::after(Duration::from_secs(60));
         let (events, metrics) = (Events::none(), WalkMetrics::default());
-        walk(walk_request_of(graph, &[]), &services, deadline, &events, &metrics)
-            .await
-            .unwrap();
+        let request = WalkRequest {
+            question: Question::new(v1::Question {
+                question: QUESTION.to_owned(),
+                search: asked.into(),
+                ..v1::Question::default()
+            }),
+            ..walk_request_of(graph, &[])
+        };
+        walk(request, &services, deadline, &events, &metrics).await.unwrap();
         let Some(Call::Retrieve(request)) = services.calls().into_iter().next() else {
             panic!("nothing was retrieved");
         };
