@@ -19,7 +19,7 @@ use emend_models::{
 pub use self::{
     ask::{AskOptions, BudgetOptions, Json},
     backend::Backend,
-    eval::{EvalQaOptions, EvalRetrievalOptions, Search},
+    eval::{EvalPairsOptions, EvalQaOptions, EvalRetrievalOptions, Search},
     grades::{CalibrateOptions, EvalGradesOptions},
     graph::{GraphCommand, GraphFormat},
 };
@@ -258,6 +258,17 @@ pub enum EvalCommand {
     /// Exit status: 0 measured, 1 an error, 2 a wrong command line, 130 stopped.
     #[command(after_help = "Example:\n  emend eval retrieval --data DIR --modes sparse,hybrid --json")]
     Retrieval(Box<EvalRetrievalOptions>),
+    /// Write what the retriever finds as labelled pairs for `emend calibrate`
+    ///
+    /// Takes the folders of `emend eval qa` and searches for every question. A passage is relevant when it is of a document
+    /// of `gold_doc_ids` and contains a right answer; wrong passages are those that a walk would meet. One of another
+    /// document that contains a right answer is left out.
+    ///
+    /// Exit status: 0 written, 1 an error, 2 a wrong command line, 130 stopped.
+    #[command(after_help = "Example:\n  \
+        emend eval pairs --data DIR --out pairs\n  \
+        emend calibrate --relevance pairs/relevance/*.jsonl --answer pairs/answer/*.jsonl")]
+    Pairs(Box<EvalPairsOptions>),
     /// Judge labelled pairs with the embedded evaluator and compare
     ///
     /// Prints for each set, language and kind of label: ROC-AUC, best F1, Brier score, expected calibration error, what

@@ -34,6 +34,7 @@ async fn main() -> ExitCode {
         Command::Models(options) => emend_cli::models::run(options).await,
         Command::Eval(EvalCommand::Qa(options)) => emend_cli::eval::qa(*options).await,
         Command::Eval(EvalCommand::Retrieval(options)) => emend_cli::eval::retrieval(*options).await,
+        Command::Eval(EvalCommand::Pairs(options)) => emend_cli::eval::pairs(*options).await,
         Command::Eval(EvalCommand::Grades(options)) => emend_cli::eval::grades(*options).await,
         Command::Calibrate(options) => emend_cli::calibrate::run(*options).await,
     };

@@ -112,7 +112,7 @@ pub async fn fit(
     }
     progress.end();
     for ((source, pair), observed) in labelled.iter().zip(observed) {
-        calibrator.add(source, pair.pair(), observed, &pair.labels);
+        calibrator.add(source, pair.pair(), observed, &pair.labels, pair.article.as_deref());
     }
     Ok(Fitted {
         calibration: calibrator.finish(fit.targets),
@@ -217,7 +217,7 @@ fn text(rows: &[Row], thresholds: &Thresholds) -> String {
     }
     let _ = writeln!(
         text,
-        "thresholds: relevant {}, lower {}, upper {}, strip {}, answers {}, fully {}, partially {}, useful {}",
+        "thresholds: relevant {}, lower {}, upper {}, strip {}, answers {}, fully {}, partially {}, useful {}, quote {}",
         thresholds.relevant,
         thresholds.lower,
         thresholds.upper,
@@ -225,7 +225,8 @@ fn text(rows: &[Row], thresholds: &Thresholds) -> String {
         thresholds.answers,
         thresholds.fully,
         thresholds.partially,
-        thresholds.useful
+        thresholds.useful,
+        thresholds.quote
     );
     text
 }

@@ -19,7 +19,7 @@ use self::parallel::{ParallelCase, is_parallel};
 const UNDETERMINED: &str = "und";
 
 /// A question and what a good outcome is.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Case {
     /// The set it is of.
     #[serde(default)]
@@ -35,14 +35,33 @@ pub struct Case {
     /// Any of these is right; none when the right outcome is to abstain.
     #[serde(default)]
     pub answers: Vec<String>,
+    /// What kind of answer is right.
+    #[serde(default)]
+    pub answer_type: AnswerType,
     /// Documents that hold the answer.
     #[serde(default)]
     pub gold_doc_ids: Vec<String>,
+    /// Documents about the subject of a question that none of them answers.
+    #[serde(default)]
+    pub near_doc_ids: Vec<String>,
+    /// Sentences of the documents that state the answer, where it is a long one.
+    #[serde(default)]
+    pub gold_sentences: Vec<String>,
     /// Where the answer is.
     pub expect: Expect,
 }
 
 impl Case {
+    /// What a text that answers it contains, one of these: a sentence that states the answer, or the answer.
+    #[must_use]
+    pub fn evidence(&self) -> &[String] {
+        if self.gold_sentences.is_empty() {
+            &self.answers
+        } else {
+            &self.gold_sentences
+        }
+    }
+
     /// What tells it from every other question.
     #[must_use]
     pub fn key(&self) -> (&str, &str) {
@@ -50,11 +69,27 @@ impl Case {
     }
 }
 
+/// What kind of answer a question has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AnswerType {
+    /// A few words that a document contains.
+    #[default]
+    Span,
+    /// One or more sentences.
+    Long,
+    /// Yes or no, which a document implies without containing the word.
+    YesNo,
+    /// There is none.
+    None,
+}
+
 /// Where the answer to a question is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Expect {
     /// In the local corpus.
+    #[default]
     Local,
     /// Only in the web corpus.
     Web,

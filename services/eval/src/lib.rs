@@ -5,6 +5,7 @@
 //! are values that show themselves as text for a terminal, as JSON and as a page of HTML; nothing is printed here.
 
 pub mod calibrate;
+pub mod candidates;
 pub mod data;
 pub mod grades;
 pub mod pairs;

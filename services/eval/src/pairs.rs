@@ -10,16 +10,16 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
-use emend_evaluator::Pair;
+use emend_evaluator::{Pair, PassageText};
 use futures::{Stream, StreamExt as _, stream};
 use serde::Deserialize;
 
 /// What the pairs of a file are labelled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Task {
-    /// `question` (or `query`), `passage`, `relevant`.
+    /// `question` (or `query`), `passage`, `relevant`; `title` and `article` where known.
     Relevance,
-    /// `question`, `passage`, `answers`: a sentence that holds one of them is right.
+    /// `question`, `passage`, `answers`: a sentence that holds one of them is right; `title` and `article` where known.
     Answer,
     /// `question` (may be missing), `evidence`, `claim`, `supported`.
     Groundedness,
@@ -46,6 +46,10 @@ struct Line {
     #[serde(alias = "query")]
     question: Option<String>,
     passage: Option<String>,
+    #[serde(default)]
+    title: String,
+    rank: Option<usize>,
+    article: Option<String>,
     evidence: Option<String>,
     claim: Option<String>,
     answer: Option<String>,
@@ -67,6 +71,13 @@ pub struct LabelledPair {
     pub question: String,
     /// The passage, claim or answer that is judged.
     pub judged: String,
+    /// The title of the passage's document; empty when unknown.
+    pub title: String,
+    /// How many passages were found before it.
+    pub rank: usize,
+    /// What the question is about, where the file tells it. Pairs of one article are not split between fitting and
+    /// testing.
+    pub article: Option<String>,
     /// The evidence for a claim; empty for other tasks.
     pub evidence: String,
     /// One label, or one a sentence of the passage for [`Task::Answer`].
@@ -78,17 +89,25 @@ pub struct LabelledPair {
 }
 
 impl LabelledPair {
+    fn passage(&self) -> PassageText<'_> {
+        PassageText {
+            title: &self.title,
+            text: &self.judged,
+            rank: self.rank,
+        }
+    }
+
     /// As the evaluator takes it.
     #[must_use]
     pub fn pair(&self) -> Pair<'_> {
         match self.task {
             Task::Relevance => Pair::Relevance {
                 question: &self.question,
-                passage: &self.judged,
+                passage: self.passage(),
             },
             Task::Answer => Pair::Answer {
                 question: &self.question,
-                passage: &self.judged,
+                passage: self.passage(),
             },
             Task::Groundedness => Pair::Groundedness {
                 question: &self.question,
@@ -164,6 +183,9 @@ fn labelled(task: Task, line: Line) -> Result<LabelledPair> {
         task,
         question,
         judged,
+        title: line.title,
+        rank: line.rank.unwrap_or(1).saturating_sub(1),
+        article: line.article,
         evidence,
         labels,
         lang: line.lang,

@@ -6,11 +6,14 @@ mod text;
 
 use std::time::Duration;
 
-use emend_proto::v1::{Origin, WalkResult, WalkStatus};
+use emend_proto::v1::{GradedPassage, Origin, Sentence, WalkResult, WalkStatus};
 use serde::Serialize;
 use tonic::Status;
 
-use super::data::{Case, Expect};
+use super::data::{AnswerType, Case, Expect};
+
+/// Least F1 with a right answer of an answer to a question for a long one.
+const MIN_LONG_F1: f64 = 0.5;
 
 /// How a walk ended, or that it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -76,7 +79,9 @@ pub struct Walk<'a> {
     pub answer: String,
     /// A right answer to a question that has one, an abstention from one that has none.
     pub correct: bool,
-    /// The answer contains a right one; never when abstained, nor where there is none to find.
+    /// The answer contains a right one. One to a question for a long answer may also contain a sentence that states it,
+    /// or overlap it by an F1 of ½; one to a question for yes or no may quote a document that decides it. Never when
+    /// abstained, nor where there is no answer to find.
     pub contains: bool,
     /// The answer is a right one but for articles, punctuation, case and width.
     pub exact: bool,
@@ -94,6 +99,15 @@ pub struct Walk<'a> {
     pub ms: f64,
     /// Why it failed.
     pub error: Option<String>,
+}
+
+/// Whether a sentence rests on one of the documents.
+fn cites(sentences: &[Sentence], documents: &[GradedPassage], wanted: &[String]) -> bool {
+    let cited = sentences.iter().flat_map(|sentence| &sentence.citations);
+    cited
+        .filter_map(|citation| documents.get(usize::try_from(citation.number).ok()?.checked_sub(1)?))
+        .filter_map(|document| document.passage.as_ref())
+        .any(|passage| wanted.contains(&passage.document_id))
 }
 
 impl<'a> Walk<'a> {
@@ -139,12 +153,18 @@ impl<'a> Walk<'a> {
         let usage = result.usage.unwrap_or_default();
         walk.model_calls = usage.model_calls;
         walk.tokens = usage.input_tokens + usage.output_tokens;
-        walk.answer = result.answer;
+        walk.answer.clone_from(&result.answer);
         let abstained = walk.status == Ending::Abstained;
         if case.expect.has_answer() && !abstained {
-            walk.contains = text::contains(&walk.answer, &case.answers);
             walk.exact = text::exact(&walk.answer, &case.answers, &case.lang);
             walk.f1 = text::f1(&walk.answer, &case.answers, &case.lang);
+            let contains = |answers: &[String]| text::contains(&walk.answer, answers);
+            walk.contains = contains(&case.answers)
+                || match case.answer_type {
+                    AnswerType::Span | AnswerType::None => false,
+                    AnswerType::Long => contains(&case.gold_sentences) || walk.f1 >= MIN_LONG_F1,
+                    AnswerType::YesNo => cites(&result.sentences, &result.documents, &case.gold_doc_ids),
+                };
         }
         walk.correct = match case.expect {
             Expect::Local | Expect::Web => walk.contains,

@@ -1,4 +1,4 @@
-//! Options of `emend eval qa` and `emend eval retrieval`.
+//! Options of `emend eval qa`, `emend eval retrieval` and `emend eval pairs`.
 
 use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 
@@ -84,6 +84,38 @@ pub struct EvalRetrievalOptions {
     /// Print the report as one JSON object
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub local: LocalOptions,
+}
+
+/// Options of `emend eval pairs`.
+#[derive(Args, Debug)]
+pub struct EvalPairsOptions {
+    /// Folder of question sets; may be given more than once
+    #[arg(long, value_name = "DIR", required = true)]
+    pub data: Vec<PathBuf>,
+    /// Only these sets of the folders
+    #[arg(long = "set", value_name = "NAME")]
+    pub sets: Vec<String>,
+    /// At most so many questions of each set, spread as those of `emend eval qa`
+    #[arg(long, value_name = "N")]
+    pub limit: Option<NonZeroUsize>,
+    /// Passages to take for each question
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=50))]
+    pub top_k: u32,
+    /// Also search for the first so many questions of each other set, which the documents are taken not to answer
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub foreign: usize,
+    /// Folder to write relevance/NAME.jsonl and answer/NAME.jsonl to
+    #[arg(long, value_name = "DIR", default_value = "pairs")]
+    pub out: PathBuf,
+    /// Searches under way at once
+    #[arg(long, value_name = "N", default_value = "4")]
+    pub concurrent: NonZeroUsize,
+    /// Longest time for one search
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = humantime::parse_duration)]
+    pub timeout: Duration,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields document themselves in --help")]
     pub local: LocalOptions,

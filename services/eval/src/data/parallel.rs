@@ -40,13 +40,13 @@ impl ParallelCase {
         }
         self.question.get(read)?;
         Some(Case {
-            set: String::new(),
             id: self.id.clone(),
             lang: asked.to_owned(),
             question: self.question.get(asked)?.clone(),
             answers,
             gold_doc_ids: self.gold_doc_ids.get(read).cloned().unwrap_or_default(),
             expect: self.expect,
+            ..Case::default()
         })
     }
 }

@@ -29,9 +29,9 @@ fn case(question: &str, gold: &str, expect: Expect) -> Case {
         id: question.to_owned(),
         lang: "en".to_owned(),
         question: question.to_owned(),
-        answers: Vec::new(),
         gold_doc_ids: vec![gold.to_owned()],
         expect,
+        ..Case::default()
     }
 }
 

@@ -1,4 +1,4 @@
-use emend_proto::v1::{GradedPassage, Passage, Step, Usage};
+use emend_proto::v1::{Citation, GradedPassage, Passage, Step, Usage};
 
 use super::*;
 
@@ -10,8 +10,8 @@ pub(crate) fn case(id: &str, lang: &str, expect: Expect, answers: &[&str]) -> Ca
         lang: lang.to_owned(),
         question: format!("{id}?"),
         answers: answers.iter().map(|&text| text.to_owned()).collect(),
-        gold_doc_ids: Vec::new(),
         expect,
+        ..Case::default()
     }
 }
 
@@ -85,4 +85,59 @@ fn a_failure_says_why() {
     assert_eq!(failed.status, Ending::Error);
     let empty = judged(&local, WalkResult::default());
     assert!(empty.status == Ending::Error && empty.error.is_some());
+}
+
+#[test]
+fn a_sentence_that_states_a_long_answer_is_right_and_so_is_half_of_its_words() {
+    let mut case = case(
+        "why",
+        "en",
+        Expect::Local,
+        &["The boiler was moved because the cellar floods."],
+    );
+    case.answer_type = AnswerType::Long;
+    case.gold_sentences = vec!["It stands upstairs since the flood of 2019.".to_owned()];
+    let contains = |answer: &str| judged(&case, result(WalkStatus::Answered, answer, 1)).contains;
+    assert!(contains("It stands upstairs since the flood of 2019. It is new."));
+    assert!(contains("The boiler was moved since the cellar floods often."));
+    assert!(!contains("The boiler is new."));
+    case.answer_type = AnswerType::Span;
+    assert!(
+        !judged(
+            &case,
+            result(WalkStatus::Answered, "It stands upstairs since the flood of 2019.", 1)
+        )
+        .contains
+    );
+}
+
+#[test]
+fn an_answer_that_quotes_the_document_that_decides_is_right_for_yes_or_no() {
+    let mut case = case("is it", "ko", Expect::Local, &["예"]);
+    case.answer_type = AnswerType::YesNo;
+    case.gold_doc_ids = vec!["boiler".to_owned()];
+    let quoting = |document: &str| {
+        let mut result = result(WalkStatus::Answered, "보일러는 2019년에 설치되었다.", 1);
+        result.documents = ["garden", document].map(|id| graded(id)).into();
+        result.sentences = vec![Sentence {
+            citations: vec![Citation {
+                number: 2,
+                ..Citation::default()
+            }],
+            ..Sentence::default()
+        }];
+        result
+    };
+    assert!(judged(&case, quoting("boiler")).contains);
+    assert!(!judged(&case, quoting("cellar")).contains);
+}
+
+fn graded(document: &str) -> GradedPassage {
+    GradedPassage {
+        passage: Some(Passage {
+            document_id: document.to_owned(),
+            ..Passage::default()
+        }),
+        ..GradedPassage::default()
+    }
 }
