@@ -1,25 +1,30 @@
 //! Fits coefficients and thresholds to labelled pairs.
 
+mod contests;
+
 use std::collections::BTreeMap;
 
 use super::coefficients::{Coefficients, Model, Task, Term};
 use super::features::{Features, Group};
 use super::fit::{self, Fit, Row, Table};
 use super::metrics::{self, Judged};
+use contests::Contests;
+
 use super::{EvaluateError, Evaluator, Pair, Thresholds};
 
 /// The minimum number of rows to fit a model; at least a quarter as many must have each label. With fewer, the current
 /// model is kept.
 const MIN_ROWS: usize = 40;
 
+/// The probability at which something is twice as likely right as wrong.
+const CONVINCING: f64 = 2.0 / 3.0;
+
 /// Collects labelled pairs and fits the evaluator's models to them.
 pub struct Calibrator {
     evaluator: Evaluator,
     words_only: bool,
     tables: BTreeMap<(Task, Group), Table>,
-    /// For each passage with labelled sentences: the group of its model, and the range of its rows in that model's
-    /// table.
-    passages: Vec<(Group, std::ops::Range<usize>)>,
+    contests: Contests,
 }
 
 /// Targets for choosing thresholds, 0–1.
@@ -71,7 +76,7 @@ impl Calibrator {
             evaluator,
             words_only: false,
             tables: BTreeMap::new(),
-            passages: Vec::new(),
+            contests: Contests::default(),
         }
     }
 
@@ -95,8 +100,10 @@ impl Calibrator {
 
     /// Adds the features that [`observe`](Self::observe) computed for a pair of the data set `source`.
     ///
-    /// `labels` holds one label, or one per sentence for [`Pair::Answer`]. Missing labels count as negative.
-    pub fn add(&mut self, source: &str, pair: Pair<'_>, observed: Observed, labels: &[bool]) {
+    /// `labels` holds one label, or one per sentence for [`Pair::Answer`]. Missing labels count as negative. Pairs about
+    /// one `article` are in the same fold of the cross-validation; without an article those with the same question (for
+    /// groundedness, the same evidence) are.
+    pub fn add(&mut self, source: &str, pair: Pair<'_>, observed: Observed, labels: &[bool], article: Option<&str>) {
         let key = match pair {
             Pair::Relevance { question, .. } | Pair::Answer { question, .. } | Pair::Usefulness { question, .. } => {
                 question
@@ -104,7 +111,8 @@ impl Calibrator {
             // Claims change with their evidence, and the question may be unknown.
             Pair::Groundedness { evidence, .. } => evidence,
         };
-        let is_answer = matches!(pair, Pair::Answer { .. });
+        let question = key;
+        let key = article.unwrap_or(key);
         let Observed(observed) = observed;
         let Some(&(_, group, _)) = observed.first() else {
             return;
@@ -112,22 +120,20 @@ impl Calibrator {
         if self.words_only && group == Group::Cross {
             return;
         }
-        let mut places = None;
         for (place, (task, group, features)) in observed.iter().enumerate() {
             let table = self.tables.entry((*task, *group)).or_insert_with(|| Table {
                 names: fitted(*task, *group, self.words_only),
                 rows: Vec::new(),
             });
-            places.get_or_insert(table.rows.len());
+            if *task == Task::Answer {
+                self.contests.enter(source, question, *group, table.rows.len());
+            }
             table.rows.push(Row {
                 values: values(&table.names, features),
                 label: labels.get(place).copied().unwrap_or_default(),
                 key: key.to_owned(),
                 source: source.to_owned(),
             });
-        }
-        if let Some(start) = places.filter(|_| is_answer) {
-            self.passages.push((group, start..start + observed.len()));
         }
     }
 
@@ -137,6 +143,7 @@ impl Calibrator {
     /// - `lower`: the same for negative decisions
     /// - `relevant`: the highest threshold that reaches the target recall
     /// - `answers`: the middle of the thresholds with the most correct outcomes
+    /// - `quote`: where the best sentence of a question is twice as likely right as wrong, and not below `answers`
     /// - all others: the threshold with the highest F1
     pub fn finish(self, targets: Targets) -> Calibration {
         let mut coefficients = (*self.evaluator.coefficients()).clone();
@@ -146,7 +153,10 @@ impl Calibrator {
             let least = MIN_ROWS / 4;
             let enough = table.rows.len() >= MIN_ROWS && right >= least && table.rows.len() - right >= least;
             let judged = if enough {
-                let (fit, judged) = fit::fit(table);
+                let (mut fit, mut judged) = fit::fit(table);
+                if *task == Task::Answer {
+                    self.contests.recalibrate(*group, table, &mut fit, &mut judged);
+                }
                 coefficients.set(*task, *group, model(table, &fit));
                 judged
             } else {
@@ -207,57 +217,14 @@ impl Calibrator {
         if let Some(best) = metrics::best_f1(&judgements(&[Task::Usefulness, Task::UsefulFragment])) {
             thresholds.useful = round(best.threshold);
         }
-        if let Some(answers) = self.answers(models) {
+        if let Some(winners) = self.contests.winners(models)
+            && let Some(answers) = winners.best_threshold()
+        {
             thresholds.answers = round(answers);
+            thresholds.quote = round(answers.max(CONVINCING));
         }
         thresholds
     }
-
-    /// The threshold with the most correct outcomes over the labelled passages.
-    ///
-    /// An outcome is correct if the best sentence reaches the threshold and holds the answer, or if it does not reach
-    /// it and no sentence holds the answer. Of the thresholds within one standard error of the best, it is the middle
-    /// one.
-    fn answers(&self, models: &[Calibrated]) -> Option<f64> {
-        let mut best_sentences = Vec::new();
-        for (group, rows) in &self.passages {
-            let model = models
-                .iter()
-                .find(|model| model.fitted && model.task == Task::Answer.name() && model.group == group.name())?;
-            let own = model.judged.get(rows.clone())?;
-            let best = own
-                .iter()
-                .map(|(_, judged)| *judged)
-                .max_by(|a, b| a.probability.total_cmp(&b.probability))?;
-            let any = own.iter().any(|(_, judged)| judged.label);
-            best_sentences.push((best, any));
-        }
-        let outcome = |threshold: f64| {
-            let right = best_sentences.iter().filter(|(best, any)| {
-                if best.probability >= threshold {
-                    best.label
-                } else {
-                    !any
-                }
-            });
-            right.count()
-        };
-        let steps = (1..100).map(|step| f64::from(step) * 0.01);
-        let outcomes: Vec<(f64, usize)> = steps.map(|threshold| (threshold, outcome(threshold))).collect();
-        middle_of_best(&outcomes, best_sentences.len())
-    }
-}
-
-/// The middle of the thresholds whose number of correct outcomes is within one standard error of the maximum. `of` is
-/// the number of all outcomes.
-fn middle_of_best(outcomes: &[(f64, usize)], of: usize) -> Option<f64> {
-    let most = outcomes.iter().map(|(_, right)| *right).max()? as f64;
-    let error = (most * (1.0 - most / of as f64)).sqrt();
-    let good = outcomes
-        .iter()
-        .filter(|(_, right)| *right > 0 && *right as f64 >= most - error);
-    let good: Vec<f64> = good.map(|(threshold, _)| *threshold).collect();
-    Some(f64::midpoint(*good.first()?, *good.last()?))
 }
 
 /// The features that a model is fitted to.

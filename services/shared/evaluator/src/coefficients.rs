@@ -64,6 +64,8 @@ pub struct Thresholds {
     pub partially: f64,
     /// An answer is useful at or above this.
     pub useful: f64,
+    /// An answer that quotes the evidence is useful at or above this.
+    pub quote: f64,
     /// A strip is kept at or above this.
     pub strip: f64,
     /// A sentence answers the question at or above this. Below it, an extractive answer abstains.
@@ -315,7 +317,7 @@ fn check(task: Task, model: &Model) -> Result<(), String> {
 
 impl Thresholds {
     /// All thresholds with their names.
-    fn named(&self) -> [(&'static str, f64); 8] {
+    fn named(&self) -> [(&'static str, f64); 9] {
         let Self {
             relevant,
             lower,
@@ -323,6 +325,7 @@ impl Thresholds {
             fully,
             partially,
             useful,
+            quote,
             strip,
             answers,
         } = *self;
@@ -333,6 +336,7 @@ impl Thresholds {
             ("fully", fully),
             ("partially", partially),
             ("useful", useful),
+            ("quote", quote),
             ("strip", strip),
             ("answers", answers),
         ]

@@ -43,6 +43,14 @@ pub(super) struct Fit {
 }
 
 impl Fit {
+    /// Maps the log-odds `x` that the model returns to `scale · x + shift`.
+    pub(super) fn rescale(&mut self, scale: f64, shift: f64) {
+        self.bias = scale * self.bias + shift;
+        for (weight, _, _) in self.terms.iter_mut().flatten() {
+            *weight *= scale;
+        }
+    }
+
     fn probability(&self, values: &[f64]) -> f64 {
         let terms = self.terms.iter().zip(values).filter_map(|(term, value)| {
             let (weight, mean, scale) = (*term)?;
@@ -50,6 +58,15 @@ impl Fit {
         });
         sigmoid(terms.fold(self.bias, |sum, term| sum + term))
     }
+}
+
+/// The scale and the shift of a line through one value: `sigmoid(scale · value + shift)` is the probability of the label.
+/// `None` if all values are equal.
+pub(super) fn line(rows: &[Row]) -> Option<(f64, f64)> {
+    let rows: Vec<&Row> = rows.iter().collect();
+    let fit = fit_rows(1, &rows, CHOICES[CHOICES.len() - 1]);
+    let (weight, mean, scale) = fit.terms.into_iter().next()??;
+    Some((weight / scale, fit.bias - weight * mean / scale))
 }
 
 /// Fits a model to all rows, and returns for each row, in order, the probability by a model that was not fitted to its
@@ -225,7 +242,7 @@ fn dot(left: &[f64], right: &[f64]) -> f64 {
     left.iter().zip(right).map(|(a, b)| a * b).sum()
 }
 
-fn sigmoid(logit: f64) -> f64 {
+pub(super) fn sigmoid(logit: f64) -> f64 {
     1.0 / (1.0 + (-logit).exp())
 }
 

@@ -10,6 +10,7 @@ mod error;
 mod features;
 mod fit;
 pub mod metrics;
+mod quotation;
 mod text_pairs;
 
 use std::ops::Range;
@@ -65,8 +66,18 @@ pub struct Usefulness {
     pub probability: f64,
     /// The utility score, 1–5: the probability in five equal steps.
     pub utility: u8,
-    /// Whether the probability reaches the `useful` threshold.
+    /// Whether the probabilities reach the thresholds: `useful`, and `quote` for a quotation.
     pub useful: bool,
+}
+
+impl Usefulness {
+    fn new(probability: f64, threshold: f64) -> Self {
+        Self {
+            probability,
+            utility: 1 + (probability * 5.0).floor().clamp(0.0, 4.0) as u8,
+            useful: probability >= threshold,
+        }
+    }
 }
 
 /// The score of one sentence of a passage as the answer to a question.
@@ -76,6 +87,8 @@ pub struct SentenceScore {
     pub passage: usize,
     /// The byte range of the sentence in the passage.
     pub range: Range<usize>,
+    /// What it says: its text, or for a row of a table its values behind the names of their columns.
+    pub text: String,
     /// The probability that the sentence answers the question, 0–1.
     pub probability: f64,
 }
@@ -94,6 +107,27 @@ pub struct Explanation {
     pub probability: f64,
 }
 
+/// A passage, the title of its document, which often names what the text calls "it", and its rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PassageText<'a> {
+    /// The title; empty if there is none.
+    pub title: &'a str,
+    /// The text.
+    pub text: &'a str,
+    /// How many passages were found before it. The retriever knows which words are rare in the documents.
+    pub rank: usize,
+}
+
+impl<'a> From<&'a str> for PassageText<'a> {
+    fn from(text: &'a str) -> Self {
+        Self {
+            title: "",
+            text,
+            rank: 0,
+        }
+    }
+}
+
 /// A pair of texts to evaluate.
 #[derive(Clone, Copy, Debug)]
 pub enum Pair<'a> {
@@ -102,14 +136,14 @@ pub enum Pair<'a> {
         /// What is asked.
         question: &'a str,
         /// What was found.
-        passage: &'a str,
+        passage: PassageText<'a>,
     },
     /// Does each sentence of the passage answer the question?
     Answer {
         /// What is asked.
         question: &'a str,
         /// What was found.
-        passage: &'a str,
+        passage: PassageText<'a>,
     },
     /// Does the evidence support the claim?
     Groundedness {
@@ -177,9 +211,9 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`EvaluateError::Embed`] when the texts could not be embedded.
-    pub async fn relevance(&self, question: &str, passages: &[&str]) -> Result<Vec<f64>, EvaluateError> {
+    pub async fn relevance(&self, question: &str, passages: &[PassageText<'_>]) -> Result<Vec<f64>, EvaluateError> {
         let sections = text_pairs::sections(passages);
-        let texts = sections.iter().map(|section| section.text);
+        let texts = sections.iter().map(|section| section.titled);
         let (asked, pairs) = self.pairs(Task::Relevance, Question::new(question), texts).await?;
         let places: Vec<usize> = sections.iter().map(|section| section.passage).collect();
         let mut relevance = vec![0.0_f64; passages.len()];
@@ -205,9 +239,13 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`EvaluateError::Embed`] when the texts could not be embedded.
-    pub async fn best_sentences(&self, question: &str, passages: &[&str]) -> Result<Vec<SentenceScore>, EvaluateError> {
+    pub async fn best_sentences(
+        &self,
+        question: &str,
+        passages: &[PassageText<'_>],
+    ) -> Result<Vec<SentenceScore>, EvaluateError> {
         let sections = text_pairs::sections(passages);
-        let texts = sections.iter().map(|section| section.text);
+        let texts = sections.iter().map(|section| section.titled);
         let (asked, pairs) = self.pairs(Task::Answer, Question::new(question), texts).await?;
         let places: Vec<(usize, usize)> = sections
             .iter()
@@ -221,7 +259,7 @@ impl Evaluator {
                     continue;
                 }
                 let sentences = features::answer_sentences(&asked, &pair.view, pair.cosines.as_ref());
-                for (features, range) in sentences.iter().zip(&pair.view.sentences) {
+                for (index, (features, range)) in sentences.iter().zip(&pair.view.sentences).enumerate() {
                     let mut probability = coefficients.probability(Task::Answer, pair.group, features);
                     if features::is_heading_or_question(features) {
                         probability = 0.0;
@@ -231,6 +269,7 @@ impl Evaluator {
                     scores.push(SentenceScore {
                         passage,
                         range: start + range.start..start + range.end,
+                        text: pair.view.sentence(index).to_owned(),
                         probability,
                     });
                 }
@@ -255,8 +294,9 @@ impl Evaluator {
     ) -> Result<Groundedness, EvaluateError> {
         let (claim, question) = (Question::new(sentence), optional_question(question));
         let task = groundedness_task(claim.view(), question.as_ref());
-        let sections = text_pairs::sections(evidence);
-        let texts = sections.iter().map(|section| section.text);
+        let evidence: Vec<PassageText<'_>> = evidence.iter().copied().map(PassageText::from).collect();
+        let sections = text_pairs::sections(&evidence);
+        let texts = sections.iter().map(|section| section.titled);
         let (claim, pairs) = self.pairs(task, claim, texts).await?;
         let places: Vec<usize> = sections.iter().map(|section| section.passage).collect();
         let coefficients = self.coefficients();
@@ -265,7 +305,11 @@ impl Evaluator {
             let judge = |pair: &TextPair| {
                 let features = features::groundedness(claim, &pair.view, pair.cosines.as_ref(), question.as_ref());
                 let probability = coefficients.probability(task, pair.group, &features);
-                let quoted = task == Task::Groundedness && features::is_quoted(claim, &pair.view);
+                let quoted = match task {
+                    // A few words may stand anywhere.
+                    Task::GroundedFragment => features::is_whole_sentence(claim, &pair.view),
+                    _ => features::is_quoted(claim, &pair.view),
+                };
                 if quoted {
                     probability.max(QUOTED_PROBABILITY)
                 } else {
@@ -294,30 +338,43 @@ impl Evaluator {
 
     /// How well an answer addresses the question, regardless of whether it is true.
     ///
+    /// The probability of an answer that consists of sentences of `passages` is that of the best of them to answer, which
+    /// depends on what stands around it; it is useful if it also is by itself. Any other answer is judged by itself alone.
+    ///
     /// # Errors
     /// [`EvaluateError::Embed`] when the texts could not be embedded.
-    pub async fn usefulness(&self, question: &str, answer: &str) -> Result<Usefulness, EvaluateError> {
+    pub async fn usefulness(
+        &self,
+        question: &str,
+        answer: &str,
+        passages: &[PassageText<'_>],
+    ) -> Result<Usefulness, EvaluateError> {
         if text::is_abstention(answer) {
-            return Ok(Usefulness {
-                probability: 0.0,
-                utility: 1,
-                useful: false,
-            });
+            return Ok(Usefulness::new(0.0, 1.0));
         }
+        let quoted = match passages {
+            [] => None,
+            passages => quotation::probability(answer, &self.best_sentences(question, passages).await?),
+        };
+        let thresholds = self.thresholds();
         let explanation = self.usefulness_explained(question, answer).await?;
-        let probability = explanation.probability;
-        let utility = 1 + (probability * 5.0).floor().clamp(0.0, 4.0) as u8;
-        Ok(Usefulness {
-            probability,
-            utility,
-            useful: probability >= self.thresholds().useful,
+        let alone = Usefulness::new(explanation.probability, thresholds.useful);
+        Ok(match quoted {
+            Some(probability) => {
+                let quoted = Usefulness::new(probability, thresholds.quote);
+                Usefulness {
+                    useful: quoted.useful && alone.useful,
+                    ..quoted
+                }
+            }
+            None => alone,
         })
     }
 
     async fn usefulness_explained(&self, question: &str, answer: &str) -> Result<Explanation, EvaluateError> {
         let asked = Question::new(question);
         let task = usefulness_task(&asked, answer);
-        let (asked, pairs) = self.pairs(task, asked, [answer]).await?;
+        let (asked, pairs) = self.pairs(task, asked, [answer.into()]).await?;
         let coefficients = self.coefficients();
         let explain = move || {
             let pair = pairs.first()?;
@@ -345,24 +402,24 @@ impl Evaluator {
         let (task, first, second, question) = match pair {
             Pair::Relevance { question, passage } => (Task::Relevance, question, passage, None),
             Pair::Answer { question, passage } => (Task::Answer, question, passage, None),
-            Pair::Usefulness { question, answer } => (Task::Usefulness, question, answer, None),
+            Pair::Usefulness { question, answer } => (Task::Usefulness, question, answer.into(), None),
             Pair::Groundedness {
                 question,
                 claim,
                 evidence,
-            } => (Task::Groundedness, claim, evidence, optional_question(question)),
+            } => (Task::Groundedness, claim, evidence.into(), optional_question(question)),
         };
         let first = Question::new(first);
         let task = match task {
             Task::Groundedness => groundedness_task(first.view(), question.as_ref()),
-            Task::Usefulness => usefulness_task(&first, second),
+            Task::Usefulness => usefulness_task(&first, second.text),
             _ => task,
         };
-        let sections: Vec<&str> = match task {
+        let sections: Vec<PassageText<'_>> = match task {
             Task::Usefulness | Task::UsefulFragment => Vec::new(),
             _ => text_pairs::sections(&[second])
                 .iter()
-                .map(|section| section.text)
+                .map(|section| section.titled)
                 .collect(),
         };
         let texts = if sections.is_empty() { vec![second] } else { sections };

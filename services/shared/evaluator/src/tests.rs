@@ -21,7 +21,10 @@ const GARDEN: &str = "Roses stand along the wall. They are cut back in March.";
 #[tokio::test]
 async fn a_passage_with_the_answer_is_more_relevant() {
     let scores = evaluator()
-        .relevance("When was the boiler installed?", &[GARDEN, BOILER, ""])
+        .relevance(
+            "When was the boiler installed?",
+            &[GARDEN, BOILER, ""].map(PassageText::from),
+        )
         .await
         .unwrap();
     assert!(scores[1] > 0.5 && scores[0] < 0.5 && scores[2] == 0.0, "{scores:?}");
@@ -34,10 +37,16 @@ async fn a_passage_scores_as_its_best_section() {
     let asked = "When was the boiler installed?";
     let book = format!("# House\n\n## Garden\n{GARDEN}\n\n## Heating\n{BOILER}\n");
     let section = format!("## Heating\n{BOILER}\n");
-    let scores = evaluator.relevance(asked, &[GARDEN, &book, &section]).await.unwrap();
+    let scores = evaluator
+        .relevance(asked, &[GARDEN, &book, &section].map(PassageText::from))
+        .await
+        .unwrap();
     assert!(scores[1] > scores[0] && scores[1] == scores[2], "{scores:?}");
 
-    let sentences = evaluator.best_sentences(asked, &["", &book]).await.unwrap();
+    let sentences = evaluator
+        .best_sentences(asked, &["", &book].map(PassageText::from))
+        .await
+        .unwrap();
     assert_eq!(sentences[0].passage, 1);
     assert_eq!(
         &book[sentences[0].range.clone()],
@@ -48,10 +57,9 @@ async fn a_passage_scores_as_its_best_section() {
     let grounded = evaluator.groundedness(asked, claim, &[GARDEN, &book]).await.unwrap();
     assert_eq!(grounded.passage, Some(1), "{grounded:?}");
 
-    let passage = &book;
     let pair = Pair::Relevance {
         question: asked,
-        passage,
+        passage: PassageText::from(book.as_str()),
     };
     assert_eq!(evaluator.explain(pair).await.unwrap()[0].probability, scores[1]);
 }
@@ -60,7 +68,7 @@ async fn a_passage_scores_as_its_best_section() {
 async fn the_sentence_with_the_answer_comes_first() {
     let passages = [GARDEN, BOILER];
     let scores = evaluator()
-        .best_sentences("When was the boiler installed?", &passages)
+        .best_sentences("When was the boiler installed?", &passages.map(PassageText::from))
         .await
         .unwrap();
     assert_eq!(scores.len(), 5);
@@ -69,7 +77,10 @@ async fn the_sentence_with_the_answer_comes_first() {
         "The boiler was installed in 2019 by Keller Ltd."
     );
     let zh = ["花园里有玫瑰。锅炉是2019年安装的。"];
-    let scores = evaluator().best_sentences("锅炉是哪一年安装的？", &zh).await.unwrap();
+    let scores = evaluator()
+        .best_sentences("锅炉是哪一年安装的？", &zh.map(PassageText::from))
+        .await
+        .unwrap();
     assert_eq!(&zh[0][scores[0].range.clone()], "锅炉是2019年安装的。");
 }
 
@@ -77,7 +88,10 @@ async fn the_sentence_with_the_answer_comes_first() {
 async fn headings_and_questions_score_zero() {
     let faq =
         ["# Who approves leave?\n\nWho approves leave in July?\n\nAsk the front desk.\n\n## Who approves leave\n"];
-    let scores = evaluator().best_sentences("Who approves leave?", &faq).await.unwrap();
+    let scores = evaluator()
+        .best_sentences("Who approves leave?", &faq.map(PassageText::from))
+        .await
+        .unwrap();
     assert_eq!(&faq[0][scores[0].range.clone()], "Ask the front desk.");
     assert_eq!(scores.len(), 4);
     assert!(
@@ -90,7 +104,10 @@ async fn headings_and_questions_score_zero() {
 async fn a_sentence_that_restates_the_question_is_likely_to_answer_it() {
     // A role is not a name, so only the words can match.
     let leave = ["Every employee has 25 days of leave. The team lead approves leave within three days."];
-    let scores = evaluator().best_sentences("Who approves leave?", &leave).await.unwrap();
+    let scores = evaluator()
+        .best_sentences("Who approves leave?", &leave.map(PassageText::from))
+        .await
+        .unwrap();
     assert_eq!(
         &leave[0][scores[0].range.clone()],
         "The team lead approves leave within three days."
@@ -142,11 +159,11 @@ async fn quotes_are_supported_and_unrelated_claims_are_not() {
 async fn a_wrong_year_lowers_the_score() {
     let evaluator = evaluator();
     let right = evaluator
-        .groundedness("", "Keller Ltd installed the boiler in 2019.", &[BOILER])
+        .groundedness("", "Keller Ltd installed the boiler in 2019.", &[BOILER.into()])
         .await
         .unwrap();
     let wrong = evaluator
-        .groundedness("", "Keller Ltd installed the boiler in 2007.", &[BOILER])
+        .groundedness("", "Keller Ltd installed the boiler in 2007.", &[BOILER.into()])
         .await
         .unwrap();
     assert!(right.probability > wrong.probability, "{right:?} {wrong:?}");
@@ -157,11 +174,11 @@ async fn an_answer_to_the_question_is_more_useful() {
     let evaluator = evaluator();
     let question = "When was the boiler of the house installed?";
     let good = evaluator
-        .usefulness(question, "The boiler of the house was installed in 2019.")
+        .usefulness(question, "The boiler of the house was installed in 2019.", &[])
         .await
         .unwrap();
     let bad = evaluator
-        .usefulness(question, "Roses stand along the wall and are cut back early.")
+        .usefulness(question, "Roses stand along the wall and are cut back early.", &[])
         .await
         .unwrap();
     assert!(
@@ -169,7 +186,7 @@ async fn an_answer_to_the_question_is_more_useful() {
         "{good:?} {bad:?}"
     );
     assert!((1..=5).contains(&good.utility) && (1..=5).contains(&bad.utility));
-    let none = evaluator.usefulness(question, "I don't know.").await.unwrap();
+    let none = evaluator.usefulness(question, "I don't know.", &[]).await.unwrap();
     assert_eq!(
         none,
         Usefulness {
@@ -181,17 +198,37 @@ async fn an_answer_to_the_question_is_more_useful() {
 }
 
 #[tokio::test]
+async fn a_quotation_is_as_useful_as_its_sentence_is_likely_to_answer() {
+    let evaluator = evaluator();
+    let question = "When was the boiler installed?";
+    let passages = [GARDEN, BOILER].map(PassageText::from);
+    let sentences = evaluator.best_sentences(question, &passages).await.unwrap();
+    for sentence in &sentences {
+        let useful = evaluator.usefulness(question, &sentence.text, &passages).await.unwrap();
+        let alone = evaluator.usefulness(question, &sentence.text, &[]).await.unwrap();
+        assert_eq!(useful.probability, sentence.probability);
+        assert_eq!(
+            useful.useful,
+            alone.useful && sentence.probability >= evaluator.thresholds().quote
+        );
+    }
+    let written = "The boiler was installed in 2019.";
+    let alone = evaluator.usefulness(question, written, &[]).await.unwrap();
+    assert_eq!(evaluator.usefulness(question, written, &passages).await.unwrap(), alone);
+}
+
+#[tokio::test]
 async fn a_judgement_can_be_explained() {
     let evaluator = evaluator();
     let question = "When was the boiler installed?";
     let explained = evaluator
         .explain(Pair::Relevance {
             question,
-            passage: BOILER,
+            passage: BOILER.into(),
         })
         .await
         .unwrap();
-    let scores = evaluator.relevance(question, &[BOILER]).await.unwrap();
+    let scores = evaluator.relevance(question, &[BOILER.into()]).await.unwrap();
     assert_eq!(
         (explained.len(), explained[0].group, explained[0].probability),
         (1, "alphabet", scores[0])
@@ -200,7 +237,7 @@ async fn a_judgement_can_be_explained() {
     let sentences = evaluator
         .explain(Pair::Answer {
             question,
-            passage: BOILER,
+            passage: BOILER.into(),
         })
         .await
         .unwrap();
@@ -255,7 +292,7 @@ async fn long_passages_are_embedded_in_part() {
     let explained = evaluator()
         .explain(Pair::Answer {
             question: question.text(),
-            passage: &passage,
+            passage: passage.as_str().into(),
         })
         .await
         .unwrap();

@@ -2,7 +2,7 @@
 
 use super::coefficients::Task;
 use super::features::{Cosines, Group, Late, Question, View};
-use super::{EvaluateError, Evaluator, compute};
+use super::{EvaluateError, Evaluator, PassageText, compute};
 use emend_models::embed::{Embedding, Input, cosine};
 use emend_text as text;
 
@@ -17,17 +17,19 @@ pub(super) struct Section<'t> {
     pub(super) passage: usize,
     /// The byte offset of the section in the passage.
     pub(super) start: usize,
-    pub(super) text: &'t str,
+    /// The section's text, with the title and rank of its passage.
+    pub(super) titled: PassageText<'t>,
 }
 
 /// The sections of all passages, in order. An empty passage has none.
-pub(super) fn sections<'t>(passages: &[&'t str]) -> Vec<Section<'t>> {
+pub(super) fn sections<'t>(passages: &[PassageText<'t>]) -> Vec<Section<'t>> {
     let mut all = Vec::new();
-    for (passage, text) in passages.iter().enumerate() {
-        for text::Section { range, .. } in text::sections(text) {
+    for (passage, whole) in passages.iter().enumerate() {
+        for text::Section { range, .. } in text::sections(whole.text) {
             let start = range.start;
-            let text = text.get(range).unwrap_or_default();
-            all.push(Section { passage, start, text });
+            let text = whole.text.get(range).unwrap_or_default();
+            let titled = PassageText { text, ..*whole };
+            all.push(Section { passage, start, titled });
         }
     }
     all
@@ -43,7 +45,8 @@ pub(super) struct TextPair {
 }
 
 impl TextPair {
-    fn new(task: Task, first: &str, text: &str) -> Self {
+    fn new(task: Task, first: &str, passage: PassageText<'_>) -> Self {
+        let text = passage.text;
         let group = match task {
             Task::GroundedFragment => Group::of_fragment(first, text),
             Task::UsefulFragment => Group::of_fragment(text, first),
@@ -51,7 +54,7 @@ impl TextPair {
         };
         Self {
             group,
-            view: View::new(text),
+            view: View::of_passage(passage),
             embedded: Vec::new(),
             cosines: None,
         }
@@ -64,7 +67,7 @@ impl Evaluator {
         &self,
         task: Task,
         first: Question,
-        others: impl IntoIterator<Item = &str>,
+        others: impl IntoIterator<Item = PassageText<'_>>,
     ) -> Result<(Question, Vec<TextPair>), EvaluateError> {
         let coefficients = self.coefficients();
         let others = others.into_iter();
@@ -80,7 +83,7 @@ impl Evaluator {
         &self,
         task: Task,
         first: Question,
-        others: impl IntoIterator<Item = &str>,
+        others: impl IntoIterator<Item = PassageText<'_>>,
     ) -> Result<(Question, Vec<TextPair>), EvaluateError> {
         let others = others.into_iter();
         let pairs = others.map(|other| TextPair::new(task, first.text(), other)).collect();

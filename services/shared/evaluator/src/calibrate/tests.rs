@@ -1,5 +1,5 @@
 use super::*;
-use crate::EvaluatorOptions;
+use crate::{EvaluatorOptions, PassageText};
 use emend_models::embed::HashedEmbedder;
 use std::sync::Arc;
 
@@ -32,10 +32,10 @@ async fn add_relevance(calibrator: &mut Calibrator) {
         for (passage, label) in [(&right, true), (&wrong, false)] {
             let pair = Pair::Relevance {
                 question: &question,
-                passage,
+                passage: passage.as_str().into(),
             };
             let observed = calibrator.observe(pair).await.unwrap();
-            calibrator.add("made", pair, observed, &[label]);
+            calibrator.add("made", pair, observed, &[label], None);
         }
     }
 }
@@ -46,10 +46,10 @@ async fn words_alone_can_be_fitted() {
     add_relevance(&mut calibrator).await;
     let across = Pair::Relevance {
         question: "등대는 누가 설계했습니까?",
-        passage: "Knead the dough for ten minutes.",
+        passage: "Knead the dough for ten minutes.".into(),
     };
     let observed = calibrator.observe(across).await.unwrap();
-    calibrator.add("made", across, observed, &[true]);
+    calibrator.add("made", across, observed, &[true], None);
     let calibration = calibrator.finish(TARGETS);
     assert_eq!(
         calibration.models.len(),
@@ -84,7 +84,10 @@ async fn fitted_coefficients_separate_pairs_and_round_trip_through_a_file() {
         "{thresholds:?} {relevant:?}"
     );
     let best = metrics::best_f1(&model.judgements()).unwrap().threshold;
-    assert!(best < thresholds.relevant - 0.001, "it is another: {best} {relevant:?}");
+    assert!(
+        best < thresholds.relevant - 0.0005,
+        "it is another: {best} {relevant:?}"
+    );
 
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(
@@ -96,7 +99,7 @@ async fn fitted_coefficients_separate_pairs_and_round_trip_through_a_file() {
     assert_eq!(read.thresholds(), thresholds);
     let scores = |coefficients: Coefficients| async {
         let evaluator = Evaluator::new(Arc::new(HashedEmbedder), coefficients);
-        let passages = ["The mill of Norden was built in 1932.", "Roses grow along the wall."];
+        let passages = ["The mill of Norden was built in 1932.", "Roses grow along the wall."].map(PassageText::from);
         evaluator
             .relevance("When was the mill of Norden built?", &passages)
             .await
@@ -121,7 +124,7 @@ async fn too_few_pairs_change_nothing() {
             answer: &answer,
         };
         let observed = calibrator.observe(pair).await.unwrap();
-        calibrator.add("made", pair, observed, &[n % 2 == 0]);
+        calibrator.add("made", pair, observed, &[n % 2 == 0], None);
     }
     let calibration = calibrator.finish(TARGETS);
     assert!(
@@ -145,9 +148,12 @@ fn the_middle_of_equally_good_thresholds_is_chosen() {
         (0.6, 690),
         (0.7, 685),
     ];
-    assert_eq!(super::middle_of_best(&outcomes, 1000), Some(0.4));
-    assert_eq!(super::middle_of_best(&[(0.1, 3), (0.2, 9), (0.3, 2)], 10), Some(0.2));
-    assert_eq!(super::middle_of_best(&[(0.1, 0), (0.2, 0)], 10), None);
+    assert_eq!(super::contests::middle_of_best(&outcomes, 1000), Some(0.4));
+    assert_eq!(
+        super::contests::middle_of_best(&[(0.1, 3), (0.2, 9), (0.3, 2)], 10),
+        Some(0.2)
+    );
+    assert_eq!(super::contests::middle_of_best(&[(0.1, 0), (0.2, 0)], 10), None);
 }
 
 #[tokio::test]
@@ -163,10 +169,10 @@ async fn the_threshold_of_answers_counts_passages_without_one() {
         for (passage, labels) in [(with.as_str(), [false, true, false]), (without, [false; 3])] {
             let pair = Pair::Answer {
                 question: &question,
-                passage,
+                passage: passage.into(),
             };
             let observed = calibrator.observe(pair).await.unwrap();
-            calibrator.add("made", pair, observed, &labels);
+            calibrator.add("made", pair, observed, &labels, None);
         }
     }
     let calibration = calibrator.finish(TARGETS);
@@ -174,7 +180,8 @@ async fn the_threshold_of_answers_counts_passages_without_one() {
     let passages = [
         "Snow fell. The mill of Lund was built in 1711.",
         "Snow fell. Roses grow.",
-    ];
+    ]
+    .map(PassageText::from);
     let scores = evaluator
         .best_sentences("When was the mill of Lund built?", &passages)
         .await
@@ -185,4 +192,35 @@ async fn the_threshold_of_answers_counts_passages_without_one() {
         scores[0].probability >= threshold && scores[1].probability < threshold,
         "{scores:?} {threshold}"
     );
+}
+
+#[tokio::test]
+async fn the_best_sentence_of_a_question_is_as_likely_right_as_its_probability_says() {
+    let mut calibrator = calibrator();
+    // Half of the questions have no answer, but sentences that look like one.
+    for (n, (thing, place)) in THINGS.iter().flat_map(|t| PLACES.map(|p| (*t, p))).enumerate() {
+        let question = format!("When was the {thing} of {place} built?");
+        let passage: String = (0..4)
+            .map(|m| format!("The {thing} of {place} was built in 19{m}{}. ", n % 10))
+            .collect();
+        let pair = Pair::Answer {
+            question: &question,
+            passage: passage.as_str().into(),
+        };
+        let observed = calibrator.observe(pair).await.unwrap();
+        calibrator.add("made", pair, observed, &[n % 2 == 0, false, false, false], None);
+    }
+    let calibration = calibrator.finish(TARGETS);
+    let [model] = &calibration.models[..] else {
+        panic!("one model");
+    };
+    let best: Vec<f64> = model
+        .judged
+        .chunks(4)
+        .map(|four| four.iter().map(|(_, judged)| judged.probability).fold(0.0, f64::max))
+        .collect();
+    let mean = best.iter().sum::<f64>() / best.len() as f64;
+    assert!((0.35..0.6).contains(&mean), "{mean}");
+    let thresholds = calibration.coefficients.thresholds();
+    assert!(thresholds.quote >= thresholds.answers);
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-const THRESHOLDS: &str = "[thresholds]\nrelevant = 0.5\nlower = 0.3\nupper = 0.7\nfully = 0.6\npartially = 0.4\nuseful = 0.5\nstrip = 0.3\nanswers = 0.3\n";
+const THRESHOLDS: &str = "[thresholds]\nrelevant = 0.5\nlower = 0.3\nupper = 0.7\nfully = 0.6\npartially = 0.4\nuseful = 0.5\nquote = 0.5\nstrip = 0.3\nanswers = 0.3\n";
 
 fn file(relevance: &str) -> String {
     let others = [

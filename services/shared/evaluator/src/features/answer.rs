@@ -34,6 +34,16 @@ pub(crate) const NAMES: &[&str] = &[
     "expected",
     "novelty",
     "length",
+    "letters",
+    "ends",
+    "lines",
+    "language_same",
+    "rank",
+    "is_first",
+    "title_overlap",
+    "overlap_titled",
+    "missing_rarest_titled",
+    "names_missing_titled",
     "is_question",
     "is_heading",
     "position",
@@ -86,6 +96,8 @@ pub(crate) fn answer_sentences(question: &Question, passage: &View, cosines: Opt
         .filter(|number| !passage.numbers.contains(*number))
         .count();
     let flag = |value: bool| f64::from(u8::from(value));
+
+    let same_language = emend_text::language(&question.view.text) == emend_text::language(&passage.text);
 
     (0..passage.sentences.len())
         .map(|index| {
@@ -146,8 +158,20 @@ pub(crate) fn answer_sentences(question: &Question, passage: &View, cosines: Opt
             let new = words.iter().filter(|word| !question.view.all.contains(*word)).count();
             features.set("novelty", new as f64 / words.len().max(1) as f64);
             features.set("length", (1.0 + sentence.chars().count() as f64).ln());
+            features.set("letters", letter_share(sentence));
+            features.set("ends", flag(emend_text::ends_sentence(sentence)));
+            features.set("lines", sentence.lines().count() as f64);
+            features.set("language_same", flag(same_language));
+            features.set("rank", (1.0 + passage.rank as f64).ln());
+            features.set("is_first", flag(passage.rank == 0));
+            let titled = |word: &str| words.contains(word) || passage.title.contains(word);
+            features.set("title_overlap", asked.share(|word| passage.title.contains(word)));
+            features.set("overlap_titled", asked.share(titled));
+            features.set("missing_rarest_titled", asked.missing(titled).0);
+            let nowhere = |name: &&String| !lower.contains(*name) && !passage.lower_title.contains(*name);
+            features.set("names_missing_titled", names.iter().filter(nowhere).count() as f64);
             features.set("is_question", flag(sentence.ends_with(['?', '？'])));
-            features.set("is_heading", flag(sentence.starts_with('#')));
+            features.set("is_heading", flag(is_heading(sentence)));
             features.set("position", (1.0 + index as f64).ln());
             for (name, kind) in [
                 ("asks_who_expected", Kind::Who),
@@ -161,4 +185,20 @@ pub(crate) fn answer_sentences(question: &Question, passage: &View, cosines: Opt
             features
         })
         .collect()
+}
+
+/// Whether a sentence is a heading, or the names of the columns of a table with the rule below them.
+fn is_heading(sentence: &str) -> bool {
+    sentence.starts_with('#') || (sentence.starts_with('|') && sentence.contains("---"))
+}
+
+/// The share of letters among the characters that are not white space, 0–1. Logs, paths and tables of numbers have few.
+fn letter_share(sentence: &str) -> f64 {
+    let (letters, all) = sentence
+        .chars()
+        .filter(|c| !c.is_whitespace())
+        .fold((0_usize, 0_usize), |(letters, all), c| {
+            (letters + usize::from(c.is_alphabetic()), all + 1)
+        });
+    letters as f64 / all.max(1) as f64
 }

@@ -31,11 +31,17 @@ pub(crate) const NAMES: &[&str] = &[
     "names_missing",
     "names_in_sentence",
     "negation",
-    "negation_asked",
     "opposite",
     "expected_passage",
     "expected_sentence",
     "novelty",
+    "title_overlap",
+    "overlap_titled",
+    "sentence_overlap_titled",
+    "missing_rarest_titled",
+    "missing_sum_titled",
+    "names_missing_titled",
+    "language_same",
     "language_ja",
     "language_ko",
 ];
@@ -107,9 +113,10 @@ pub(crate) fn relevance(question: &Question, passage: &View, cosines: Option<&Co
         },
     );
     let flag = |value: bool| f64::from(u8::from(value));
-    let question_negated = flag(has_negation(&question.view.lower));
-    features.set("negation", question_negated - flag(has_negation(&lower)));
-    features.set("negation_asked", question_negated);
+    features.set(
+        "negation",
+        flag(has_negation(&question.view.lower)) - flag(has_negation(&lower)),
+    );
     let opposite = has_antonym(&question.view.all, &passage.sets[best]);
     features.set("opposite", flag(opposite));
     features.set("expected_passage", question.expects(&passage.text));
@@ -117,8 +124,22 @@ pub(crate) fn relevance(question: &Question, passage: &View, cosines: Option<&Co
     let words = &passage.sets[best];
     let new = words.iter().filter(|word| !question.view.all.contains(*word)).count();
     features.set("novelty", new as f64 / words.len().max(1) as f64);
+    let titled = |word: &str| passage.all.contains(word) || passage.title.contains(word);
+    let (rarest, sum) = asked.missing(titled);
+    features.set("title_overlap", asked.share(|word| passage.title.contains(word)));
+    features.set("overlap_titled", asked.share(titled));
+    features.set(
+        "sentence_overlap_titled",
+        asked.share(|word| words.contains(word) || passage.title.contains(word)),
+    );
+    features.set("missing_rarest_titled", rarest);
+    features.set("missing_sum_titled", sum);
+    let nowhere = |name: &&String| !passage.lower.contains(*name) && !passage.lower_title.contains(*name);
+    features.set("names_missing_titled", names.iter().filter(nowhere).count() as f64);
     // Cosines and word overlap have different ranges in different languages.
     let language = emend_text::language(&passage.text);
+    let asked_in = emend_text::language(&question.view.text);
+    features.set("language_same", flag(language == asked_in));
     features.set("language_ja", flag(language == Language::Ja));
     features.set("language_ko", flag(language == Language::Ko));
     features

@@ -103,6 +103,9 @@ fn quotes_and_fragments_are_detected() {
     let marked = View::new("Ask early. **Leave** is approved by [the team lead](https://x.example/leads).");
     assert!(is_quoted(&View::new("Leave is approved by the team lead."), &marked));
     assert!(!is_quoted(&View::new("The mill closed in 1902"), &evidence));
+    let list = View::new("- Ada Miller\n- The mill");
+    assert!(is_whole_sentence(&View::new("Ada Miller"), &list));
+    assert!(!is_whole_sentence(&View::new("Miller"), &list) && !is_whole_sentence(&View::new(""), &list));
     assert!(is_fragment(&View::new("1902")) && is_fragment(&View::new("五一勞動節")));
     assert!(!is_fragment(&evidence));
 }

@@ -77,3 +77,20 @@ fn a_question_is_in_one_fold() {
         .collect();
     assert!(roc_auc(&judged).unwrap() > 0.95);
 }
+
+#[test]
+fn a_line_through_log_odds_is_found() {
+    let table = table(4000);
+    let rows: Vec<Row> = table
+        .rows
+        .iter()
+        .map(|row| Row {
+            values: vec![5.0 * row.values[0]],
+            ..row.clone()
+        })
+        .collect();
+    let (scale, shift) = line(&rows).unwrap();
+    // The other column blurs the slope of 2 ⁄ 5.
+    assert!((0.1..0.4).contains(&scale) && shift > 0.0, "{scale} {shift}");
+    assert_eq!(line(&rows[..0]), None);
+}
