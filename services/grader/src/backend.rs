@@ -47,11 +47,13 @@ pub trait Backend: Send + Sync {
         scope: &'a Scope,
     ) -> BoxFuture<'a, Graded<Vec<Grade<Groundedness>>>>;
 
-    /// How well the answer addresses the question.
+    /// How well the answer addresses the question. `passages` are those that it was
+    /// written from, best first.
     fn usefulness<'a>(
         &'a self,
         question: &'a str,
         answer: &'a str,
+        passages: &'a [Passage],
         scope: &'a Scope,
     ) -> BoxFuture<'a, Graded<Grade<Usefulness>>>;
 

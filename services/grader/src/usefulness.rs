@@ -19,7 +19,7 @@ pub(crate) async fn grade(
         { semconv::GEN_AI_EVALUATION_SCORE_LABEL } = tracing::field::Empty,
     );
     let graded = backend
-        .usefulness(&request.question, &request.answer, scope)
+        .usefulness(&request.question, &request.answer, &request.passages, scope)
         .instrument(span.clone())
         .await;
     let mut response = GradeUsefulnessResponse {

@@ -51,6 +51,7 @@ pub(crate) fn usefulness(request: &GradeUsefulnessRequest) -> Result<(), Invalid
     let mut violations = Violations::new();
     text(&mut violations, "question", &request.question, MAX_QUESTION_BYTES);
     text(&mut violations, "answer", &request.answer, MAX_ANSWER_BYTES);
+    at_most_passages(&mut violations, &request.passages);
     violations.finish()
 }
 
@@ -63,11 +64,7 @@ pub(crate) fn retrieval(request: &DecideRetrievalRequest) -> Result<(), InvalidR
         &request.answer_so_far,
         MAX_ANSWER_BYTES,
     );
-    let count = request.passages.len();
-    violations.require(count <= MAX_PASSAGES, "passages", || {
-        format!("must be at most {MAX_PASSAGES} passages, are {count}")
-    });
-    passage_texts(&mut violations, &request.passages);
+    at_most_passages(&mut violations, &request.passages);
     probability(&mut violations, "threshold", request.threshold);
     violations.finish()
 }
@@ -128,6 +125,14 @@ fn passages(violations: &mut Violations, passages: &[Passage]) {
     let count = passages.len();
     violations.require((1..=MAX_PASSAGES).contains(&count), "passages", || {
         format!("must be 1 to {MAX_PASSAGES} passages, are {count}")
+    });
+    passage_texts(violations, passages);
+}
+
+fn at_most_passages(violations: &mut Violations, passages: &[Passage]) {
+    let count = passages.len();
+    violations.require(count <= MAX_PASSAGES, "passages", || {
+        format!("must be at most {MAX_PASSAGES} passages, are {count}")
     });
     passage_texts(violations, passages);
 }

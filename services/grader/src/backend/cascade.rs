@@ -160,16 +160,17 @@ impl Backend for CascadeBackend {
         &'a self,
         question: &'a str,
         answer: &'a str,
+        passages: &'a [Passage],
         scope: &'a Scope,
     ) -> BoxFuture<'a, Graded<Grade<Usefulness>>> {
         async move {
-            let first = self.first.usefulness(question, answer, scope).await;
+            let first = self.first.usefulness(question, answer, passages, scope).await;
             let doubtful = first.grades.graded().is_none_or(|grade| DOUBT.contains(&grade.score));
             self.count("usefulness", 1, usize::from(doubtful));
             if !doubtful {
                 return first;
             }
-            let second = self.second.usefulness(question, answer, scope).await;
+            let second = self.second.usefulness(question, answer, passages, scope).await;
             either(first, second)
         }
         .boxed()

@@ -3,7 +3,7 @@
 mod needs;
 
 use emend_core::{Scope, error_chain};
-use emend_evaluator::{EvaluateError, Evaluator, SentenceScore};
+use emend_evaluator::{EvaluateError, Evaluator, PassageText, SentenceScore};
 use emend_proto::v1::Passage;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -33,10 +33,8 @@ impl EmbeddedBackend {
         let until = grading_deadline(scope);
         let mut grades = Vec::with_capacity(passages.len());
         for batch in passages.chunks(BATCH) {
-            let texts: Vec<&str> = batch
-                .iter()
-                .map(|p| p.text.as_str())
-                .filter(|text| !text.trim().is_empty())
+            let texts: Vec<PassageText<'_>> = passage_texts(batch)
+                .filter(|passage| !passage.text.trim().is_empty())
                 .collect();
             let Ok(scores) = until.run(self.evaluator.relevance(question, &texts)).await else {
                 break;
@@ -89,9 +87,16 @@ impl EmbeddedBackend {
         grades
     }
 
-    async fn usefulness_of(&self, question: &str, answer: &str, scope: &Scope) -> Grade<Usefulness> {
+    async fn usefulness_of(
+        &self,
+        question: &str,
+        answer: &str,
+        passages: &[Passage],
+        scope: &Scope,
+    ) -> Grade<Usefulness> {
+        let texts: Vec<PassageText<'_>> = passage_texts(passages).collect();
         let Ok(result) = grading_deadline(scope)
-            .run(self.evaluator.usefulness(question, answer))
+            .run(self.evaluator.usefulness(question, answer, &texts))
             .await
         else {
             return Grade::Ungraded(Ungraded::OutOfTime);
@@ -111,9 +116,13 @@ impl EmbeddedBackend {
 impl EmbeddedBackend {
     async fn strips_of(&self, question: &str, passages: &[Strips<'_>], scope: &Scope) -> Vec<Grade<f64>> {
         let until = grading_deadline(scope);
-        let texts: Vec<&str> = passages
+        let texts: Vec<PassageText<'_>> = passages
             .iter()
-            .flat_map(|strips| strips.texts.iter().copied())
+            .flat_map(|strips| {
+                let title = strips.title;
+                let texts = strips.texts.iter().copied().map(PassageText::from);
+                texts.map(move |text| PassageText { title, ..text })
+            })
             .collect();
         let mut grades = Vec::with_capacity(texts.len());
         for batch in texts.chunks(STRIP_BATCH) {
@@ -154,13 +163,13 @@ impl EmbeddedBackend {
         let out_of_time = |_| Ungraded::OutOfTime;
         let mut useful = 0.0;
         if !answer_so_far.trim().is_empty() {
-            let graded = until.run(self.evaluator.usefulness(question, answer_so_far)).await;
+            let graded = until.run(self.evaluator.usefulness(question, answer_so_far, &[])).await;
             useful = graded.map_err(out_of_time)?.map_err(failed)?.probability;
         }
         let said = needs::Said::new(answer_so_far);
         let (mut relevant, mut unsaid) = (0.0_f64, 0.0_f64);
         for batch in passages.chunks(BATCH) {
-            let texts: Vec<&str> = batch.iter().map(|passage| passage.text.as_str()).collect();
+            let texts: Vec<PassageText<'_>> = passage_texts(batch).collect();
             let graded = until.run(self.evaluator.relevance(question, &texts)).await;
             let scores = graded.map_err(out_of_time)?.map_err(failed)?;
             relevant = scores.into_iter().fold(relevant, f64::max);
@@ -178,10 +187,18 @@ impl EmbeddedBackend {
     }
 }
 
-fn text_of<'a>(texts: &[&'a str], sentence: &SentenceScore) -> &'a str {
+fn passage_texts(passages: &[Passage]) -> impl Iterator<Item = PassageText<'_>> {
+    passages.iter().enumerate().map(|(rank, passage)| PassageText {
+        title: &passage.title,
+        text: &passage.text,
+        rank,
+    })
+}
+
+fn text_of<'a>(texts: &[PassageText<'a>], sentence: &SentenceScore) -> &'a str {
     texts
         .get(sentence.passage)
-        .and_then(|text| text.get(sentence.range.clone()))
+        .and_then(|passage| passage.text.get(sentence.range.clone()))
         .unwrap_or_default()
 }
 
@@ -221,9 +238,12 @@ impl Backend for EmbeddedBackend {
         &'a self,
         question: &'a str,
         answer: &'a str,
+        passages: &'a [Passage],
         scope: &'a Scope,
     ) -> BoxFuture<'a, Graded<Grade<Usefulness>>> {
-        self.usefulness_of(question, answer, scope).map(Graded::free).boxed()
+        self.usefulness_of(question, answer, passages, scope)
+            .map(Graded::free)
+            .boxed()
     }
 
     fn strips<'a>(

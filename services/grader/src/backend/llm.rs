@@ -336,6 +336,7 @@ impl Backend for LlmBackend {
         &'a self,
         question: &'a str,
         answer: &'a str,
+        _: &'a [Passage],
         scope: &'a Scope,
     ) -> BoxFuture<'a, Graded<Grade<Usefulness>>> {
         async move {

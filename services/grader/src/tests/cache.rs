@@ -71,6 +71,7 @@ async fn every_kind_of_grade_is_kept() {
         let request = GradeUsefulnessRequest {
             question: "Which?".to_owned(),
             answer: "This.".to_owned(),
+            ..GradeUsefulnessRequest::default()
         };
         let usefulness = grader.client.grade_usefulness(request).await.unwrap().into_inner();
         let request = RefineKnowledgeRequest {

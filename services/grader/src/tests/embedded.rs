@@ -118,6 +118,7 @@ async fn an_answer_to_the_question_is_more_useful_than_one_to_another() {
         let request = GradeUsefulnessRequest {
             question: QUESTION.to_owned(),
             answer: answer.to_owned(),
+            ..GradeUsefulnessRequest::default()
         };
         let response = grader.client.grade_usefulness(request).await.unwrap().into_inner();
         assert!((1..=5).contains(&response.utility.unwrap()), "{response:?}");
@@ -126,6 +127,24 @@ async fn an_answer_to_the_question_is_more_useful_than_one_to_another() {
         response.score.unwrap()
     };
     assert!(grade("The lighthouse of Corran Point is 31 metres tall.").await > grade("Let the dough rest.").await);
+}
+
+#[tokio::test]
+async fn a_quotation_is_graded_by_where_it_stands() {
+    let mut grader = embedded().await;
+    let mut grade = async |passages: &[&str]| {
+        let request = GradeUsefulnessRequest {
+            question: QUESTION.to_owned(),
+            answer: "It is 31 metres tall.".to_owned(),
+            passages: passages.iter().map(|text| passage("p", text)).collect(),
+        };
+        let response = grader.client.grade_usefulness(request).await.unwrap().into_inner();
+        response.score.unwrap()
+    };
+    let lighthouse = "The lighthouse of Corran Point was painted red. It is 31 metres tall.";
+    let mast = "The mast was painted red. It is 31 metres tall.";
+    let (right, wrong) = (grade(&[lighthouse]).await, grade(&[mast]).await);
+    assert!(right > wrong, "{right} {wrong}");
 }
 
 #[tokio::test]

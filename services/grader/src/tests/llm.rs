@@ -87,6 +87,7 @@ async fn a_model_that_is_down_leaves_everything_ungraded_and_fails_no_call() {
     let request = GradeUsefulnessRequest {
         question: "Which?".to_owned(),
         answer: "This.".to_owned(),
+        ..GradeUsefulnessRequest::default()
     };
     let response = grader.client.grade_usefulness(request).await.unwrap().into_inner();
     assert_eq!((response.utility, response.score, response.useful), (None, None, None));
@@ -160,6 +161,7 @@ async fn a_utility_becomes_a_score_and_a_verdict() {
         let request = GradeUsefulnessRequest {
             question: "Which?".to_owned(),
             answer: "This.".to_owned(),
+            ..GradeUsefulnessRequest::default()
         };
         let response = grader.client.grade_usefulness(request).await.unwrap().into_inner();
         assert_eq!(
@@ -177,6 +179,7 @@ async fn log_probabilities_make_levels_and_utilities_finer() {
     let request = GradeUsefulnessRequest {
         question: "Which?".to_owned(),
         answer: "This.".to_owned(),
+        ..GradeUsefulnessRequest::default()
     };
     let response = grader.client.grade_usefulness(request).await.unwrap().into_inner();
     assert_eq!(response.utility, Some(4));

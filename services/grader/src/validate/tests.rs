@@ -120,8 +120,9 @@ fn evidence_without_text_and_blank_sentences_are_named() {
         fields(groundedness(&request)),
         ["passages", "answer", "sentences[1].text"]
     );
-    assert_eq!(
-        fields(usefulness(&GradeUsefulnessRequest::default())),
-        ["question", "answer"]
-    );
+    let request = GradeUsefulnessRequest {
+        passages: vec![passage("p"); MAX_PASSAGES + 1],
+        ..GradeUsefulnessRequest::default()
+    };
+    assert_eq!(fields(usefulness(&request)), ["question", "answer", "passages"]);
 }

@@ -170,6 +170,7 @@ where
         let usefulness = GradeUsefulnessRequest {
             question: QUESTION.to_owned(),
             answer: finished.answer,
+            ..GradeUsefulnessRequest::default()
         };
         let mut other = self.grader.clone();
         let (groundedness, usefulness) = tokio::try_join!(

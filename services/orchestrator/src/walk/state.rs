@@ -11,6 +11,9 @@ use emend_proto::v1::{GradedPassage, Passage, PassageContent, Relevance, Sentenc
 use super::{beam::Hypothesis, outage::Outages, question::Question, steps::Steps};
 use crate::graph::{EvidenceCounts, MAX_PASSAGES, Purpose};
 
+/// An answer that is not useful enough with a probability below this is not shown.
+const MIN_USEFULNESS: f64 = 0.2;
+
 /// Everything the actions read and change.
 #[derive(Debug)]
 pub(crate) struct State {
@@ -74,6 +77,18 @@ pub(super) struct Attempt {
     pub(super) usefulness: Option<f64>,
     /// Indexes of the sentences that events have retracted.
     pub(super) retracted: HashSet<usize>,
+}
+
+impl Attempt {
+    /// The probability that it is both supported and useful, as far as it was graded.
+    fn quality(&self) -> f64 {
+        self.groundedness.unwrap_or(0.0) * self.usefulness.unwrap_or(1.0)
+    }
+
+    /// Whether it is supported, and useful with a probability that does not pass and is not negligible.
+    pub(super) fn is_doubtful(&self) -> bool {
+        self.verdict == Verdict::NotUseful && self.usefulness.is_some_and(|useful| useful >= MIN_USEFULNESS)
+    }
 }
 
 /// What grading said about an answer, worst first.
@@ -191,13 +206,12 @@ impl State {
         self.held.iter().map(|held| held.graded(true)).collect()
     }
 
-    /// The best answer so far: by verdict, then by groundedness, then the latest. The beam has one
+    /// The best answer so far: by verdict, then by groundedness and usefulness, then the latest. The beam has one
     /// attempt, its best hypothesis.
     pub(super) fn best(&self) -> Option<&Attempt> {
-        self.attempts.iter().max_by(|a, b| {
-            let support = |attempt: &Attempt| attempt.groundedness.unwrap_or(0.0);
-            a.verdict.cmp(&b.verdict).then(support(a).total_cmp(&support(b)))
-        })
+        self.attempts
+            .iter()
+            .max_by(|a, b| a.verdict.cmp(&b.verdict).then(a.quality().total_cmp(&b.quality())))
     }
 
     /// Whether this answer was written from these passages before (R3).

@@ -92,7 +92,13 @@ impl Backend for Numbers {
         self.answer(sentences.iter().map(grade).collect())
     }
 
-    fn usefulness<'a>(&'a self, _: &'a str, answer: &'a str, _: &'a Scope) -> BoxFuture<'a, Graded<Grade<Usefulness>>> {
+    fn usefulness<'a>(
+        &'a self,
+        _: &'a str,
+        answer: &'a str,
+        _: &'a [Passage],
+        _: &'a Scope,
+    ) -> BoxFuture<'a, Graded<Grade<Usefulness>>> {
         self.answer(mapped(self.grade(answer), |score| Usefulness {
             utility: 3,
             expected: 3.0,
@@ -184,7 +190,7 @@ async fn doubt_of_other_grades_is_graded_again_too() {
     assert_eq!(second.asked(), ["0.5 partial"]);
     assert_eq!(graded.grades[1].graded().unwrap().level, Support::Full);
     for (text, asked) in [("0.1 poor", 0), ("0.5 fair", 1), ("0.9 good", 0), ("? none", 1)] {
-        cascade.usefulness("q", text, &emend_testkit::scope()).await;
+        cascade.usefulness("q", text, &[], &emend_testkit::scope()).await;
         assert_eq!(second.asked().len(), asked, "{text}");
         cascade.retrieval("q", text, &[], &emend_testkit::scope()).await;
         assert_eq!(second.asked().len(), asked, "{text}");

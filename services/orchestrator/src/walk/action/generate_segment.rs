@@ -245,15 +245,16 @@ async fn candidate(services: &dyn Services, question: &str, request: GenerateReq
             Candidate::Complete(usage)
         };
     }
+    let usefulness = GradeUsefulnessRequest {
+        question: question.to_owned(),
+        answer: crate::walk::beam::joined(&so_far, &finished.answer),
+        passages: passages.clone(),
+    };
     let groundedness = GradeGroundednessRequest {
         question: question.to_owned(),
         passages,
         answer: finished.answer.clone(),
         sentences: finished.sentences.clone(),
-    };
-    let usefulness = GradeUsefulnessRequest {
-        question: question.to_owned(),
-        answer: crate::walk::beam::joined(&so_far, &finished.answer),
     };
     let (groundedness, usefulness) = tokio::join!(
         services.grade_groundedness(groundedness, deadline),

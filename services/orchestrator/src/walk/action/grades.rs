@@ -3,8 +3,8 @@
 use std::fmt;
 
 use emend_proto::v1::{
-    GradeGroundednessRequest, GradeGroundednessResponse, GradeUsefulnessRequest, GradeUsefulnessResponse, Sentence,
-    Support,
+    GradeGroundednessRequest, GradeGroundednessResponse, GradeUsefulnessRequest, GradeUsefulnessResponse, Passage,
+    Sentence, Support,
 };
 
 use super::{Report, StepContext};
@@ -137,19 +137,18 @@ async fn ask(
     wanted: Wanted,
 ) -> (Asked<GradeGroundednessResponse>, Asked<GradeUsefulnessResponse>) {
     let deadline = context.hop(Share::NineTenths);
+    let passages = attempt.evidence.iter().filter_map(|graded| graded.passage.clone());
+    let passages: Vec<Passage> = passages.collect();
     let groundedness = GradeGroundednessRequest {
         question: question.clone(),
-        passages: attempt
-            .evidence
-            .iter()
-            .filter_map(|graded| graded.passage.clone())
-            .collect(),
+        passages: passages.clone(),
         answer: attempt.answer.clone(),
         sentences: attempt.sentences.clone(),
     };
     let usefulness = GradeUsefulnessRequest {
         question,
         answer: attempt.answer.clone(),
+        passages,
     };
     let groundedness = async {
         match wanted {
