@@ -56,7 +56,9 @@ pub(crate) fn candidates(
         let Some(sentence) = passage.text.get(range.clone()).filter(|text| !text.is_empty()) else {
             continue;
         };
-        let text = emend_text::without_marks(sentence);
+        // What a row of a table says names its columns, which its own text does not.
+        let is_row = sentence.starts_with('|');
+        let text = emend_text::without_marks(if is_row { &score.text } else { sentence });
         let words = content(&text);
         if is_layout(sentence, &text) || is_echo(&text, &words, &asked) {
             continue;
@@ -78,6 +80,51 @@ pub(crate) fn candidates(
         }
     }
     found
+}
+
+/// Adds the entries of the list that a sentence introduces, such as "Take these steps:", at most `most`.
+pub(crate) fn with_entries(chosen: Vec<Candidate>, passages: &[Passage], most: usize) -> Vec<Candidate> {
+    let mut all = Vec::with_capacity(chosen.len());
+    for candidate in chosen {
+        let entries = entries(&candidate, passages, most);
+        all.push(candidate);
+        for entry in entries {
+            if all.iter().all(|known: &Candidate| known.key != entry.key) {
+                all.push(entry);
+            }
+        }
+    }
+    all
+}
+
+fn entries(candidate: &Candidate, passages: &[Passage], most: usize) -> Vec<Candidate> {
+    let Some((index, range)) = candidate.places.first() else {
+        return Vec::new();
+    };
+    let Some(passage) = passages.get(*index).filter(|_| candidate.text.ends_with([':', '：'])) else {
+        return Vec::new();
+    };
+    let after = emend_text::sentences(&passage.text)
+        .into_iter()
+        .filter(|sentence| sentence.start >= range.end);
+    let entries = after.take_while(|sentence| {
+        let text = passage.text.get(sentence.clone()).unwrap_or_default();
+        emend_text::is_list_entry(text)
+    });
+    entries
+        .take(most)
+        .filter_map(|sentence| {
+            let place = unmarked(&passage.text, sentence);
+            let text = emend_text::without_marks(passage.text.get(place.clone())?);
+            Some(Candidate {
+                places: vec![(*index, place)],
+                key: key(&text),
+                words: content(&text),
+                text,
+                ..candidate.clone()
+            })
+        })
+        .collect()
 }
 
 /// Selects at most `most` sentences for attempt number `attempt` (from 1), in document order; empty if none is left.

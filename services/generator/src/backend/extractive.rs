@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use emend_core::Scope;
-use emend_evaluator::{Evaluator, SentenceScore};
+use emend_evaluator::{Evaluator, PassageText, SentenceScore};
 use emend_models::embed::Embedder;
 use emend_proto::v1::{Citation, FinishReason, GenerateFinished, GenerateRequest, Passage, Sentence, Span, Usage};
 use emend_text::sentence_separator;
@@ -16,6 +16,8 @@ use crate::selection::{self, Candidate};
 
 /// Name of the model in results.
 const MODEL: &str = "extractive";
+/// Entries of a list that are quoted with the sentence that introduces it, if the request sets no limit.
+const MAX_ENTRIES: usize = 10;
 /// Passages scored between two checks of the deadline.
 const BATCH: usize = 4;
 
@@ -50,7 +52,15 @@ impl ExtractiveBackend {
         let mut scores = Vec::new();
         let mut complete = true;
         for (batch, passages) in request.passages.chunks(BATCH).enumerate() {
-            let texts: Vec<&str> = passages.iter().map(|passage| passage.text.as_str()).collect();
+            let first = batch * BATCH;
+            let texts: Vec<PassageText<'_>> = (first..)
+                .zip(passages)
+                .map(|(rank, passage)| PassageText {
+                    title: &passage.title,
+                    text: &passage.text,
+                    rank,
+                })
+                .collect();
             let Ok(scored) = until
                 .run(self.evaluator.best_sentences(&request.question, &texts))
                 .await
@@ -58,9 +68,8 @@ impl ExtractiveBackend {
                 complete = false;
                 break;
             };
-            let offset = batch * BATCH;
             scores.extend(scored?.into_iter().map(|score| SentenceScore {
-                passage: score.passage + offset,
+                passage: score.passage + first,
                 ..score
             }));
         }
@@ -90,6 +99,12 @@ impl ExtractiveBackend {
             request.attempt,
             most,
         );
+        let most = if request.max_sentences.is_some() {
+            most.saturating_sub(chosen.len())
+        } else {
+            MAX_ENTRIES
+        };
+        let chosen = selection::with_entries(chosen, &request.passages, most);
         let (chosen, cut) = self.within_tokens(chosen, request.max_tokens, &request.passages);
         // Without evidence there is nothing to claim (R7).
         if chosen.is_empty() && request.answer_so_far.trim().is_empty() {

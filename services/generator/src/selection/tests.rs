@@ -16,6 +16,7 @@ fn score(text: &str, sentence: &str, passage: usize, probability: f64) -> Senten
     SentenceScore {
         passage,
         range: start..start + sentence.len(),
+        text: sentence.to_owned(),
         probability,
     }
 }
@@ -91,6 +92,7 @@ fn the_same_sentence_in_two_passages_is_quoted_once_and_cited_twice() {
         SentenceScore {
             passage: 0,
             range: 0..texts[0].len(),
+            text: texts[0].to_owned(),
             probability: 0.9,
         }
     }];
@@ -137,6 +139,7 @@ fn headings_and_questions_are_not_answers() {
         .map(|(passage, text)| SentenceScore {
             passage,
             range: 0..text.len(),
+            text: (*text).to_owned(),
             probability: 0.9,
         })
         .collect();
@@ -151,9 +154,47 @@ fn the_marks_of_markdown_are_not_quoted_and_the_place_is_that_of_the_whole_sente
     let scores = [SentenceScore {
         passage: 0,
         range: 0..text.len(),
+        text: text.to_owned(),
         probability: 0.9,
     }];
     let candidates = candidates("Who approves leave?", &[passage(text)], &scores, 0.5);
     assert_eq!(candidates[0].text, "Leave is approved by the team lead.");
     assert_eq!(candidates[0].places, [(0, 2..text.len())]);
+}
+
+#[test]
+fn a_row_of_a_table_is_quoted_behind_the_names_of_its_columns() {
+    let text = "| Country | Hotel |\n| --- | --- |\n| Norway | 182 |";
+    let row = score(text, "| Norway | 182 |", 0, 0.9);
+    let scores = [SentenceScore {
+        text: "Country: Norway; Hotel: 182".to_owned(),
+        ..row
+    }];
+    let candidates = candidates("What may a hotel in Norway cost?", &[passage(text)], &scores, 0.5);
+    assert_eq!(candidates[0].text, "Country: Norway; Hotel: 182");
+    assert_eq!(candidates[0].places, [(0, 34..text.len())]);
+}
+
+#[test]
+fn a_sentence_that_introduces_a_list_is_quoted_with_its_entries() {
+    let text = "Before you send it:\n\n1. Ask for a number.\n2. Rinse **the electrode**.\n\nThen wait.";
+    let scores = [score(text, "Before you send it:", 0, 0.9)];
+    let chosen = candidates("How is a meter returned?", &[passage(text)], &scores, 0.5);
+    let quoted = |most: usize| -> Vec<String> {
+        let all = with_entries(chosen.clone(), &[passage(text)], most);
+        all.into_iter().map(|candidate| candidate.text).collect()
+    };
+    assert_eq!(
+        quoted(10),
+        ["Before you send it:", "1. Ask for a number.", "2. Rinse the electrode."]
+    );
+    assert_eq!(quoted(1), ["Before you send it:", "1. Ask for a number."]);
+    let plain = "Send it. It is free:\n\nThen wait.";
+    let chosen = candidates(
+        "Is it free?",
+        &[passage(plain)],
+        &[score(plain, "It is free:", 0, 0.9)],
+        0.5,
+    );
+    assert_eq!(with_entries(chosen, &[passage(plain)], 10).len(), 1);
 }
