@@ -118,7 +118,7 @@ fn an_answer_that_quotes_the_document_that_decides_is_right_for_yes_or_no() {
     case.gold_doc_ids = vec!["boiler".to_owned()];
     let quoting = |document: &str| {
         let mut result = result(WalkStatus::Answered, "보일러는 2019년에 설치되었다.", 1);
-        result.documents = ["garden", document].map(|id| graded(id)).into();
+        result.documents = ["garden", document].map(graded).into();
         result.sentences = vec![Sentence {
             citations: vec![Citation {
                 number: 2,

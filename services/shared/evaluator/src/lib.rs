@@ -10,6 +10,7 @@ mod error;
 mod features;
 mod fit;
 pub mod metrics;
+mod pair;
 mod quotation;
 mod text_pairs;
 
@@ -28,6 +29,7 @@ pub use emend_models::verdict::Support;
 use emend_text as text;
 pub use error::EvaluateError;
 use features::{Features, Group, Question, View};
+pub use pair::{Pair, PassageText};
 use text_pairs::TextPair;
 
 /// Minimum groundedness probability of a claim that the evidence contains verbatim.
@@ -105,62 +107,6 @@ pub struct Explanation {
     pub features: Vec<(&'static str, f64)>,
     /// The resulting probability, 0–1.
     pub probability: f64,
-}
-
-/// A passage, the title of its document, which often names what the text calls "it", and its rank.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PassageText<'a> {
-    /// The title; empty if there is none.
-    pub title: &'a str,
-    /// The text.
-    pub text: &'a str,
-    /// How many passages were found before it. The retriever knows which words are rare in the documents.
-    pub rank: usize,
-}
-
-impl<'a> From<&'a str> for PassageText<'a> {
-    fn from(text: &'a str) -> Self {
-        Self {
-            title: "",
-            text,
-            rank: 0,
-        }
-    }
-}
-
-/// A pair of texts to evaluate.
-#[derive(Clone, Copy, Debug)]
-pub enum Pair<'a> {
-    /// Is the passage relevant to the question?
-    Relevance {
-        /// What is asked.
-        question: &'a str,
-        /// What was found.
-        passage: PassageText<'a>,
-    },
-    /// Does each sentence of the passage answer the question?
-    Answer {
-        /// What is asked.
-        question: &'a str,
-        /// What was found.
-        passage: PassageText<'a>,
-    },
-    /// Does the evidence support the claim?
-    Groundedness {
-        /// The question; empty if unknown.
-        question: &'a str,
-        /// The claim.
-        claim: &'a str,
-        /// The evidence.
-        evidence: &'a str,
-    },
-    /// Does the answer address the question?
-    Usefulness {
-        /// What is asked.
-        question: &'a str,
-        /// The answer.
-        answer: &'a str,
-    },
 }
 
 /// Minimum answer probability of a sentence that restates the whole question, even if its cosine similarity is low. In

@@ -159,11 +159,11 @@ async fn quotes_are_supported_and_unrelated_claims_are_not() {
 async fn a_wrong_year_lowers_the_score() {
     let evaluator = evaluator();
     let right = evaluator
-        .groundedness("", "Keller Ltd installed the boiler in 2019.", &[BOILER.into()])
+        .groundedness("", "Keller Ltd installed the boiler in 2019.", &[BOILER])
         .await
         .unwrap();
     let wrong = evaluator
-        .groundedness("", "Keller Ltd installed the boiler in 2007.", &[BOILER.into()])
+        .groundedness("", "Keller Ltd installed the boiler in 2007.", &[BOILER])
         .await
         .unwrap();
     assert!(right.probability > wrong.probability, "{right:?} {wrong:?}");
