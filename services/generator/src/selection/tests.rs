@@ -189,12 +189,9 @@ fn a_sentence_that_introduces_a_list_is_quoted_with_its_entries() {
         ["Before you send it:", "1. Ask for a number.", "2. Rinse the electrode."]
     );
     assert_eq!(quoted(1), ["Before you send it:", "1. Ask for a number."]);
-    let plain = "Send it. It is free:\n\nThen wait.";
-    let chosen = candidates(
-        "Is it free?",
-        &[passage(plain)],
-        &[score(plain, "It is free:", 0, 0.9)],
-        0.5,
-    );
+    let plain = "Send it. The return costs nothing:\n\nThen wait.";
+    let scores = [score(plain, "The return costs nothing:", 0, 0.9)];
+    let chosen = candidates("What does a repair cost?", &[passage(plain)], &scores, 0.5);
+    assert_eq!(chosen.len(), 1);
     assert_eq!(with_entries(chosen, &[passage(plain)], 10).len(), 1);
 }
