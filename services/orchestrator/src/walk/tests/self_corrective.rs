@@ -1,6 +1,12 @@
 //! The ways of the default graph: what it does before it abstains.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 
 use emend_core::Deadline;
 use emend_proto::v1::{
@@ -300,5 +306,25 @@ async fn a_question_says_how_documents_are_searched_and_else_the_graph_does() {
             panic!("nothing was retrieved");
         };
         assert_eq!(request.mode(), mode, "{setting}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_in_doubt_stands_when_the_generator_knows_no_other() {
+    for (score, expected) in [(0.4, WalkStatus::Unverified), (0.1, WalkStatus::Abstained)] {
+        let asked = AtomicU32::new(0);
+        let services = Scripted::default()
+            .generate(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
+                0 => Ok(answer("Answer 1.")),
+                _ => Ok(abstained()),
+            })
+            .grade_usefulness(move |_| {
+                let mut grade = useful(false);
+                grade.score = Some(score);
+                Ok(grade)
+            });
+        let result = ask(GRAPH, &services).await;
+        assert_eq!(status(&result), expected, "{score}");
+        assert_eq!(result.answer == "Answer 1.", expected == WalkStatus::Unverified);
     }
 }
