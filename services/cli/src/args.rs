@@ -5,6 +5,7 @@ mod backend;
 mod eval;
 mod grades;
 mod graph;
+mod search;
 
 use std::path::PathBuf;
 
@@ -19,9 +20,10 @@ use emend_models::{
 pub use self::{
     ask::{AskOptions, BudgetOptions, Json},
     backend::Backend,
-    eval::{EvalPairsOptions, EvalQaOptions, EvalRetrievalOptions, Search},
+    eval::{EvalPairsOptions, EvalQaOptions, EvalRetrievalOptions, SearchLoadOptions, SetOptions},
     grades::{CalibrateOptions, EvalGradesOptions},
     graph::{GraphCommand, GraphFormat},
+    search::Search,
 };
 
 /// Colours of `--help`, shown on a terminal only.
@@ -111,7 +113,7 @@ pub enum Command {
     ///
     /// Writes a file with the coefficients and thresholds of the embedded evaluator for --embedder. A model for which
     /// there are too few pairs stays as it is. The figures printed are of questions that a model was not fitted to
-    /// (five-fold cross-validation by question). A running service reads the file again when it changes.
+    /// (five-fold cross-validation by article, or by question where a pair names none). A running service reads the file again when it changes.
     #[command(after_help = "Examples:\n  \
         emend calibrate --relevance pairs.jsonl --target-precision 0.9\n  \
         emend calibrate --relevance a.jsonl b.jsonl --usefulness u.jsonl --out mine.toml --diagram mine.html\n  \

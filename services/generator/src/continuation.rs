@@ -30,7 +30,7 @@ impl Continuation {
         let mut starts = Vec::new();
         for range in emend_text::sentences(answer_so_far) {
             starts.push(said.len());
-            said.push_str(&letters(answer_so_far.get(range).unwrap_or_default()));
+            said.extend(emend_text::letters(answer_so_far.get(range).unwrap_or_default()));
         }
         Self {
             begins: !said.is_empty(),
@@ -66,7 +66,7 @@ impl Continuation {
     /// Ends the text. Returns the pending text that is new.
     pub(crate) fn finish(&mut self) -> String {
         let held = std::mem::take(&mut self.held);
-        let said = letters(&held);
+        let said = emend_text::letters(&held).collect::<String>();
         let again = self.begins
             && (self.rests().any(|rest| rest == said)
                 || (held.trim_end().ends_with(is_end) && self.rests().any(|rest| rest.starts_with(&said))));
@@ -95,7 +95,7 @@ impl Continuation {
 
     /// How much of the held text repeats the answer so far, from the start of one of its sentences to its end.
     fn repeated(&self) -> Repeated {
-        let new = letters(&self.held);
+        let new = emend_text::letters(&self.held).collect::<String>();
         if self.rests().any(|rest| rest.starts_with(&new)) {
             return Repeated::Perhaps;
         }
@@ -146,11 +146,6 @@ fn is_complete(text: &str) -> bool {
 /// Whether `c` ends a sentence or is a closing mark after its end; the bracket that closes [`COMPLETE`] is neither.
 fn is_end(c: char) -> bool {
     c == '\n' || is_sentence_end(c) || (is_closing_mark(c) && c != ']')
-}
-
-fn letters(text: &str) -> String {
-    let letters = text.chars().filter(|c| c.is_alphanumeric());
-    letters.flat_map(char::to_lowercase).collect()
 }
 
 #[cfg(test)]

@@ -2,20 +2,48 @@
 
 use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 
-use clap::{Args, ValueEnum};
-use emend_proto::v1::SearchMode;
+use clap::Args;
 
-use super::LocalOptions;
+use super::{LocalOptions, Search};
 
-/// Options of `emend eval qa`.
+/// The question sets that are measured.
 #[derive(Args, Debug)]
-pub struct EvalQaOptions {
+pub struct SetOptions {
     /// Folder of question sets; may be given more than once
     #[arg(long, value_name = "DIR", required = true)]
     pub data: Vec<PathBuf>,
     /// Only these sets of the folders
     #[arg(long = "set", value_name = "NAME")]
     pub sets: Vec<String>,
+    /// At most so many questions of each set
+    ///
+    /// They are spread as evenly as the set allows over the kinds, and within a kind over the languages. Which questions
+    /// those are depends on the questions alone, not on their order in the file, and a smaller sample is part of a larger
+    /// one.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<NonZeroUsize>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub local: LocalOptions,
+}
+
+/// How a retriever is searched for many questions.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct SearchLoadOptions {
+    /// Searches under way at once
+    #[arg(long, value_name = "N", default_value = "4")]
+    pub concurrent: NonZeroUsize,
+    /// Longest time for one search
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = humantime::parse_duration)]
+    pub timeout: Duration,
+}
+
+/// Options of `emend eval qa`.
+#[derive(Args, Debug)]
+pub struct EvalQaOptions {
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub questions: SetOptions,
     /// Graphs to compare; the others are compared with the first
     #[arg(
         long,
@@ -24,13 +52,6 @@ pub struct EvalQaOptions {
         default_value = "plain-rag,self-corrective-rag"
     )]
     pub graphs: Vec<String>,
-    /// At most so many questions of each set
-    ///
-    /// They are spread as evenly as the set allows over the kinds, and within a kind over the languages. Which questions
-    /// those are depends on the questions alone, not on their order in the file, and a smaller sample is part of a larger
-    /// one.
-    #[arg(long, value_name = "N")]
-    pub limit: Option<NonZeroUsize>,
     /// Walks under way at once; latencies are those under this load
     #[arg(long, value_name = "N", default_value = "4")]
     pub concurrent: NonZeroUsize,
@@ -49,20 +70,14 @@ pub struct EvalQaOptions {
     /// Also write one line of JSON for each walk as it ends
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields document themselves in --help")]
-    pub local: LocalOptions,
 }
 
 /// Options of `emend eval retrieval`.
 #[derive(Args, Debug)]
 pub struct EvalRetrievalOptions {
-    /// Folder of question sets; may be given more than once
-    #[arg(long, value_name = "DIR", required = true)]
-    pub data: Vec<PathBuf>,
-    /// Only these sets of the folders
-    #[arg(long = "set", value_name = "NAME")]
-    pub sets: Vec<String>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub questions: SetOptions,
     /// Modes of search to compare
     #[arg(
         long,
@@ -72,35 +87,20 @@ pub struct EvalRetrievalOptions {
         default_value = "dense,sparse,hybrid"
     )]
     pub modes: Vec<Search>,
-    /// At most so many questions of each set, spread as those of `emend eval qa`
-    #[arg(long, value_name = "N")]
-    pub limit: Option<NonZeroUsize>,
-    /// Searches under way at once
-    #[arg(long, value_name = "N", default_value = "4")]
-    pub concurrent: NonZeroUsize,
-    /// Longest time for one search
-    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = humantime::parse_duration)]
-    pub timeout: Duration,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub load: SearchLoadOptions,
     /// Print the report as one JSON object
     #[arg(long)]
     pub json: bool,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields document themselves in --help")]
-    pub local: LocalOptions,
 }
 
 /// Options of `emend eval pairs`.
 #[derive(Args, Debug)]
 pub struct EvalPairsOptions {
-    /// Folder of question sets; may be given more than once
-    #[arg(long, value_name = "DIR", required = true)]
-    pub data: Vec<PathBuf>,
-    /// Only these sets of the folders
-    #[arg(long = "set", value_name = "NAME")]
-    pub sets: Vec<String>,
-    /// At most so many questions of each set, spread as those of `emend eval qa`
-    #[arg(long, value_name = "N")]
-    pub limit: Option<NonZeroUsize>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub questions: SetOptions,
     /// Passages to take for each question
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=50))]
     pub top_k: u32,
@@ -110,34 +110,7 @@ pub struct EvalPairsOptions {
     /// Folder to write relevance/NAME.jsonl and answer/NAME.jsonl to
     #[arg(long, value_name = "DIR", default_value = "pairs")]
     pub out: PathBuf,
-    /// Searches under way at once
-    #[arg(long, value_name = "N", default_value = "4")]
-    pub concurrent: NonZeroUsize,
-    /// Longest time for one search
-    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = humantime::parse_duration)]
-    pub timeout: Duration,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields document themselves in --help")]
-    pub local: LocalOptions,
-}
-
-/// How passages are searched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Search {
-    /// By embedding: meaning, also across languages
-    Dense,
-    /// By words, with BM25: names, numbers and rare terms
-    Sparse,
-    /// Both, joined by reciprocal rank fusion
-    Hybrid,
-}
-
-impl From<Search> for SearchMode {
-    fn from(search: Search) -> Self {
-        match search {
-            Search::Dense => Self::Dense,
-            Search::Sparse => Self::Sparse,
-            Search::Hybrid => Self::Hybrid,
-        }
-    }
+    pub load: SearchLoadOptions,
 }

@@ -10,10 +10,12 @@ use emend_models::embed::EmbedderOptions;
 #[derive(Args, Debug)]
 #[command(group(clap::ArgGroup::new("pairs").required(true).multiple(true)))]
 pub struct CalibrateOptions {
-    /// Pairs of question and passage: `question` (or `query`), `passage`, `relevant` a line
+    /// Pairs of question and passage: `question` (or `query`), `passage`, `relevant` and, where known, `title` and `article`
+    /// a line
     #[arg(long, value_name = "JSONL", num_args = 1.., group = "pairs")]
     pub relevance: Vec<PathBuf>,
-    /// Passages whose sentences answer or not: `question`, `passage`, `answers` a line
+    /// Passages whose sentences answer or not: `question`, `passage`, `answers` and, where known, `title`, `rank` and
+    /// `article` a line
     #[arg(long, value_name = "JSONL", num_args = 1.., group = "pairs")]
     pub answer: Vec<PathBuf>,
     /// Pairs of claim and evidence: `claim`, `evidence`, `supported` and, where known, `question` a line

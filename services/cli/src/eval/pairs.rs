@@ -13,28 +13,40 @@ use emend_eval::{
     data::{self, Case, QuestionSet},
     qa,
 };
-use tokio_util::sync::CancellationToken;
 
-use super::{STOPPED, corpus::Corpus, services::Retriever};
-use crate::{
-    args::EvalPairsOptions,
-    cluster::{Component, Plan},
-    progress::Measuring,
-};
+use super::{STOPPED, corpus};
+use crate::{args::EvalPairsOptions, progress::Measuring};
 
 /// Writes labelled pairs of the question sets of folders.
 ///
 /// # Errors
 /// The data cannot be read, a search fails, a file cannot be written, or the retriever cannot start.
 pub async fn pairs(options: EvalPairsOptions) -> Result<ExitCode> {
-    let mut sets = data::question_sets(&options.data, &options.sets)?;
+    let mut sets = data::question_sets(&options.questions.data, &options.questions.sets)?;
     let stop = emend_chassis::stop_on_signal()?;
-    let available = qa::limit(&mut sets, options.limit);
+    let available = qa::limit(&mut sets, options.questions.limit);
+    let load = options.load;
     for (set, available) in sets.iter().zip(available) {
         let others = sets.iter().filter(|other| other.name != set.name);
         let foreign = others.flat_map(|other| other.cases.iter().take(options.foreign));
         let foreign: Vec<Case> = foreign.cloned().collect();
-        if let Some(found) = find(set, available, &foreign, &options, &stop).await? {
+        let found = corpus::searched(
+            set,
+            available,
+            (&options.questions, load),
+            &stop,
+            async |searcher, collection| {
+                let documents = Documents {
+                    searcher,
+                    set,
+                    collection,
+                    top_k: options.top_k,
+                    concurrent: load.concurrent,
+                };
+                candidates::find(documents, &foreign, &stop, &Measuring::new("questions")).await
+            },
+        );
+        if let Some(found) = found.await?.filter(|_| !stop.is_cancelled()) {
             let relevance = write(&options.out, "relevance", set, found.iter().collect())?;
             let answer = found.iter().filter(|candidate| candidate.answers.is_some());
             let answer = write(&options.out, "answer", set, answer.collect())?;
@@ -46,38 +58,6 @@ pub async fn pairs(options: EvalPairsOptions) -> Result<ExitCode> {
     } else {
         ExitCode::SUCCESS
     })
-}
-
-async fn find(
-    set: &QuestionSet,
-    available: usize,
-    foreign: &[Case],
-    options: &EvalPairsOptions,
-    stop: &CancellationToken,
-) -> Result<Option<Vec<Candidate>>> {
-    let plan = Plan::only(Component::Retriever);
-    let Some(corpus) = Corpus::start(set, &options.local, plan, stop).await? else {
-        return Ok(None);
-    };
-    let found = async {
-        if corpus.store(set, available, stop).await?.is_none() {
-            return Ok(None);
-        }
-        let retriever = Retriever::of(corpus.cluster(), options.timeout)?;
-        let bar = Measuring::new("questions");
-        let documents = Documents {
-            searcher: &retriever,
-            set,
-            collection: corpus.collection(),
-            top_k: options.top_k,
-            concurrent: options.concurrent,
-        };
-        let found = candidates::find(documents, foreign, stop, &bar).await?;
-        Ok((!stop.is_cancelled()).then_some(found))
-    }
-    .await;
-    corpus.stop().await;
-    found
 }
 
 /// Writes the pairs of a set to `FOLDER/TASK/SET.jsonl`, unless there are none. Returns how many there are.

@@ -27,7 +27,7 @@ use crate::{
 /// # Errors
 /// The data cannot be read, an output cannot be written, a graph is unknown, or a service cannot start.
 pub async fn qa(options: EvalQaOptions) -> Result<ExitCode> {
-    let mut sets = data::question_sets(&options.data, &options.sets)?;
+    let mut sets = data::question_sets(&options.questions.data, &options.questions.sets)?;
     let stop = emend_chassis::stop_on_signal()?;
     let plan = Plan::new(options.graphs.clone(), options.concurrent, stop)?;
     // Hours of walks are not to end in a file that cannot be written.
@@ -36,7 +36,7 @@ pub async fn qa(options: EvalQaOptions) -> Result<ExitCode> {
         let opened = File::options().create(true).append(true).open(page);
         opened.with_context(|| format!("cannot write {}", page.display()))?;
     }
-    let available = qa::limit(&mut sets, options.limit);
+    let available = qa::limit(&mut sets, options.questions.limit);
     let mut measured = Measured::new(&plan);
     let mut outcome = Ok(());
     for (set, available) in sets.iter().zip(available) {
@@ -85,7 +85,7 @@ fn create(path: &Path) -> Result<File> {
 
 /// As the services take them.
 fn backends(options: &EvalQaOptions) -> Backends {
-    let local = &options.local;
+    let local = &options.questions.local;
     let by_default = if local.chat.is_some() {
         Backend::Llm
     } else {
@@ -110,7 +110,7 @@ async fn measure<'a>(
     plan: &Plan,
     out: Option<&mut dyn Write>,
 ) -> Result<()> {
-    let Some(corpus) = Corpus::start(set, &options.local, cluster::Plan::default(), &plan.stop).await? else {
+    let Some(corpus) = Corpus::start(set, &options.questions.local, cluster::Plan::default(), &plan.stop).await? else {
         return Ok(());
     };
     let outcome = walk(measured, &corpus, set, available, options, plan, out).await;

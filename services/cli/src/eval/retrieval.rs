@@ -4,33 +4,37 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use emend_eval::{
-    data::{self, QuestionSet},
-    qa,
-    retrieval::{self, Report, Row},
+    data, qa,
+    retrieval::{self, Report},
 };
 use emend_proto::v1::SearchMode;
-use tokio_util::sync::CancellationToken;
 
-use super::{STOPPED, corpus::Corpus, services::Retriever};
-use crate::{
-    args::EvalRetrievalOptions,
-    cluster::{Component, Plan},
-    progress::Measuring,
-};
+use super::{STOPPED, corpus};
+use crate::{args::EvalRetrievalOptions, progress::Measuring};
 
 /// Measures modes of search over the question sets of folders.
 ///
 /// # Errors
 /// The data cannot be read, or the retriever cannot start.
 pub async fn retrieval(options: EvalRetrievalOptions) -> Result<ExitCode> {
-    let mut sets = data::question_sets(&options.data, &options.sets)?;
+    let mut sets = data::question_sets(&options.questions.data, &options.questions.sets)?;
     let stop = emend_chassis::stop_on_signal()?;
-    let available = qa::limit(&mut sets, options.limit);
+    let available = qa::limit(&mut sets, options.questions.limit);
+    let modes: Vec<SearchMode> = options.modes.iter().map(|mode| (*mode).into()).collect();
+    let load = options.load;
     let mut rows = Vec::new();
     for (set, available) in sets.iter().zip(available) {
-        if !stop.is_cancelled() {
-            rows.extend(measure(set, available, &options, &stop).await?);
-        }
+        let measured = corpus::searched(
+            set,
+            available,
+            (&options.questions, load),
+            &stop,
+            async |retriever, collection| {
+                let bar = Measuring::new("questions");
+                Ok(retrieval::measure(retriever, set, collection, &modes, load.concurrent, &stop, &bar).await)
+            },
+        );
+        rows.extend(measured.await?.unwrap_or_default());
     }
     let report = Report::new(rows);
     if options.json {
@@ -46,30 +50,4 @@ pub async fn retrieval(options: EvalRetrievalOptions) -> Result<ExitCode> {
     } else {
         ExitCode::SUCCESS
     })
-}
-
-async fn measure(
-    set: &QuestionSet,
-    available: usize,
-    options: &EvalRetrievalOptions,
-    stop: &CancellationToken,
-) -> Result<Vec<Row>> {
-    let plan = Plan::only(Component::Retriever);
-    let Some(corpus) = Corpus::start(set, &options.local, plan, stop).await? else {
-        return Ok(Vec::new());
-    };
-    let measured = async {
-        if corpus.store(set, available, stop).await?.is_none() {
-            return Ok(Vec::new());
-        }
-        let retriever = Retriever::of(corpus.cluster(), options.timeout)?;
-        let modes: Vec<SearchMode> = options.modes.iter().map(|mode| (*mode).into()).collect();
-        let bar = Measuring::new("questions");
-        let collection = corpus.collection();
-        let concurrent = options.concurrent;
-        Ok(retrieval::measure(&retriever, set, collection, &modes, concurrent, stop, &bar).await)
-    }
-    .await;
-    corpus.stop().await;
-    measured
 }

@@ -32,16 +32,15 @@ impl EmbeddedBackend {
     async fn relevance_of(&self, question: &str, passages: &[Passage], scope: &Scope) -> Vec<Grade<f64>> {
         let until = grading_deadline(scope);
         let mut grades = Vec::with_capacity(passages.len());
-        for batch in passages.chunks(BATCH) {
-            let texts: Vec<PassageText<'_>> = passage_texts(batch)
-                .filter(|passage| !passage.text.trim().is_empty())
-                .collect();
+        let is_blank = |passage: &PassageText<'_>| passage.text.trim().is_empty();
+        for batch in passage_texts(passages).chunks(BATCH) {
+            let texts: Vec<PassageText<'_>> = batch.iter().copied().filter(|passage| !is_blank(passage)).collect();
             let Ok(scores) = until.run(self.evaluator.relevance(question, &texts)).await else {
                 break;
             };
             let mut scores = scores.map(Vec::into_iter).map_err(failed);
             grades.extend(batch.iter().map(|passage| match &mut scores {
-                _ if passage.text.trim().is_empty() => Grade::Ungraded(Ungraded::NoText),
+                _ if is_blank(passage) => Grade::Ungraded(Ungraded::NoText),
                 Ok(scores) => scores.next().map_or_else(missing, Grade::Graded),
                 Err(reason) => Grade::Ungraded(reason.clone()),
             }));
@@ -94,7 +93,7 @@ impl EmbeddedBackend {
         passages: &[Passage],
         scope: &Scope,
     ) -> Grade<Usefulness> {
-        let texts: Vec<PassageText<'_>> = passage_texts(passages).collect();
+        let texts = passage_texts(passages);
         let Ok(result) = grading_deadline(scope)
             .run(self.evaluator.usefulness(question, answer, &texts))
             .await
@@ -168,15 +167,14 @@ impl EmbeddedBackend {
         }
         let said = needs::Said::new(answer_so_far);
         let (mut relevant, mut unsaid) = (0.0_f64, 0.0_f64);
-        for batch in passages.chunks(BATCH) {
-            let texts: Vec<PassageText<'_>> = passage_texts(batch).collect();
-            let graded = until.run(self.evaluator.relevance(question, &texts)).await;
+        for texts in passage_texts(passages).chunks(BATCH) {
+            let graded = until.run(self.evaluator.relevance(question, texts)).await;
             let scores = graded.map_err(out_of_time)?.map_err(failed)?;
             relevant = scores.into_iter().fold(relevant, f64::max);
-            let graded = until.run(self.evaluator.best_sentences(question, &texts)).await;
+            let graded = until.run(self.evaluator.best_sentences(question, texts)).await;
             let sentences = graded.map_err(out_of_time)?.map_err(failed)?;
             // Sentences come best first, so the first that is not said yet is the best of those.
-            let left = sentences.iter().find(|sentence| !said.says(text_of(&texts, sentence)));
+            let left = sentences.iter().find(|sentence| !said.says(text_of(texts, sentence)));
             unsaid = left.map_or(unsaid, |sentence| unsaid.max(sentence.probability));
         }
         let yes = needs::facts(question) * (1.0 - relevant) * (1.0 - useful);
@@ -187,12 +185,14 @@ impl EmbeddedBackend {
     }
 }
 
-fn passage_texts(passages: &[Passage]) -> impl Iterator<Item = PassageText<'_>> {
-    passages.iter().enumerate().map(|(rank, passage)| PassageText {
+fn passage_texts(passages: &[Passage]) -> Vec<PassageText<'_>> {
+    let ranked = passages.iter().enumerate();
+    let texts = ranked.map(|(rank, passage)| PassageText {
         title: &passage.title,
         text: &passage.text,
         rank,
-    })
+    });
+    texts.collect()
 }
 
 fn text_of<'a>(texts: &[PassageText<'a>], sentence: &SentenceScore) -> &'a str {

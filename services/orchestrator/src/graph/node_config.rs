@@ -1,6 +1,7 @@
 //! What a node runs: an action with its settings.
 
 use emend_core::limits::MAX_TOKENS;
+use emend_proto::v1::SearchMode;
 
 use super::{Action, Value};
 
@@ -153,6 +154,16 @@ pub enum Search {
     Dense,
     /// By words: names, numbers and rare terms.
     Sparse,
+}
+
+impl From<Search> for SearchMode {
+    fn from(search: Search) -> Self {
+        match search {
+            Search::Hybrid => Self::Hybrid,
+            Search::Dense => Self::Dense,
+            Search::Sparse => Self::Sparse,
+        }
+    }
 }
 
 /// What a rewritten query is for.

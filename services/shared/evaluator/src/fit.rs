@@ -1,4 +1,4 @@
-//! L2-regularized logistic regression by Newton's method, with cross-validation grouped by question.
+//! L2-regularized logistic regression by Newton's method, with cross-validation grouped by article or question.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub(super) struct Row {
     /// One value per column.
     pub(super) values: Vec<f64>,
     pub(super) label: bool,
-    /// The grouping key for cross-validation, the question: rows with the same key are in the same fold.
+    /// The grouping key for cross-validation, the article or the question: rows with the same key are in the same fold.
     pub(super) key: String,
     /// The data set, which determines the row's weight.
     pub(super) source: String,

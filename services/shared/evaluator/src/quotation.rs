@@ -9,9 +9,9 @@ const MIN_SHARE: f64 = 0.95;
 
 /// The highest probability of the sentences that an answer consists of; `None` if it says anything else.
 pub(super) fn probability(answer: &str, scores: &[SentenceScore]) -> Option<f64> {
-    let answer = letters(answer);
+    let answer = emend_text::letters(answer).collect::<String>();
     let said = scores.iter().map(|score| {
-        let said = letters(&text::without_marks(&score.text));
+        let said = emend_text::letters(&text::without_marks(&score.text)).collect::<String>();
         (said, score.probability)
     });
     let mut said: Vec<(String, f64)> = said.filter(|(said, _)| answer.contains(said)).collect();
@@ -27,11 +27,6 @@ pub(super) fn probability(answer: &str, scores: &[SentenceScore]) -> Option<f64>
     let share = length as f64 / answer.chars().count().max(1) as f64;
     let best = quoted.into_iter().map(|(_, probability)| probability).reduce(f64::max);
     best.filter(|_| share >= MIN_SHARE)
-}
-
-fn letters(text: &str) -> String {
-    let letters = text.chars().filter(|c| c.is_alphanumeric());
-    letters.flat_map(char::to_lowercase).collect()
 }
 
 #[cfg(test)]

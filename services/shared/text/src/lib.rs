@@ -28,4 +28,4 @@ pub use script::Script;
 pub use sections::{Section, sections};
 pub use sentences::{is_list_entry, sentences};
 pub use tables::{TableRow, table_rows};
-pub use words::{content_words, names, numbers, rarity, words};
+pub use words::{content_words, letters, names, numbers, rarity, words};

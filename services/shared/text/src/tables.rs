@@ -4,6 +4,9 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
+/// Characters of a column's name that are written before a value. A name is repeated in every row.
+const MAX_NAME: usize = 80;
+
 /// A row of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableRow {
@@ -52,7 +55,8 @@ pub fn table_rows(markdown: &str) -> Vec<TableRow> {
 }
 
 fn row_text(names: &[String], values: &[String]) -> String {
-    let names = names.iter().map(|name| name.trim()).chain(std::iter::repeat(""));
+    let short = |name: &String| name.trim().chars().take(MAX_NAME).collect::<String>();
+    let names = names.iter().map(short).chain(std::iter::repeat(String::new()));
     let pairs = values.iter().map(|value| value.trim()).zip(names);
     let parts = pairs.filter(|(value, _)| !value.is_empty()).map(|(value, name)| {
         if name.is_empty() {

@@ -11,6 +11,12 @@ use super::script::Script;
 use super::sentences::sentences;
 use super::stop::{is_common, is_stop};
 
+/// The letters and digits of `text` in lower case: what is left of it whatever the spaces, the punctuation and the marks.
+pub fn letters(text: &str) -> impl Iterator<Item = char> {
+    let letters = text.chars().filter(|c| c.is_alphanumeric());
+    letters.flat_map(char::to_lowercase)
+}
+
 /// The words of `text`, in order. `creates`, `created` and `create` are one word; `1,000` is `1000`; `東京都` is `東京`
 /// and `京都`.
 pub fn words(text: &str) -> Vec<String> {

@@ -16,11 +16,9 @@ pub(super) async fn run(context: &mut StepContext<'_>, top_k: u32, search: Searc
         collection: question.collection().to_owned(),
         top_k: Some(top_k),
         filter: question.filter().clone(),
-        mode: match (question.search(), search) {
-            (SearchMode::Unspecified, Search::Hybrid) => SearchMode::Hybrid,
-            (SearchMode::Unspecified, Search::Dense) => SearchMode::Dense,
-            (SearchMode::Unspecified, Search::Sparse) => SearchMode::Sparse,
-            (asked, _) => asked,
+        mode: match question.search() {
+            SearchMode::Unspecified => search.into(),
+            asked => asked,
         }
         .into(),
         parents: None,

@@ -128,10 +128,7 @@ fn distinct(snapshot: &Snapshot, ranked: Vec<(UnitKey, f64)>, search: &Search) -
 /// A hash of the letters and digits of a text, in lower case.
 fn content_hash(text: &str) -> u64 {
     let mut hasher = FnvHasher::default();
-    let letters = text.chars().filter(|c| c.is_alphanumeric());
-    letters
-        .flat_map(char::to_lowercase)
-        .for_each(|c| hasher.write_u32(c.into()));
+    emend_text::letters(text).for_each(|c| hasher.write_u32(c.into()));
     hasher.finish()
 }
 

@@ -210,26 +210,21 @@ pub(crate) fn is_fragment(claim: &View) -> bool {
 
 /// Whether the evidence contains the claim verbatim, ignoring case, spaces, punctuation and the marks of Markdown.
 pub(crate) fn is_quoted(claim: &View, evidence: &View) -> bool {
-    let said = letters(&claim.text);
+    let said = emend_text::letters(&claim.text).collect::<String>();
     !said.is_empty()
-        && (letters(&evidence.text).contains(&said) || sentences(evidence).collect::<String>().contains(&said))
+        && (emend_text::letters(&evidence.text).collect::<String>().contains(&said)
+            || sentences(evidence).collect::<String>().contains(&said))
 }
 
 /// Whether the claim is a whole sentence of the evidence, such as an entry of a list or a row of a table, verbatim as for
 /// [`is_quoted`].
 pub(crate) fn is_whole_sentence(claim: &View, evidence: &View) -> bool {
-    let said = letters(&claim.text);
+    let said = emend_text::letters(&claim.text).collect::<String>();
     !said.is_empty() && sentences(evidence).any(|sentence| sentence == said)
 }
 
 /// The letters and digits of each sentence, without the marks of Markdown.
 fn sentences(evidence: &View) -> impl Iterator<Item = String> {
     let sentences = (0..evidence.sentences.len()).map(|index| evidence.sentence(index));
-    sentences.map(|sentence| letters(&emend_text::without_marks(sentence)))
-}
-
-/// The letters and digits of a text in lower case.
-fn letters(text: &str) -> String {
-    let letters = text.chars().filter(|c| c.is_alphanumeric());
-    letters.flat_map(char::to_lowercase).collect()
+    sentences.map(|sentence| emend_text::letters(&emend_text::without_marks(sentence)).collect::<String>())
 }

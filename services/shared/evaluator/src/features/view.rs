@@ -1,6 +1,6 @@
 //! Text analysis, done once per text.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::PassageText;
@@ -47,11 +47,12 @@ impl View {
         if sentences.is_empty() {
             sentences.push(0..text.len());
         }
-        let rows = text::table_rows(text);
+        let rows = text::table_rows(text).into_iter();
+        let rows: HashMap<usize, String> = rows.map(|row| (row.range.start, row.text)).collect();
         let said: Vec<String> = sentences
             .iter()
-            .map(|range| match rows.iter().find(|row| row.range.start == range.start) {
-                Some(row) if !row.text.is_empty() => row.text.clone(),
+            .map(|range| match rows.get(&range.start) {
+                Some(row) if !row.is_empty() => row.clone(),
                 _ => text[range.clone()].to_owned(),
             })
             .collect();

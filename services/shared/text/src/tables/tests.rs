@@ -25,6 +25,14 @@ fn columns_without_a_name_have_bare_values() {
     assert_eq!(table_rows("a | b\nno table"), []);
 }
 
+#[test]
+fn long_names_do_not_multiply() {
+    let markdown = format!("| {} |\n| --- |\n| 1 |\n| 2 |", "name ".repeat(1000));
+    let rows = table_rows(&markdown);
+    assert_eq!(rows.len(), 2);
+    assert!(rows.iter().all(|row| row.text.chars().count() < 100), "{rows:?}");
+}
+
 proptest! {
     #[test]
     fn rows_lie_in_the_text_in_order(markdown in "([|a -:\\n가]|(\\n\\|---\\|---\\|\\n)){0,60}") {
