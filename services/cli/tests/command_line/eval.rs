@@ -1,4 +1,4 @@
-//! `emend eval qa` on a set of five questions.
+//! `emend eval` on a set of five questions.
 
 use std::{fs, path::Path, process::Output};
 
@@ -183,4 +183,45 @@ fn what_cannot_work_is_said_before_anything_is_measured() {
         assert!(err.contains(said), "{arguments:?}: {err}");
         assert_eq!(stdout(&output), "");
     }
+}
+
+#[test]
+fn what_the_retriever_finds_is_written_as_pairs_that_calibrate_reads() {
+    let (place, data) = (Place::new(), data());
+    let out = data.path().join("pairs");
+    let (folder, out) = (data.path().to_str().unwrap(), out.to_str().unwrap());
+    let output = place
+        .emend(&["eval", "pairs", "--data", folder, "--out", out])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(stdout(&output), "village: 5 pairs for relevance, 5 for answer\n");
+    let lines = fs::read_to_string(format!("{out}/relevance/village.jsonl")).unwrap();
+    let relevant: Vec<bool> = lines
+        .lines()
+        .map(|line| {
+            serde_json::from_str::<Value>(line).unwrap()["relevant"]
+                .as_bool()
+                .unwrap()
+        })
+        .collect();
+    // The only passage holds the answers to the first two, of which one is written in other letters.
+    assert_eq!(relevant, [false, true, false, false, false]);
+    let coefficients = format!("{out}/mine.toml");
+    let (relevance, answer) = (
+        format!("{out}/relevance/village.jsonl"),
+        format!("{out}/answer/village.jsonl"),
+    );
+    let arguments = [
+        "calibrate",
+        "--relevance",
+        &relevance,
+        "--answer",
+        &answer,
+        "--out",
+        &coefficients,
+    ];
+    let output = place.emend(&arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("all (not fitted)"), "{}", stdout(&output));
 }

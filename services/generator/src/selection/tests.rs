@@ -88,14 +88,10 @@ fn the_same_sentence_in_two_passages_is_quoted_once_and_cited_twice() {
         "Leave is approved by the team lead. More text.",
     ];
     let passages = texts.map(passage);
-    let scores = [score(texts[1], "Leave is approved by the team lead.", 1, 0.9), {
-        SentenceScore {
-            passage: 0,
-            range: 0..texts[0].len(),
-            text: texts[0].to_owned(),
-            probability: 0.9,
-        }
-    }];
+    let scores = [
+        score(texts[1], "Leave is approved by the team lead.", 1, 0.9),
+        score(texts[0], texts[0], 0, 0.9),
+    ];
     let candidates = candidates("Who approves leave?", &passages, &scores, 0.5);
     assert_eq!(candidates.len(), 1);
     assert_eq!(candidates[0].places, [(1, 0..35), (0, 2..37)]);
@@ -136,12 +132,7 @@ fn headings_and_questions_are_not_answers() {
     let scores: Vec<SentenceScore> = texts
         .iter()
         .enumerate()
-        .map(|(passage, text)| SentenceScore {
-            passage,
-            range: 0..text.len(),
-            text: (*text).to_owned(),
-            probability: 0.9,
-        })
+        .map(|(passage, text)| score(text, text, passage, 0.9))
         .collect();
     let found = candidates("What are the opening hours?", &passages, &scores, 0.5);
     let found: Vec<&str> = found.iter().map(|candidate| candidate.text.as_str()).collect();
@@ -151,12 +142,7 @@ fn headings_and_questions_are_not_answers() {
 #[test]
 fn the_marks_of_markdown_are_not_quoted_and_the_place_is_that_of_the_whole_sentence() {
     let text = "- **Leave** is approved by [the team lead](leads.md).";
-    let scores = [SentenceScore {
-        passage: 0,
-        range: 0..text.len(),
-        text: text.to_owned(),
-        probability: 0.9,
-    }];
+    let scores = [score(text, text, 0, 0.9)];
     let candidates = candidates("Who approves leave?", &[passage(text)], &scores, 0.5);
     assert_eq!(candidates[0].text, "Leave is approved by the team lead.");
     assert_eq!(candidates[0].places, [(0, 2..text.len())]);

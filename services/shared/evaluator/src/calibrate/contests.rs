@@ -103,3 +103,6 @@ pub(super) fn middle_of_best(outcomes: &[(f64, usize)], of: usize) -> Option<f64
     let good: Vec<f64> = good.map(|(threshold, _)| *threshold).collect();
     Some(f64::midpoint(*good.first()?, *good.last()?))
 }
+
+#[cfg(test)]
+mod tests;

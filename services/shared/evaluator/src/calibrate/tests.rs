@@ -193,34 +193,3 @@ async fn the_threshold_of_answers_counts_passages_without_one() {
         "{scores:?} {threshold}"
     );
 }
-
-#[tokio::test]
-async fn the_best_sentence_of_a_question_is_as_likely_right_as_its_probability_says() {
-    let mut calibrator = calibrator();
-    // Half of the questions have no answer, but sentences that look like one.
-    for (n, (thing, place)) in THINGS.iter().flat_map(|t| PLACES.map(|p| (*t, p))).enumerate() {
-        let question = format!("When was the {thing} of {place} built?");
-        let passage: String = (0..4)
-            .map(|m| format!("The {thing} of {place} was built in 19{m}{}. ", n % 10))
-            .collect();
-        let pair = Pair::Answer {
-            question: &question,
-            passage: passage.as_str().into(),
-        };
-        let observed = calibrator.observe(pair).await.unwrap();
-        calibrator.add("made", pair, observed, &[n % 2 == 0, false, false, false], None);
-    }
-    let calibration = calibrator.finish(TARGETS);
-    let [model] = &calibration.models[..] else {
-        panic!("one model");
-    };
-    let best: Vec<f64> = model
-        .judged
-        .chunks(4)
-        .map(|four| four.iter().map(|(_, judged)| judged.probability).fold(0.0, f64::max))
-        .collect();
-    let mean = best.iter().sum::<f64>() / best.len() as f64;
-    assert!((0.35..0.6).contains(&mean), "{mean}");
-    let thresholds = calibration.coefficients.thresholds();
-    assert!(thresholds.quote >= thresholds.answers);
-}
