@@ -5,5 +5,6 @@ mod citations;
 mod faults;
 mod language_model;
 mod languages;
+mod llama_cpp;
 mod local_model;
 mod walks;

@@ -117,12 +117,11 @@ fn verdict(schema: &str, prompt: &str) -> Value {
         "GradeDocuments" => json!({ "binary_score": yes(data(prompt).iter().any(helps)) }),
         "RefineKnowledge" => {
             let strips: Vec<String> = data(prompt);
-            let verdicts: Vec<Value> = strips
+            let verdicts = strips
                 .iter()
-                .enumerate()
-                .map(|(place, strip)| json!({"strip": place + 1, "verdict": yes(helps(strip))}))
-                .collect();
-            json!({ "verdicts": verdicts })
+                .zip(1..)
+                .map(|(strip, number)| (number.to_string(), json!(yes(helps(strip)))));
+            verdicts.collect::<serde_json::Map<_, _>>().into()
         }
         "GradeGroundedness" => json!({ "support": "fully" }),
         "GradeUsefulness" => json!({ "utility": 5 }),

@@ -104,7 +104,7 @@ impl LlmBackend {
             Err(error) => return (Err(unrendered(&error)), Usage::default()),
         };
         let key = Key::of_prompt(self.chat.model(), &rendered);
-        let give = |receipt| self.call(rendered.clone(), None, until, receipt, read.clone());
+        let give = |receipt| self.call(rendered.clone(), until, receipt, read.clone());
         let (grade, usage) = self.join(Some(rendered.name), key, until, give).await;
         (grade.unwrap_or(Err(Ungraded::OutOfTime)), usage)
     }
@@ -128,12 +128,10 @@ impl LlmBackend {
         }
     }
 
-    /// Calls the model and reads its reply. The reply is limited to `max_tokens`, or by the client
-    /// if that is unset. The grade of a fallback model is not cached.
+    /// Calls the model and reads its reply. The grade of a fallback model is not cached.
     async fn call<T>(
         &self,
         rendered: Rendered,
-        max_tokens: Option<u32>,
         until: Deadline,
         receipt: Receipt,
         read: impl Fn(&ChatReply) -> Option<T> + Clone + Send + Sync + 'static,
@@ -141,7 +139,6 @@ impl LlmBackend {
         let mut request = rendered.request();
         // The same prompt should get the same grade each time.
         request.temperature = Some(0.0);
-        request.max_tokens = max_tokens;
         request.top_logprobs = self.settings.top_logprobs;
         request.deadline = Some(until.instant());
         request.receipt = receipt.clone();

@@ -25,10 +25,7 @@ fn by_word(replies: &'static [(&'static str, &'static str)]) -> Scripted {
 #[tokio::test]
 async fn passages_share_calls_and_keep_their_order() {
     let chat = by_word(&[
-        (
-            "alpha",
-            "{\"verdicts\": [{\"passage\": 1, \"verdict\": \"no\"}, {\"passage\": 2, \"verdict\": \"yes\"}, {\"passage\": 3, \"verdict\": \"no\"}]}",
-        ),
+        ("alpha", "{\"1\": \"no\", \"2\": \"yes\", \"3\": \"no\"}"),
         ("epsilon", "1. yes\n2. perhaps"),
     ]);
     let mut grader = llm(chat.clone(), &BATCHES).await;
@@ -42,10 +39,18 @@ async fn passages_share_calls_and_keep_their_order() {
     let first = requests.iter().find(|request| said(request).contains("alpha")).unwrap();
     assert!(said(first).contains("gamma") && !said(first).contains("epsilon"));
     assert!(said(first).contains("There are 3 passages"), "{}", said(first));
-    assert_eq!(first.response_schema.as_ref().unwrap().name, "GradeDocumentsBatch");
+    let schema = first.response_schema.as_ref().unwrap();
+    assert_eq!(schema.name, "GradeDocumentsBatch");
+    let numbers: Vec<&str> = schema.schema["required"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|n| n.as_str())
+        .collect();
+    assert_eq!(numbers, ["1", "2", "3"]);
     assert_eq!(
         (first.temperature, first.prompt.as_deref()),
-        (Some(0.0), Some("grade_documents_batch.en@1"))
+        (Some(0.0), Some("grade_documents_batch.en@2"))
     );
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use emend_models::chat::ChatError;
+use emend_models::chat::{ChatError, ChatRequest};
 use emend_proto::v1::{RefineKnowledgeRequest, Strip, StripUnit};
 use emend_testkit::scripted_chat::Scripted;
 use tonic::{Code, Request};
@@ -157,10 +157,7 @@ async fn strips_are_verbatim_in_every_script_and_unit() {
 #[tokio::test]
 async fn a_model_grades_the_strips_of_a_passage_in_one_call() {
     let chat = by_word(&[
-        (
-            "alpha",
-            "{\"verdicts\": [{\"strip\": 1, \"verdict\": \"no\"}, {\"strip\": 2, \"verdict\": \"yes\"}]}",
-        ),
+        ("alpha", "{\"1\": \"no\", \"2\": \"yes\"}"),
         ("gamma", "1. 예\n2. 아니오"),
     ]);
     let mut grader = llm(chat.clone(), &[]).await;
@@ -306,7 +303,9 @@ async fn too_many_strips_are_refused_and_a_larger_size_helps() {
     let response = grader.client.refine_knowledge(request).await.unwrap().into_inner();
     assert_eq!(response.strips.len(), 1001);
     // A list of hundreds of verdicts does not fit into a limit that is meant for one.
-    assert!(chat.requests().iter().all(|request| request.max_tokens > Some(10_000)));
+    let requests = chat.requests();
+    let limit = |request: &ChatRequest| request.response_schema.as_ref().unwrap().max_tokens;
+    assert!(requests.iter().all(|request| limit(request) >= 500 * 24));
 }
 
 #[tokio::test]

@@ -48,7 +48,7 @@ pub struct ChatRequest {
     pub messages: Vec<Message>,
     /// Sampling temperature, 0–2. Defaults to the client's setting.
     pub temperature: Option<f32>,
-    /// Maximum reply length in tokens. Defaults to the client's setting.
+    /// Maximum reply length in tokens. Defaults to the client's setting, and to that of the schema besides it.
     pub max_tokens: Option<u32>,
     /// Sampling seed, for servers that support one. Defaults to the client's setting.
     pub seed: Option<u64>,
@@ -139,13 +139,16 @@ pub enum Role {
     Assistant,
 }
 
-/// A named JSON schema for structured output. Servers cache it by name.
+/// A named JSON schema for structured output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResponseSchema {
     /// Letters, digits, `_` and `-`, at most 64.
     pub name: &'static str,
     /// A JSON schema in OpenAI's strict subset: all properties required, no additional properties.
     pub schema: Value,
+    /// The longest reply that the schema allows, in tokens. It limits the reply where the server enforces the schema,
+    /// unless the model turns out to reason before it replies.
+    pub max_tokens: u32,
 }
 
 #[cfg(any(feature = "openai", feature = "local-chat"))]

@@ -186,7 +186,7 @@ impl Prompts {
         Ok(Rendered {
             name: P::NAME,
             messages: self.messages(prompt_language, P::NAME, context)?,
-            schema: P::schema(),
+            schema: input.schema(),
             version: self.version::<P>(language).to_owned(),
         })
     }
@@ -282,10 +282,12 @@ fn version(source: &str) -> Option<&str> {
     (!version.is_empty()).then_some(version)
 }
 
-/// A fence mark that occurs in none of the inputs. It is derived from their hash, so that the prompt is deterministic.
+/// The first of a fixed series of fence marks that occurs in none of the inputs. Almost always it is the same one, so
+/// that prompts of a kind begin alike and a server can reuse what it has read of the last one (prompt caching). Text that
+/// contains a mark only makes this prompt take the next.
 fn fence(context: &Value) -> String {
     let text = context.to_string();
-    let mut digest = Sha256::digest(text.as_bytes());
+    let mut digest = Sha256::digest(b"fence");
     loop {
         let mark: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         if !text.contains(&mark) {

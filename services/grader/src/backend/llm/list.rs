@@ -12,12 +12,6 @@ use super::cache::{CachePolicy, Given, Key};
 use super::{LlmBackend, add, beginning, evidence, score, unrendered};
 use crate::backend::{Grade, Graded, Strips, Ungraded};
 
-/// Tokens of one verdict in a list, with braces and quotes and a margin.
-const TOKENS_A_VERDICT: usize = 24;
-/// A list whose verdicts need more tokens than this gets its own limit on the reply, which leaves
-/// this many tokens for reasoning besides the verdicts.
-const LONG_REPLY: usize = 1024;
-
 impl LlmBackend {
     /// Grades passages in batches of the size in the settings. Cached passages are left out. No
     /// passage is sent twice, so that there are never more calls than passages.
@@ -105,8 +99,6 @@ impl LlmBackend {
         count: usize,
         until: Deadline,
     ) -> (Listed, Usage) {
-        let tokens = TOKENS_A_VERDICT * count;
-        let limit = (tokens > LONG_REPLY).then(|| u32::try_from(tokens + LONG_REPLY).unwrap_or(u32::MAX));
         let read = move |reply: &ChatReply| {
             let verdicts = verdict::list(&reply.text, count)?;
             let fine = verdict::probabilities(&reply.logprobs, count);
@@ -123,7 +115,7 @@ impl LlmBackend {
         };
         let key = Key::of_prompt(self.chat.model(), &rendered);
         let give = |receipt| {
-            let asked = self.call(rendered.clone(), limit, until, receipt, read);
+            let asked = self.call(rendered.clone(), until, receipt, read);
             asked.map(|given| Listed::of(given, count, task.is_some()))
         };
         let (listed, usage) = self.join(task, key, until, give).await;

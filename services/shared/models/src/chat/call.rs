@@ -34,9 +34,12 @@ impl Caller {
 
     /// Fills the unset fields of `request` with the client's defaults.
     pub(super) fn completed(&self, request: ChatRequest) -> ChatRequest {
+        // A long list of verdicts needs more than the default, which leaves room for reasoning before it.
+        let of_schema = request.response_schema.as_ref().map_or(0, |schema| schema.max_tokens);
+        let max_tokens = self.max_tokens.saturating_add(of_schema);
         ChatRequest {
             temperature: request.temperature.or(Some(self.temperature)),
-            max_tokens: request.max_tokens.or(Some(self.max_tokens)),
+            max_tokens: request.max_tokens.or(Some(max_tokens)),
             seed: request.seed.or(self.seed),
             frequency_penalty: request.frequency_penalty.or(self.frequency_penalty),
             ..request

@@ -17,8 +17,8 @@ use tracing::Instrument;
 
 use super::call::{self, Caller};
 use super::fallback::Chain;
-use super::{ApiKey, Chat, ChatDelta, ChatError, ChatOptions, ChatReply, ChatRequest, Fallback};
-use dialect::Dialect;
+use super::{ApiKey, Chat, ChatDelta, ChatError, ChatOptions, ChatReply, ChatRequest, Fallback, FinishReason};
+use dialect::{Dialect, Feature};
 use limit::Limit;
 
 impl ChatOptions {
@@ -189,21 +189,39 @@ impl Inner {
     }
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ChatError> {
-        let (slot, deadline) = self.enter(request).await?;
+        let (mut slot, deadline) = self.enter(request).await?;
         let call = async {
-            // Holds the concurrency slot until the body is read.
-            let (response, _slot) = self.send(request, false, (slot, deadline)).await?;
-            let body = self.body(response).await?;
-            wire::reply(&body, &self.model, request.may_be_empty).map_err(|problem| {
-                request.receipt.wasted(wire::spent(&body));
-                match problem {
-                    wire::Problem::Refusal(reason) => ChatError::Refused {
-                        model: self.model.clone(),
-                        reason: self.redact(&reason),
-                    },
-                    wire::Problem::Malformed(reason) => self.bad_reply(reason),
+            loop {
+                // Holds the concurrency slot until the body is read.
+                let (response, held) = self.send(request, false, (slot, deadline)).await?;
+                let body = self.body(response).await?;
+                let reply = wire::reply(&body, &self.model, request.may_be_empty);
+                // A reply that has begun with its JSON is longer than the schema allows; more room would not end it.
+                let is_reasoning = match &reply {
+                    Ok(reply) => {
+                        reply.finish_reason == FinishReason::Length && !reply.text.trim_start().starts_with('{')
+                    }
+                    Err(problem) => matches!(problem, wire::Problem::Cut(_)),
+                };
+                if is_reasoning && wire::uses(request, false, Feature::ReplyLimit, |feature| self.dialect.has(feature))
+                {
+                    self.dialect.reasons();
+                    request.receipt.wasted(wire::spent(&body));
+                    request.receipt.called();
+                    slot = held;
+                    continue;
                 }
-            })
+                return reply.map_err(|problem| {
+                    request.receipt.wasted(wire::spent(&body));
+                    match problem {
+                        wire::Problem::Refusal(reason) => ChatError::Refused {
+                            model: self.model.clone(),
+                            reason: self.redact(&reason),
+                        },
+                        wire::Problem::Cut(reason) | wire::Problem::Malformed(reason) => self.bad_reply(reason),
+                    }
+                });
+            }
         };
         tokio::time::timeout_at(deadline, call)
             .await

@@ -1,7 +1,7 @@
 //! The typed inputs of each prompt.
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::chat::ResponseSchema;
 use emend_text::Language;
@@ -12,7 +12,7 @@ pub trait Prompt: Serialize {
     const NAME: &'static str;
 
     /// The JSON schema of the reply. `None` for a plain-text reply.
-    fn schema() -> Option<ResponseSchema>;
+    fn schema(&self) -> Option<ResponseSchema>;
 }
 
 /// A passage in a prompt.
@@ -154,71 +154,103 @@ fn language_name<S: serde::Serializer>(language: &Language, serializer: S) -> Re
     serializer.serialize_str(language.name())
 }
 
-/// The schema of an object with one required property.
-fn object(name: &'static str, property: &str, kind: Value) -> Option<ResponseSchema> {
+/// Tokens of a reply with one verdict: about 10 as models write it, and room for the spaces and line breaks that a grammar
+/// allows and for tokenizers with short tokens.
+const VERDICT_TOKENS: u32 = 160;
+/// Tokens of each item in a list of verdicts: its number, its verdict, quotes and a line break, about 10 where each digit
+/// is a token of its own.
+const LISTED_VERDICT_TOKENS: usize = 24;
+/// Tokens of a reply with a query, in any language.
+const QUERY_TOKENS: u32 = 256;
+
+/// The schema of an object with one required property, whose reply needs at most `max_tokens`.
+fn object(name: &'static str, property: &str, kind: Value, max_tokens: u32) -> Option<ResponseSchema> {
     let schema = json!({
         "type": "object",
         "properties": { property: kind },
         "required": [property],
         "additionalProperties": false,
     });
-    Some(ResponseSchema { name, schema })
+    Some(ResponseSchema {
+        name,
+        schema,
+        max_tokens,
+    })
 }
 
-/// The schema of a list of verdicts, each with the number of the `thing` (passage or strip) that it grades.
-fn verdicts(name: &'static str, thing: &str) -> Option<ResponseSchema> {
-    let verdict = json!({
+/// The schema of an object with one of `values` as its only property.
+fn verdict(name: &'static str, property: &str, values: &[&str]) -> Option<ResponseSchema> {
+    object(
+        name,
+        property,
+        json!({ "type": "string", "enum": values }),
+        VERDICT_TOKENS,
+    )
+}
+
+fn query() -> Option<ResponseSchema> {
+    object("Rewrite", "query", json!({ "type": "string" }), QUERY_TOKENS)
+}
+
+/// The schema of the verdicts on `count` numbered items: an object with one property per item. A model that is held to
+/// it cannot leave an item out, grade one twice, or go on beyond the last, as it can with an array.
+fn verdicts(name: &'static str, count: usize) -> Option<ResponseSchema> {
+    // Serialised objects are ordered by key: leading zeros make that the order of the numbers.
+    let digits = count.to_string().len();
+    let numbers: Vec<String> = (1..=count).map(|number| format!("{number:0digits$}")).collect();
+    let properties: Map<String, Value> = numbers
+        .iter()
+        .map(|number| (number.clone(), json!({ "$ref": "#/$defs/verdict" })))
+        .collect();
+    let schema = json!({
         "type": "object",
-        "properties": {
-            thing: { "type": "integer" },
-            "verdict": { "type": "string", "enum": ["yes", "no"] },
-        },
-        "required": [thing, "verdict"],
+        "properties": properties,
+        "required": numbers,
         "additionalProperties": false,
+        // Defined once: servers limit the number of enum values in a schema.
+        "$defs": { "verdict": { "type": "string", "enum": ["yes", "no"] } },
     });
-    object(name, "verdicts", json!({ "type": "array", "items": verdict }))
+    let max_tokens = u32::try_from(LISTED_VERDICT_TOKENS * count).unwrap_or(u32::MAX);
+    Some(ResponseSchema {
+        name,
+        schema,
+        max_tokens: VERDICT_TOKENS.saturating_add(max_tokens),
+    })
 }
 
 impl Prompt for GradeDocuments<'_> {
     const NAME: &'static str = "grade_documents";
 
-    fn schema() -> Option<ResponseSchema> {
-        object(
-            "GradeDocuments",
-            "binary_score",
-            json!({ "type": "string", "enum": ["yes", "no"] }),
-        )
+    fn schema(&self) -> Option<ResponseSchema> {
+        verdict("GradeDocuments", "binary_score", &["yes", "no"])
     }
 }
 
 impl Prompt for GradeDocumentsBatch<'_> {
     const NAME: &'static str = "grade_documents_batch";
 
-    fn schema() -> Option<ResponseSchema> {
-        verdicts("GradeDocumentsBatch", "passage")
+    fn schema(&self) -> Option<ResponseSchema> {
+        verdicts("GradeDocumentsBatch", self.passages.len())
     }
 }
 
 impl Prompt for GradeGroundedness<'_> {
     const NAME: &'static str = "grade_groundedness";
 
-    fn schema() -> Option<ResponseSchema> {
-        object(
-            "GradeGroundedness",
-            "support",
-            json!({ "type": "string", "enum": ["fully", "partially", "no"] }),
-        )
+    fn schema(&self) -> Option<ResponseSchema> {
+        verdict("GradeGroundedness", "support", &["fully", "partially", "no"])
     }
 }
 
 impl Prompt for GradeUsefulness<'_> {
     const NAME: &'static str = "grade_usefulness";
 
-    fn schema() -> Option<ResponseSchema> {
+    fn schema(&self) -> Option<ResponseSchema> {
         object(
             "GradeUsefulness",
             "utility",
             json!({ "type": "integer", "enum": [1, 2, 3, 4, 5] }),
+            VERDICT_TOKENS,
         )
     }
 }
@@ -226,27 +258,23 @@ impl Prompt for GradeUsefulness<'_> {
 impl Prompt for GradeStrips<'_> {
     const NAME: &'static str = "grade_strips";
 
-    fn schema() -> Option<ResponseSchema> {
-        verdicts("RefineKnowledge", "strip")
+    fn schema(&self) -> Option<ResponseSchema> {
+        verdicts("RefineKnowledge", self.strips.len())
     }
 }
 
 impl Prompt for DecideRetrieval<'_> {
     const NAME: &'static str = "decide_retrieval";
 
-    fn schema() -> Option<ResponseSchema> {
-        object(
-            "DecideRetrieval",
-            "decision",
-            json!({ "type": "string", "enum": ["yes", "no", "continue"] }),
-        )
+    fn schema(&self) -> Option<ResponseSchema> {
+        verdict("DecideRetrieval", "decision", &["yes", "no", "continue"])
     }
 }
 
 impl Prompt for Generate<'_> {
     const NAME: &'static str = "generate";
 
-    fn schema() -> Option<ResponseSchema> {
+    fn schema(&self) -> Option<ResponseSchema> {
         None
     }
 }
@@ -254,24 +282,24 @@ impl Prompt for Generate<'_> {
 impl Prompt for RewriteRetrieval<'_> {
     const NAME: &'static str = "rewrite_retrieval";
 
-    fn schema() -> Option<ResponseSchema> {
-        object("Rewrite", "query", json!({ "type": "string" }))
+    fn schema(&self) -> Option<ResponseSchema> {
+        query()
     }
 }
 
 impl Prompt for RewriteWebSearch<'_> {
     const NAME: &'static str = "rewrite_web_search";
 
-    fn schema() -> Option<ResponseSchema> {
-        object("Rewrite", "query", json!({ "type": "string" }))
+    fn schema(&self) -> Option<ResponseSchema> {
+        query()
     }
 }
 
 impl Prompt for Condense<'_> {
     const NAME: &'static str = "condense";
 
-    fn schema() -> Option<ResponseSchema> {
-        object("Rewrite", "query", json!({ "type": "string" }))
+    fn schema(&self) -> Option<ResponseSchema> {
+        query()
     }
 }
 

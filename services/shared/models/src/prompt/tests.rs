@@ -175,6 +175,21 @@ fn template_syntax_in_documents_is_text() {
 }
 
 #[test]
+fn prompts_over_the_same_evidence_begin_alike() {
+    let passages = ["The tower is 31 m high.", "It is red."].map(|text| Evidence { title: "Tower", text });
+    let [first, second] = ["It is 31 m high.", "The tower is blue."].map(|sentence| {
+        let input = GradeGroundedness {
+            sentence,
+            passages: &passages,
+        };
+        prompts().render(&input, Language::En).unwrap().messages
+    });
+    assert_eq!(first[0], second[0]);
+    let (prefix, _) = first[1].content.split_once("It is 31 m high.").unwrap();
+    assert!(prefix.contains("It is red.") && second[1].content.starts_with(prefix));
+}
+
+#[test]
 fn the_generator_speaks_the_questions_language_and_cites() {
     let passages = [
         Evidence {

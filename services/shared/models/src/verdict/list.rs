@@ -1,6 +1,6 @@
 //! Parses lists of verdicts.
 
-use serde_json::Deserializer;
+use serde_json::{Deserializer, Map};
 
 use super::value::{Value, normalise, strip_reasoning};
 use super::{Parser, Verdict, parse};
@@ -8,19 +8,22 @@ use super::{Parser, Verdict, parse};
 /// Nouns before an item's number, as in "strip 2".
 const NUMBERED: &[&str] = &["strip", "passage", "조각", "문단", "断片", "文章", "片段"];
 
-/// Parses the verdicts on `count` numbered items: from a JSON array, an object that contains one, one verdict per line,
-/// or several verdicts on one line.
+/// Parses the verdicts on `count` numbered items: from a JSON object with the items' numbers as keys, a JSON array, an
+/// object that contains one, one verdict per line, or several verdicts on one line.
 ///
 /// An unclear verdict is `None` in the list. The whole result is `None` if the number of verdicts is not `count` or the
 /// items are not numbered 1 to `count` in order, because the verdicts cannot be assigned to items then.
 pub fn list(text: &str, count: usize) -> Option<Vec<Option<Verdict>>> {
     let reply = strip_reasoning(text);
     let verdicts = match items(&reply) {
-        Some(items) => in_order(
-            items
-                .iter()
-                .map(|item| (number_of(item), Parser::BINARY.json_value(item))),
-        ),
+        Some(items) => match items.as_slice() {
+            [Value::Object(map)] if let Some(numbered) = by_number(map) => in_order(numbered.into_iter()),
+            items => in_order(
+                items
+                    .iter()
+                    .map(|item| (number_of(item), Parser::BINARY.json_value(item))),
+            ),
+        },
         None => lines(&reply),
     }?;
     (verdicts.len() == count).then_some(verdicts)
@@ -54,6 +57,19 @@ fn items(reply: &str) -> Option<Vec<Value>> {
         };
         (!items.is_empty() && items.iter().all(verdict)).then_some(items)
     })
+}
+
+/// The verdicts of an object whose keys are the items' numbers, in the order of the numbers. `None` if a key has none.
+fn by_number(map: &Map<String, Value>) -> Option<Vec<(Option<u64>, Option<Verdict>)>> {
+    let mut verdicts = map
+        .iter()
+        .map(|(key, verdict)| {
+            let digits = key.trim_start_matches(|c: char| !c.is_ascii_digit());
+            Some((Some(digits.parse().ok()?), Parser::BINARY.json_value(verdict)))
+        })
+        .collect::<Option<Vec<_>>>()?;
+    verdicts.sort_by_key(|(number, _)| *number);
+    Some(verdicts)
 }
 
 /// The number of an item, next to its verdict.

@@ -233,6 +233,18 @@ fn parses_lists_of_verdicts_in_order() {
         ("not relevant; relevant", Some(vec![Some(No), Some(Yes)])),
         ("1. yes\n2. perhaps", Some(vec![Some(Yes), None])),
         ("[\"yes\", \"hm\"]", Some(vec![Some(Yes), None])),
+        ("{\"1\": \"yes\", \"2\": \"no\"}", Some(vec![Some(Yes), Some(No)])),
+        (
+            "```json\n{\"02\": \"no\", \"01\": true}\n```",
+            Some(vec![Some(Yes), Some(No)]),
+        ),
+        (
+            "{\"strip 1\": {\"verdict\": \"no\"}, \"strip 2\": \"hm\"}",
+            Some(vec![Some(No), None]),
+        ),
+        ("{\"1\": \"yes\"}", None),
+        ("{\"1\": \"yes\", \"3\": \"no\"}", None),
+        ("{\"1\": \"yes\", \"2\": \"no\", \"why\": \"…\"}", None),
         ("1. yes", None),
         ("yes", None),
         ("[\"yes\", \"no\", \"no\"]", None),
@@ -253,6 +265,7 @@ fn parses_lists_of_verdicts_in_order() {
     for (text, expected) in [
         ("yes", Some(vec![Some(Yes)])),
         ("[1] no", Some(vec![Some(No)])),
+        ("{\"1\": \"no\"}", Some(vec![Some(No)])),
         ("{\n \"binary_score\": \"no\"\n}", Some(vec![Some(No)])),
         ("Relevant", Some(vec![Some(Yes)])),
         ("perhaps", Some(vec![None])),

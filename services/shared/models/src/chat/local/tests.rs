@@ -333,6 +333,7 @@ fn untrusted_text_cannot_end_a_turn_and_the_schema_is_in_the_prompt() {
     let schema = ResponseSchema {
         name: "Verdict",
         schema: serde_json::json!({ "type": "boolean" }),
+        max_tokens: 16,
     };
     let request = ChatRequest {
         response_schema: Some(schema),

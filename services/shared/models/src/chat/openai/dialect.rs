@@ -21,10 +21,13 @@ pub(super) enum Feature {
     FrequencyPenalty,
     /// The deprecated field `max_tokens`. Without it, the limit is sent as `max_completion_tokens`.
     MaxTokens,
+    /// The limit of the JSON schema on the length of the reply, which has no room for reasoning before it. No server
+    /// rejects it: [`Dialect::reasons`].
+    ReplyLimit,
 }
 
 impl Feature {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::JsonSchema,
         Self::JsonObject,
         Self::Logprobs,
@@ -33,6 +36,7 @@ impl Feature {
         Self::Seed,
         Self::FrequencyPenalty,
         Self::MaxTokens,
+        Self::ReplyLimit,
     ];
 
     /// Lower-case substrings of error messages that name the feature.
@@ -52,6 +56,7 @@ impl Feature {
             Self::Seed => &["seed"],
             Self::FrequencyPenalty => &["penalty"],
             Self::MaxTokens => &["max_completion_tokens"],
+            Self::ReplyLimit => &[],
         }
     }
 }
@@ -86,6 +91,17 @@ impl Dialect {
             tracing::warn!(
                 ?feature,
                 "the chat server rejects a part of the request; going on without it"
+            );
+        }
+    }
+
+    /// Records that a reply did not fit into the limit of its schema: the model writes more than the reply, such as its
+    /// reasoning. Later replies get the limit of the request.
+    pub(super) fn reasons(&self) {
+        if self.known[Feature::ReplyLimit as usize].swap(MISSING, Ordering::Relaxed) != MISSING {
+            tracing::info!(
+                "the chat model writes more than the JSON of its reply, reasoning for example; --llm-max-tokens limits it \
+                 from now on"
             );
         }
     }

@@ -148,7 +148,7 @@ impl Reading {
                 model: inner.model.clone(),
                 reason: inner.redact(&reason),
             },
-            wire::Problem::Malformed(reason) => inner.bad_reply(reason),
+            wire::Problem::Cut(reason) | wire::Problem::Malformed(reason) => inner.bad_reply(reason),
         })?;
         if let Some(model) = piece.model.filter(|model| !model.is_empty()) {
             self.model = model;

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::*;
-use crate::chat::{FinishReason, Message, ResponseSchema, Usage};
+use crate::chat::{FinishReason, Message, Receipt, ResponseSchema, Usage};
 
 /// What is asked of the server of a test.
 trait Asked {
@@ -88,6 +88,7 @@ fn with_schema() -> ChatRequest {
         response_schema: Some(ResponseSchema {
             name: "GradeDocuments",
             schema: json!({ "type": "object" }),
+            max_tokens: 16,
         }),
         ..ask()
     }
@@ -121,7 +122,7 @@ async fn a_whole_reply_comes_back_with_its_usage() {
     assert_eq!(sent["response_format"]["json_schema"]["name"], "GradeDocuments");
     assert_eq!(
         (&sent["seed"], &sent["temperature"], &sent["max_tokens"]),
-        (&json!(7), &json!(0.0), &json!(1024))
+        (&json!(7), &json!(0.0), &json!(16))
     );
     let head = server.requests()[0].head.clone();
     assert!(head.starts_with("POST /v1/chat/completions"), "{head}");

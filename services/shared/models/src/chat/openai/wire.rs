@@ -47,14 +47,15 @@ impl Format {
 /// Whether `request` uses `feature` on a server with the features for which `has` is true.
 pub(super) fn uses(request: &ChatRequest, stream: bool, feature: Feature, has: impl Fn(Feature) -> bool) -> bool {
     let wanted = match feature {
-        Feature::JsonSchema => return Format::of(request, has) == Format::JsonSchema,
-        Feature::JsonObject => return Format::of(request, has) == Format::JsonObject,
+        Feature::JsonSchema => return Format::of(request, &has) == Format::JsonSchema,
+        Feature::JsonObject => return Format::of(request, &has) == Format::JsonObject,
         Feature::Logprobs => request.top_logprobs > 0,
         Feature::StreamOptions => stream,
         Feature::Temperature => request.temperature.is_some(),
         Feature::Seed => request.seed.is_some(),
         Feature::FrequencyPenalty => request.frequency_penalty.is_some(),
         Feature::MaxTokens => request.max_tokens.is_some(),
+        Feature::ReplyLimit => Format::of(request, &has) == Format::JsonSchema,
     };
     wanted && has(feature)
 }
@@ -112,10 +113,13 @@ pub(super) fn body<'a>(
     has: impl Fn(Feature) -> bool,
 ) -> Body<'a> {
     let used = |feature| uses(request, stream, feature, &has);
+    let of_schema = request.response_schema.as_ref().map(|schema| schema.max_tokens);
+    let limits = [request.max_tokens, of_schema.filter(|_| used(Feature::ReplyLimit))];
+    let limit = limits.into_iter().flatten().min();
     let (max_tokens, max_completion_tokens) = if has(Feature::MaxTokens) {
-        (request.max_tokens, None)
+        (limit, None)
     } else {
-        (None, request.max_tokens)
+        (None, limit)
     };
     let has_logprobs = used(Feature::Logprobs);
     let mut messages = Cow::Borrowed(request.messages.as_slice());
@@ -250,6 +254,8 @@ impl From<Tokens> for Usage {
 pub(super) enum Problem {
     /// The model refused to answer.
     Refusal(String),
+    /// The reply was cut before its first word.
+    Cut(String),
     /// The body violates the protocol.
     Malformed(String),
 }
@@ -282,7 +288,11 @@ pub(super) fn reply(body: &[u8], asked: &str, may_be_empty: bool) -> Result<Chat
     }
     if text.trim().is_empty() && !(may_be_empty && ended(finish_reason)) {
         let why = format!("it is empty and finished with `{}`", finish_reason.as_str());
-        return Err(Problem::Malformed(why));
+        return Err(if finish_reason == FinishReason::Length {
+            Problem::Cut(why)
+        } else {
+            Problem::Malformed(why)
+        });
     }
     Ok(ChatReply {
         text,

@@ -106,6 +106,53 @@ async fn a_server_that_breaks_on_a_schema_is_asked_without() {
     assert_eq!(form(&server.sent(1)), "json_object");
 }
 
+/// A reply that the limit on its length has cut.
+fn cut(text: &str) -> HttpAnswer {
+    let body = json!({
+        "choices": [{ "message": { "content": text, "reasoning_content": "hm" }, "finish_reason": "length" }],
+        "usage": { "prompt_tokens": 7, "completion_tokens": 16 },
+    });
+    response("200 OK", "", &body.to_string())
+}
+
+#[tokio::test]
+async fn a_reply_is_limited_by_its_schema_until_a_model_needs_room_to_reason() {
+    for beginning in ["", "<think>The passage"] {
+        let server = HttpServer::replying(vec![
+            reply_with("{}"),
+            cut(beginning),
+            reply_with("{}"),
+            reply_with("{}"),
+        ])
+        .await;
+        let client = server.client(&[]);
+        client.complete(with_schema()).await.unwrap();
+        let receipt = Receipt::default();
+        let request = ChatRequest {
+            receipt: receipt.clone(),
+            ..with_schema()
+        };
+        assert_eq!(client.complete(request).await.unwrap().text, "{}");
+        assert_eq!((receipt.calls(), receipt.waste().output_tokens), (2, 16));
+        client.complete(with_schema()).await.unwrap();
+        let limits: Vec<Value> = (0..4).map(|index| server.sent(index)["max_tokens"].clone()).collect();
+        assert_eq!(limits, [json!(16), json!(16), json!(1040), json!(1040)]);
+    }
+}
+
+#[tokio::test]
+async fn a_reply_longer_than_its_schema_allows_or_than_the_request_is_not_asked_for_again() {
+    let server = HttpServer::replying(vec![cut("{\"query\": \"a a a"), cut("hm"), cut("hm"), cut("hm")]).await;
+    let client = server.client(&[]);
+    for calls in [1, 3, 4] {
+        let reply = client.complete(with_schema()).await.unwrap();
+        assert_eq!(
+            (reply.finish_reason, server.seen().requests),
+            (FinishReason::Length, calls)
+        );
+    }
+}
+
 #[tokio::test]
 async fn newer_names_and_missing_parameters_are_learnt() {
     let answers = vec![
