@@ -255,7 +255,7 @@ impl Cluster {
             Component::WebSearch => {
                 let mut options = defaults::<emend_web_search::Options>();
                 if let Some(folder) = &local.web_folder {
-                    options.provider = Some(emend_web_search::ProviderKind::Folder);
+                    options.provider = vec![emend_web_search::ProviderKind::Folder];
                     options.folder = Some(folder.clone());
                 }
                 self.spawn(component, emend_web_search::serve(options, listener, shutdown))

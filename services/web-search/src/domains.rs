@@ -5,7 +5,7 @@ use std::fmt;
 use url::{Host, Url};
 
 /// A domain or an IP address in the form of URL hosts: lower case, IDNA-encoded, without a trailing dot.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Domain(Host);
 
 /// The text is not a domain.
@@ -63,7 +63,7 @@ impl fmt::Display for Domain {
 }
 
 /// A filter of pages by domain.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DomainFilter {
     /// Only pages of these domains and their subdomains; all pages if empty.
     pub allowed: Vec<Domain>,

@@ -7,6 +7,7 @@ pub mod backend;
 mod config;
 mod domains;
 mod error;
+mod http;
 mod service;
 mod validate;
 mod work;
@@ -23,7 +24,8 @@ use crate::backend::Provider;
 use crate::service::Service;
 use crate::work::Searcher;
 
-pub use config::{Options, ProviderKind};
+pub use backend::Rate;
+pub use config::{Options, PageOptions, ProviderKind};
 pub use domains::{Domain, DomainError, DomainFilter};
 pub use error::{LoadError, SearchError};
 

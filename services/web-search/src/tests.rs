@@ -7,7 +7,7 @@ use clap::Parser;
 use emend_chassis::ServeError;
 use emend_core::Scope;
 use emend_proto::v1::web_search_service_client::WebSearchServiceClient;
-use emend_proto::v1::{Origin, Passage, SearchRequest};
+use emend_proto::v1::{Origin, SearchRequest};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::net::TcpListener;
@@ -19,7 +19,7 @@ use tonic::transport::Channel;
 use tonic_types::StatusExt;
 
 use super::*;
-use crate::backend::Search;
+use crate::backend::{Search, SearchResults};
 
 /// A hang, not a slow machine.
 const HANG: Duration = Duration::from_secs(60);
@@ -167,11 +167,14 @@ impl Provider for Held {
         "held"
     }
 
-    fn search(&self, _search: Search, _scope: Scope) -> BoxFuture<'_, Result<Vec<Passage>, SearchError>> {
+    fn search(&self, _search: Search, _scope: Scope) -> BoxFuture<'_, Result<SearchResults, SearchError>> {
         async move {
             self.asked.add_permits(1);
             self.let_go.acquire().await.unwrap().forget();
-            Ok(Vec::new())
+            Ok(SearchResults {
+                provider: self.name(),
+                ..SearchResults::default()
+            })
         }
         .boxed()
     }

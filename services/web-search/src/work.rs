@@ -31,23 +31,26 @@ impl Work<Searcher> for Search {
             { semconv::GEN_AI_OPERATION_NAME } = "execute_tool",
             { semconv::GEN_AI_TOOL_NAME } = "web_search",
             { semconv::ERROR_TYPE } = field::Empty,
-            emend.web_search.provider = provider.name(),
+            emend.web_search.provider = field::Empty,
             emend.web_search.max_results = self.0.max_results,
             emend.web_search.passages = field::Empty,
         );
         let found = provider.search(self.0, scope.clone()).instrument(span.clone()).await;
         match &found {
-            Ok(passages) => {
-                span.record("emend.web_search.passages", passages.len());
+            Ok(found) => {
+                span.record("emend.web_search.provider", found.provider);
+                span.record("emend.web_search.passages", found.passages.len());
             }
             Err(error) => {
+                span.record("emend.web_search.provider", provider.name());
                 span.record("otel.status_code", "ERROR");
                 span.record(semconv::ERROR_TYPE, error.code().name());
             }
         }
+        let found = found?;
         Ok(SearchResponse {
-            passages: found?,
-            provider: provider.name().to_owned(),
+            passages: found.passages,
+            provider: found.provider.to_owned(),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! The wait between tries.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// Waits that double from try to try up to a longest one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,16 @@ impl Backoff {
     pub fn jittered(&self, tries: u32, asked: Duration) -> Duration {
         self.after(tries).max(asked).mul_f64(1.0 + fastrand::f64() / 2.0)
     }
+}
+
+/// Parses the value of an HTTP header `Retry-After`: seconds, or a date; a date in the past means zero.
+pub fn retry_after(value: &str) -> Option<Duration> {
+    let value = value.trim();
+    if let Ok(seconds) = value.parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let date = httpdate::parse_http_date(value).ok()?;
+    Some(date.duration_since(SystemTime::now()).unwrap_or_default())
 }
 
 #[cfg(test)]

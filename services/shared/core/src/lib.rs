@@ -7,12 +7,14 @@ mod error;
 pub mod limits;
 mod nearest;
 mod scope;
+mod secret;
 pub mod semconv;
 mod watched;
 
-pub use backoff::Backoff;
+pub use backoff::{Backoff, retry_after};
 pub use deadline::{Deadline, DeadlineExceeded, Reserve};
 pub use error::{Code, FieldViolation, ServiceError, error_chain};
 pub use nearest::{did_you_mean, nearest};
 pub use scope::Scope;
+pub use secret::Secret;
 pub use watched::{Source, Watched};

@@ -20,6 +20,10 @@ pub const RPC_METHOD_OTHER: &str = "_OTHER";
 pub const ERROR_TYPE: &str = "error.type";
 /// Host name of the other side as configured.
 pub const SERVER_ADDRESS: &str = "server.address";
+/// `GET`, `POST`.
+pub const HTTP_REQUEST_METHOD: &str = "http.request.method";
+/// Status of an HTTP response, for example 200.
+pub const HTTP_RESPONSE_STATUS_CODE: &str = "http.response.status_code";
 /// Port of the other side.
 pub const SERVER_PORT: &str = "server.port";
 

@@ -4,34 +4,27 @@
 //! tests: the same folder gives the same passages.
 
 mod front_matter;
-mod html;
-mod index;
 mod library;
 mod page;
-mod window;
 
-use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use emend_core::Scope;
-use emend_proto::v1::{Origin, Passage};
+use emend_proto::v1::Passage;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use uuid::Uuid;
 
-use super::{Provider, Search};
+use super::choice::{choose, passage};
+use super::{Provider, Search, SearchResults};
 use crate::error::{LoadError, SearchError};
-use index::Hit;
 use library::Library;
 
 /// How long a query waits until changed pages are read. Reading continues after that, and the query
 /// searches the pages read before.
 const REFRESH_PATIENCE: Duration = Duration::from_secs(2);
-/// Most passages of one page. Every page gets its first passage before any page gets a second one.
-const PASSAGES_A_PAGE: usize = 3;
 
 /// A folder of saved pages. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -112,13 +105,18 @@ impl Provider for Folder {
         "folder"
     }
 
-    fn search(&self, search: Search, _scope: Scope) -> BoxFuture<'_, Result<Vec<Passage>, SearchError>> {
+    fn search(&self, search: Search, _scope: Scope) -> BoxFuture<'_, Result<SearchResults, SearchError>> {
         async move {
             self.refresh_where_due().await;
             let library = self.inner.library.load_full();
             let span = tracing::Span::current();
             let found = tokio::task::spawn_blocking(move || span.in_scope(|| passages(&library, &search))).await;
-            found.map_err(|_| SearchError::Failed { provider: self.name() })
+            found
+                .map(|passages| SearchResults {
+                    passages,
+                    provider: self.name(),
+                })
+                .map_err(|_| SearchError::Failed { provider: self.name() })
         }
         .boxed()
     }
@@ -128,54 +126,9 @@ fn passages(library: &Library, search: &Search) -> Vec<Passage> {
     let hits = library
         .index
         .search(&search.query, |page| search.domains.admits(page.domain.as_ref()));
-    choose(hits, search.max_results).iter().map(passage).collect()
-}
-
-/// Chooses up to `most` hits, best first: one window of each page, then further windows of these
-/// pages that do not overlap those chosen.
-fn choose(hits: Vec<Hit<'_>>, most: usize) -> Vec<Hit<'_>> {
-    let mut chosen: Vec<Hit<'_>> = Vec::new();
-    let mut texts = HashSet::new();
-    for round in 0..PASSAGES_A_PAGE {
-        for hit in &hits {
-            if chosen.len() == most {
-                break;
-            }
-            let page = &hit.window.page;
-            let of_page = || chosen.iter().filter(|other| other.window.page.url == page.url);
-            let apart = || {
-                of_page().all(|other| {
-                    hit.window.range.end <= other.window.range.start || other.window.range.end <= hit.window.range.start
-                })
-            };
-            // A page that was saved twice counts once.
-            if of_page().count() == round && apart() && texts.insert(&page.text[hit.window.range.clone()]) {
-                chosen.push(hit.clone());
-            }
-        }
-    }
+    let mut chosen = choose(hits, search.max_results);
     chosen.sort_by(|a, b| b.score.total_cmp(&a.score));
-    chosen
-}
-
-fn passage(hit: &Hit<'_>) -> Passage {
-    let page = &hit.window.page;
-    let text = &page.text[hit.window.range.clone()];
-    Passage {
-        // The id depends on the URL and the text, so that the same text at the same URL keeps its
-        // id.
-        id: Uuid::new_v5(&Uuid::NAMESPACE_URL, format!("{}\n{text}", page.url).as_bytes()).to_string(),
-        document_id: page.url.to_string(),
-        title: page.title.clone(),
-        text: text.to_owned(),
-        origin: Origin::Web.into(),
-        source: page.url.to_string(),
-        score: hit.score,
-        span: None,
-        retrieved_at: Some(page.saved.into()),
-        metadata: page.metadata.clone(),
-        pieces: Vec::new(),
-    }
+    chosen.iter().map(passage).collect()
 }
 
 #[cfg(test)]

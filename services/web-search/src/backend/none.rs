@@ -1,11 +1,10 @@
 //! The provider `none`: every search fails and says how to configure a provider.
 
 use emend_core::Scope;
-use emend_proto::v1::Passage;
 use futures::FutureExt;
 use futures::future::{self, BoxFuture};
 
-use super::{Provider, Search};
+use super::{Provider, Search, SearchResults};
 use crate::error::SearchError;
 
 /// The provider when none is configured. A graph sees the error and goes on without web search.
@@ -17,7 +16,7 @@ impl Provider for NoProvider {
         "none"
     }
 
-    fn search(&self, _search: Search, _scope: Scope) -> BoxFuture<'_, Result<Vec<Passage>, SearchError>> {
+    fn search(&self, _search: Search, _scope: Scope) -> BoxFuture<'_, Result<SearchResults, SearchError>> {
         future::ready(Err(SearchError::NoProvider)).boxed()
     }
 }

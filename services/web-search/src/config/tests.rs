@@ -2,11 +2,19 @@ use super::*;
 
 #[test]
 fn a_folder_alone_means_the_provider_folder() {
-    assert_eq!(Options::default().provider(), ProviderKind::None);
+    assert_eq!(Options::default().providers(), []);
     assert_eq!(Options::default().service.listen.port(), 50055);
-    let with = |arguments: &[&str]| Options::parse_from([&["emend-web-search"], arguments].concat()).provider();
-    assert_eq!(with(&["--folder", "pages"]), ProviderKind::Folder);
-    assert_eq!(with(&["--folder", "pages", "--provider", "none"]), ProviderKind::None);
+    let with = |arguments: &[&str]| Options::parse_from([&["emend-web-search"], arguments].concat()).providers();
+    assert_eq!(with(&["--folder", "pages"]), [ProviderKind::Folder]);
+    assert_eq!(with(&["--folder", "pages", "--provider", "none"]), [ProviderKind::None]);
+    assert_eq!(
+        with(&["--searxng-url", "http://localhost:8888"]),
+        [ProviderKind::Searxng]
+    );
+    assert_eq!(
+        with(&["--folder", "pages", "--provider", "searxng,folder"]),
+        [ProviderKind::Searxng, ProviderKind::Folder]
+    );
 }
 
 #[test]

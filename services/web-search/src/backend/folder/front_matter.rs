@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::page::Found;
+use crate::backend::page::Found;
 
 /// The supported keys; others are ignored.
 #[derive(Default, Deserialize)]

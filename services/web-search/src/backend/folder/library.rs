@@ -8,8 +8,9 @@ use std::{fs, io};
 
 use ignore::WalkBuilder;
 
-use super::index::Index;
-use super::page::{self, Format, Page};
+use super::page::{self, Format};
+use crate::backend::index::Index;
+use crate::backend::page::Page;
 
 /// Number of files between progress log lines.
 const FILES_PER_LOG_LINE: usize = 1000;

@@ -9,28 +9,13 @@ use emend_text::html::HtmlError;
 use serde::Deserialize;
 use url::Url;
 
-use super::{front_matter, html};
+use super::front_matter;
+use crate::backend::html;
+use crate::backend::page::{Page, web_url};
 use crate::domains::Domain;
 
 /// Maximum bytes of a page, as for a document of a collection. Larger files or lines of a .jsonl file are skipped.
 const MAX_PAGE_BYTES: usize = 32 * 1024 * 1024;
-
-/// A page in memory.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Page {
-    /// Where a user can find it.
-    pub(super) url: Url,
-    /// The URL's domain; `None` for a file.
-    pub(super) domain: Option<Domain>,
-    /// Its title; may be empty.
-    pub(super) title: String,
-    /// Its text; never blank.
-    pub(super) text: String,
-    /// When it was saved.
-    pub(super) saved: SystemTime,
-    /// Additional fields: `doc_id`, if a JSON line has one.
-    pub(super) metadata: HashMap<String, String>,
-}
 
 /// Why a file, or a line of it, is not a page.
 #[derive(Debug, thiserror::Error)]
@@ -101,14 +86,6 @@ fn single(path: &Path, format: Format, saved: SystemTime) -> Result<Page, PageEr
         .or_else(|| file_url(path))
         .ok_or(PageError::Empty)?;
     page(url, title, found.text, saved, HashMap::new())
-}
-
-/// The contents of a page file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
-    pub(super) url: Option<String>,
-    pub(super) title: String,
-    pub(super) text: String,
 }
 
 /// A page in a JSON line. Other fields are ignored.
@@ -187,13 +164,6 @@ fn page(
         saved,
         metadata,
     })
-}
-
-/// Parses an absolute http or https URL; `None` for anything else, which does not tell where a page came from.
-fn web_url(text: &str) -> Option<Url> {
-    Url::parse(text.trim())
-        .ok()
-        .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
 }
 
 fn file_url(path: &Path) -> Option<Url> {

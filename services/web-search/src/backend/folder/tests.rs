@@ -1,3 +1,5 @@
+use emend_proto::v1::Origin;
+
 use super::*;
 use crate::domains::{Domain, DomainFilter};
 
@@ -21,7 +23,7 @@ async fn search(folder: &Folder, query: &str, max_results: usize) -> Vec<Passage
         max_results,
         domains: DomainFilter::default(),
     };
-    folder.search(search, emend_testkit::scope()).await.unwrap()
+    folder.search(search, emend_testkit::scope()).await.unwrap().passages
 }
 
 #[tokio::test]
@@ -65,7 +67,9 @@ async fn each_page_comes_once_before_any_comes_twice() {
     assert_eq!(titles(search(&folder, "telescope mirror", 2).await), ["a", "b"]);
     assert_eq!(titles(search(&folder, "telescope mirror", 3).await), ["a", "a", "b"]);
     let found = search(&folder, "telescope mirror", 50).await;
-    assert!(found.len() <= 1 + PASSAGES_A_PAGE && found.is_sorted_by(|a, b| a.score >= b.score));
+    assert!(
+        found.len() <= 1 + crate::backend::choice::PASSAGES_A_PAGE && found.is_sorted_by(|a, b| a.score >= b.score)
+    );
 }
 
 #[tokio::test]
@@ -114,7 +118,8 @@ async fn domains_are_kept_to() {
                 emend_testkit::scope(),
             )
             .await
-            .unwrap();
+            .unwrap()
+            .passages;
         let mut hosts: Vec<_> = found
             .iter()
             .map(|passage| {

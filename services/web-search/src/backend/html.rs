@@ -21,7 +21,7 @@ const RULES: Rules = Rules {
 
 /// Decodes `bytes` by byte order mark, as UTF-8 if they are valid, otherwise by the encoding that
 /// the page declares.
-pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
+pub(in crate::backend) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     if Encoding::for_bom(bytes).is_none() && std::str::from_utf8(bytes).is_err() {
         return declared(bytes).unwrap_or(WINDOWS_1252).decode(bytes).0;
     }
@@ -45,7 +45,7 @@ fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
 ///
 /// # Errors
 /// The page is nested too deep.
-pub(super) fn read(content: &str) -> Result<Found, HtmlError> {
+pub(in crate::backend) fn read(content: &str) -> Result<Found, HtmlError> {
     let page = html::read(content, RULES)?;
     Ok(Found {
         url: page.url,

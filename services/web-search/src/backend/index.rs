@@ -18,7 +18,7 @@ const B: f64 = 0.75;
 
 /// An inverted index. It is built once and then only read.
 #[derive(Debug, Default)]
-pub(super) struct Index {
+pub(in crate::backend) struct Index {
     windows: Vec<Window>,
     postings: HashMap<Box<str>, Vec<Posting>>,
     mean_words: f64,
@@ -26,10 +26,10 @@ pub(super) struct Index {
 
 /// A piece of a page.
 #[derive(Clone, Debug)]
-pub(super) struct Window {
-    pub(super) page: Arc<Page>,
+pub(in crate::backend) struct Window {
+    pub(in crate::backend) page: Arc<Page>,
     /// Bytes of the page's text.
-    pub(super) range: Range<usize>,
+    pub(in crate::backend) range: Range<usize>,
     words: u32,
 }
 
@@ -42,14 +42,14 @@ struct Posting {
 
 /// A window that shares words with the query.
 #[derive(Clone, Debug)]
-pub(super) struct Hit<'a> {
-    pub(super) window: &'a Window,
-    pub(super) score: f64,
+pub(in crate::backend) struct Hit<'a> {
+    pub(in crate::backend) window: &'a Window,
+    pub(in crate::backend) score: f64,
 }
 
 impl Index {
     /// Indexes all windows of `pages`, of at most `chars` characters each.
-    pub(super) fn build(pages: impl IntoIterator<Item = Arc<Page>>, chars: usize) -> Self {
+    pub(in crate::backend) fn build(pages: impl IntoIterator<Item = Arc<Page>>, chars: usize) -> Self {
         let mut index = Self::default();
         let mut all_words = 0_u64;
         for page in pages {
@@ -89,14 +89,14 @@ impl Index {
     }
 
     /// Windows of all pages.
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::backend) fn len(&self) -> usize {
         self.windows.len()
     }
 
     /// Windows that share at least one word with `query` and whose page `admits` accepts, best
     /// first; ties in the order of the pages. Function words count only if the query has no other
     /// words.
-    pub(super) fn search(&self, query: &str, mut admits: impl FnMut(&Page) -> bool) -> Vec<Hit<'_>> {
+    pub(in crate::backend) fn search(&self, query: &str, mut admits: impl FnMut(&Page) -> bool) -> Vec<Hit<'_>> {
         let mut words = emend_text::content_words(query);
         words.sort_unstable();
         words.dedup();

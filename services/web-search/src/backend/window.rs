@@ -6,7 +6,7 @@ use std::ops::Range;
 ///
 /// Windows consist of whole sentences; longer sentences are split. Adjacent windows overlap by about half, so that
 /// related sentences are together in one of them. Together the windows cover all sentences.
-pub(super) fn windows(text: &str, chars: usize) -> Vec<Range<usize>> {
+pub(in crate::backend) fn windows(text: &str, chars: usize) -> Vec<Range<usize>> {
     let mut counted = (0, 0);
     let sentences = emend_text::sentences(text)
         .into_iter()
