@@ -1,3 +1,5 @@
+mod searx;
+
 use std::time::Duration;
 
 use emend_core::{Code, Deadline, Secret, ServiceError as _};
