@@ -3,7 +3,9 @@
 use emend_proto::v1::{
     ChatMessage, IngestStatus, ListGraphsRequest, Question, WalkStatus, chat_message::Role, walk_event::Event,
 };
+use emend_testkit::http_server::{HttpAnswer, HttpServer};
 use emend_tests::{Fixture, question};
+use serde_json::json;
 use std::fs;
 
 const LIGHTHOUSE: &str = "The Torvik lighthouse was built in 1873 by the engineer Ansgar Lund. It stands on a granite \
@@ -119,6 +121,53 @@ async fn what_the_documents_do_not_know_comes_from_the_web_and_is_marked() {
             .expect("a passage");
         assert_eq!(cited.origin(), emend_proto::v1::Origin::Web, "{graph}");
     }
+    fixture.cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_search_engine_finds_is_fetched_graded_and_cited() {
+    let site = HttpServer::start(|_, request| {
+        let answer =
+            |kind: &str, body: &str| HttpAnswer::response("200 OK", &format!("content-type: {kind}\r\n"), body);
+        if request.head.starts_with("GET /search?") {
+            let host = request
+                .head
+                .lines()
+                .find_map(|line| line.strip_prefix("host: "))
+                .expect("a host");
+            let url = format!("http://{host}/torvik");
+            answer(
+                "application/json",
+                &json!({ "results": [{ "url": url, "title": "Torvik" }] }).to_string(),
+            )
+        } else {
+            answer("text/html", &format!("<title>Torvik</title><p>{LIGHTHOUSE}</p>"))
+        }
+    })
+    .await;
+    let port = site.url().rsplit(':').next().expect("a port");
+    let flags = [
+        "--searxng-url",
+        site.url(),
+        "--web-allow-networks",
+        "127.0.0.1/32",
+        "--web-ports",
+        port,
+    ];
+    let fixture = Fixture::with_flags(emend_cli::cluster::Plan::default(), &flags).await;
+    fixture.ingest("village", &[("bakery", BAKERY)]).await;
+    let result = fixture
+        .ask(question(
+            "Who built the Torvik lighthouse in 1873?",
+            "self-corrective-rag",
+            "village",
+        ))
+        .await
+        .unwrap();
+    assert!(result.answer.contains("Ansgar Lund"), "{result:?}");
+    let cited = result.documents.iter().filter_map(|document| document.passage.as_ref());
+    let urls: Vec<&str> = cited.map(|passage| passage.source.as_str()).collect();
+    assert!(urls.contains(&format!("{}/torvik", site.url()).as_str()), "{urls:?}");
     fixture.cluster.stop().await;
 }
 

@@ -16,6 +16,7 @@ use emend_models::{
     embed::EmbedderOptions,
     prompt::PromptOptions,
 };
+use emend_web_search::WebOptions;
 
 pub use self::{
     ask::{AskOptions, BudgetOptions, Json},
@@ -127,7 +128,7 @@ pub struct LocalOptions {
     /// Folder of the collections [default: the user's data folder]
     #[arg(long, env = "EMEND_DATA_DIR", value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
-    /// Folder of saved pages that stands in for the web; without it a walk has no web search
+    /// Folder of saved pages that stands in for the web; without it or a search engine a walk has no web search
     #[arg(long, env = "EMEND_WEB_FOLDER", value_name = "DIR")]
     pub web_folder: Option<PathBuf>,
     /// Folder of graphs of your own, beside the built-in ones
@@ -155,6 +156,9 @@ pub struct LocalOptions {
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields document themselves in --help")]
     pub chat: ChatOptions,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub web: WebOptions,
 }
 
 /// Options of `emend up`.

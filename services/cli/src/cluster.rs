@@ -254,10 +254,8 @@ impl Cluster {
             }
             Component::WebSearch => {
                 let mut options = defaults::<emend_web_search::Options>();
-                if let Some(folder) = &local.web_folder {
-                    options.provider = vec![emend_web_search::ProviderKind::Folder];
-                    options.folder = Some(folder.clone());
-                }
+                options.web = local.web.clone();
+                options.folder.clone_from(&local.web_folder);
                 self.spawn(component, emend_web_search::serve(options, listener, shutdown))
             }
             Component::Orchestrator => {

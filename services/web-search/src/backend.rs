@@ -72,7 +72,7 @@ pub struct SearchResults {
 pub async fn load(options: &Options) -> Result<Arc<dyn Provider>, LoadError> {
     let mut kinds = options.providers();
     kinds.dedup();
-    let reader = Arc::new(PageReader::new(options.pages.settings())?);
+    let reader = Arc::new(PageReader::new(options.web.page_settings())?);
     let mut providers: Vec<Arc<dyn Provider>> = Vec::new();
     for kind in kinds {
         let engine: Arc<dyn Engine> = match kind {
@@ -87,15 +87,15 @@ pub async fn load(options: &Options) -> Result<Arc<dyn Provider>, LoadError> {
                 continue;
             }
             ProviderKind::Tavily => {
-                let key = key(options.tavily_api_key_file.as_deref(), TAVILY_KEY, kind)?;
-                Arc::new(Tavily::new(&options.tavily_url, key)?)
+                let key = key(options.web.tavily_api_key_file.as_deref(), TAVILY_KEY, kind)?;
+                Arc::new(Tavily::new(&options.web.tavily_url, key)?)
             }
             ProviderKind::Brave => {
-                let key = key(options.brave_api_key_file.as_deref(), BRAVE_KEY, kind)?;
-                Arc::new(Brave::new(&options.brave_url, key)?)
+                let key = key(options.web.brave_api_key_file.as_deref(), BRAVE_KEY, kind)?;
+                Arc::new(Brave::new(&options.web.brave_url, key)?)
             }
             ProviderKind::Searxng => {
-                let url = options.searxng_url.as_deref().ok_or(LoadError::NoAddress)?;
+                let url = options.web.searxng_url.as_deref().ok_or(LoadError::NoAddress)?;
                 Arc::new(SearxNg::new(url)?)
             }
         };

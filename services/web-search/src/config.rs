@@ -1,20 +1,17 @@
 //! The options of web search.
 
-use std::num::NonZeroU32;
+mod web;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, ValueEnum};
+use clap::Parser;
 use emend_chassis::ServiceOptions;
-use ipnet::IpNet;
 
-use crate::backend::{PageSettings, Rate, WebSettings};
-use crate::domains::{Domain, DomainError, DomainFilter};
+use crate::backend::WebSettings;
 
-/// Environment variable with the API key of Tavily.
-pub(crate) const TAVILY_KEY: &str = "EMEND_TAVILY_API_KEY";
-/// Environment variable with the API key of Brave.
-pub(crate) const BRAVE_KEY: &str = "EMEND_BRAVE_API_KEY";
+pub(crate) use web::{BRAVE_KEY, TAVILY_KEY};
+pub use web::{ProviderKind, WebOptions};
 
 /// Finds pages outside the collections and returns the passages of them that fit a query.
 #[derive(Clone, Debug, Parser)]
@@ -24,64 +21,9 @@ pub struct Options {
     #[command(flatten)]
     pub service: ServiceOptions,
 
-    /// Where pages come from: one provider, or several, comma-separated, each of which stands in for those before it
-    /// when they fail or find nothing. Default: `folder` if --folder is given, otherwise those that are configured.
-    #[arg(
-        long,
-        env = "EMEND_WEB_PROVIDER",
-        value_enum,
-        value_delimiter = ',',
-        value_name = "PROVIDER"
-    )]
-    pub provider: Vec<ProviderKind>,
-
-    /// Provider `searxng`: address of an instance, whose settings allow the format `json`.
-    #[arg(long, env = "EMEND_SEARXNG_URL", value_name = "URL", hide_env_values = true)]
-    pub searxng_url: Option<String>,
-
-    /// Provider `tavily`: file with the API key. Default: the key in the environment variable EMEND_TAVILY_API_KEY.
-    #[arg(long, env = "EMEND_TAVILY_API_KEY_FILE", value_name = "FILE")]
-    pub tavily_api_key_file: Option<PathBuf>,
-
-    /// Provider `tavily`: address of its API.
-    #[arg(
-        long,
-        env = "EMEND_TAVILY_URL",
-        value_name = "URL",
-        default_value = "https://api.tavily.com",
-        hide_env_values = true
-    )]
-    pub tavily_url: String,
-
-    /// Provider `brave`: file with the API key. Default: the key in the environment variable EMEND_BRAVE_API_KEY.
-    #[arg(long, env = "EMEND_BRAVE_API_KEY_FILE", value_name = "FILE")]
-    pub brave_api_key_file: Option<PathBuf>,
-
-    /// Provider `brave`: address of its API.
-    #[arg(
-        long,
-        env = "EMEND_BRAVE_URL",
-        value_name = "URL",
-        default_value = "https://api.search.brave.com/res/v1",
-        hide_env_values = true
-    )]
-    pub brave_url: String,
-
-    /// Search engines: most searches of each. More of them wait, or go to the next provider.
-    #[arg(long, env = "EMEND_WEB_RATE", value_name = "N/UNIT", default_value_t = DEFAULT_RATE)]
-    pub rate: Rate,
-
-    /// Search engines: how long results are kept; 0s keeps none.
-    #[arg(long, env = "EMEND_WEB_CACHE_TTL", value_name = "DURATION", default_value = "15m", value_parser = emend_chassis::config::duration)]
-    pub cache_ttl: Duration,
-
-    /// Search engines: most MiB of results that are kept.
-    #[arg(long, env = "EMEND_WEB_CACHE_MIB", value_name = "MIB", default_value_t = 16)]
-    pub cache_mib: u32,
-
-    /// How the pages of search engines are fetched.
+    /// Search engines.
     #[command(flatten)]
-    pub pages: PageOptions,
+    pub web: WebOptions,
 
     /// Provider `folder`: a folder of saved pages (.html, .htm, .md, .txt, .jsonl), read with its subfolders.
     ///
@@ -102,108 +44,17 @@ pub struct Options {
     pub passage_chars: u32,
 }
 
-/// A search a second is what the smallest plans of search engines allow.
-const DEFAULT_RATE: Rate = Rate {
-    searches: NonZeroU32::MIN,
-    per: Duration::from_secs(1),
-};
-
-/// How the pages that search engines find are fetched. Only public addresses are, unless their network is allowed.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Fetching pages")]
-pub struct PageOptions {
-    /// Only pages of these domains and their subdomains, comma-separated. Default: all.
-    #[arg(long, env = "EMEND_WEB_ALLOW_DOMAINS", value_name = "DOMAIN", value_delimiter = ',', value_parser = domain)]
-    pub allow_domains: Vec<Domain>,
-
-    /// No pages of these domains and their subdomains, comma-separated.
-    #[arg(long, env = "EMEND_WEB_BLOCK_DOMAINS", value_name = "DOMAIN", value_delimiter = ',', value_parser = domain)]
-    pub block_domains: Vec<Domain>,
-
-    /// Ports that pages may be on, comma-separated.
-    #[arg(long, env = "EMEND_WEB_PORTS", value_name = "PORT", value_delimiter = ',', default_values_t = [80, 443])]
-    pub page_ports: Vec<u16>,
-
-    /// Networks that pages may be fetched from although they are not public, comma-separated, like 10.1.0.0/16. Web
-    /// pages can then make this service read everything in them that speaks HTTP.
-    #[arg(long, env = "EMEND_WEB_ALLOW_NETWORKS", value_name = "CIDR", value_delimiter = ',')]
-    pub allow_networks: Vec<IpNet>,
-
-    /// Fetch pages that the robots.txt of their site forbids.
-    #[arg(long, env = "EMEND_WEB_IGNORE_ROBOTS")]
-    pub ignore_robots: bool,
-}
-
-impl PageOptions {
-    pub(crate) fn settings(&self) -> PageSettings {
-        PageSettings {
-            domains: DomainFilter {
-                allowed: self.allow_domains.clone(),
-                blocked: self.block_domains.clone(),
-            },
-            ports: self.page_ports.clone(),
-            allowed_networks: self.allow_networks.clone(),
-            ignores_robots: self.ignore_robots,
-        }
-    }
-}
-
-fn domain(text: &str) -> Result<Domain, DomainError> {
-    Domain::parse(text)
-}
-
-/// Where pages come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ProviderKind {
-    /// The search engine Tavily; needs an API key.
-    Tavily,
-    /// The search engine Brave; needs an API key.
-    Brave,
-    /// A SearXNG instance of your own.
-    Searxng,
-    /// A folder of saved pages.
-    Folder,
-    /// Nowhere: every search fails with FAILED_PRECONDITION.
-    None,
-}
-
-impl ProviderKind {
-    /// Its name on the command line.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Tavily => "tavily",
-            Self::Brave => "brave",
-            Self::Searxng => "searxng",
-            Self::Folder => "folder",
-            Self::None => "none",
-        }
-    }
-}
-
 impl Options {
     /// The providers that these options select, in the order in which they are asked.
     pub fn providers(&self) -> Vec<ProviderKind> {
-        if !self.provider.is_empty() {
-            return self.provider.clone();
-        }
-        if self.folder.is_some() {
-            return vec![ProviderKind::Folder];
-        }
-        let has_key = |file: &Option<PathBuf>, variable: &str| file.is_some() || std::env::var_os(variable).is_some();
-        let configured = [
-            (ProviderKind::Tavily, has_key(&self.tavily_api_key_file, TAVILY_KEY)),
-            (ProviderKind::Brave, has_key(&self.brave_api_key_file, BRAVE_KEY)),
-            (ProviderKind::Searxng, self.searxng_url.is_some()),
-        ];
-        let found = configured.into_iter().filter(|(_, configured)| *configured);
-        found.map(|(kind, _)| kind).collect()
+        self.web.providers(self.folder.is_some())
     }
 
     pub(crate) fn web_settings(&self) -> WebSettings {
         WebSettings {
-            rate: self.rate,
-            cache_ttl: self.cache_ttl,
-            cache_bytes: u64::from(self.cache_mib) << 20,
+            rate: self.web.rate,
+            cache_ttl: self.web.cache_ttl,
+            cache_bytes: u64::from(self.web.cache_mib) << 20,
             passage_chars: self.passage_chars as usize,
         }
     }

@@ -78,10 +78,10 @@ impl ServiceError for SearchError {
 /// Why the provider could not be loaded from the options.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// `--provider folder` without a folder.
+    /// `--web-provider folder` without a folder.
     #[error("provider folder needs a folder of saved pages: give --folder FOLDER or set EMEND_WEB_FOLDER")]
     NoFolder,
-    /// `--provider searxng` without an address.
+    /// `--web-provider searxng` without an address.
     #[error("provider searxng needs the address of an instance: give --searxng-url URL or set EMEND_SEARXNG_URL")]
     NoAddress,
     /// A search engine's address is wrong.

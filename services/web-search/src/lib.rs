@@ -25,7 +25,7 @@ use crate::service::Service;
 use crate::work::Searcher;
 
 pub use backend::Rate;
-pub use config::{Options, PageOptions, ProviderKind};
+pub use config::{Options, ProviderKind, WebOptions};
 pub use domains::{Domain, DomainError, DomainFilter};
 pub use error::{LoadError, SearchError};
 

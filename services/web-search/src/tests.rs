@@ -109,7 +109,7 @@ async fn saved_pages_are_found_over_the_wire() {
 
 #[tokio::test]
 async fn without_a_provider_the_error_says_how_to_have_one() {
-    let running = Running::with(&["--provider", "none"]).await;
+    let running = Running::with(&["--web-provider", "none"]).await;
     let status = running.client.clone().search(request("kettle")).await.unwrap_err();
     assert_eq!(status.code(), Code::FailedPrecondition);
     assert!(
@@ -122,7 +122,7 @@ async fn without_a_provider_the_error_says_how_to_have_one() {
 
 #[tokio::test]
 async fn every_bad_field_is_named_in_one_answer() {
-    let running = Running::with(&["--provider", "none"]).await;
+    let running = Running::with(&["--web-provider", "none"]).await;
     let bad = SearchRequest {
         query: String::new(),
         max_results: Some(51),
@@ -147,7 +147,7 @@ async fn every_bad_field_is_named_in_one_answer() {
 async fn a_service_whose_folder_is_missing_does_not_start() {
     for (arguments, named) in [
         (vec!["--folder", "/nowhere/pages"], "/nowhere/pages"),
-        (vec!["--provider", "folder"], "EMEND_WEB_FOLDER"),
+        (vec!["--web-provider", "folder"], "EMEND_WEB_FOLDER"),
     ] {
         let options = Options::parse_from([vec!["emend-web-search"], arguments].concat());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

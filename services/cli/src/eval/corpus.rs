@@ -70,6 +70,8 @@ impl Corpus {
         let mut local = options.clone();
         local.data_dir.get_or_insert_with(|| folder.path().join("data"));
         local.web_folder.get_or_insert(web);
+        // A question set brings its own web.
+        local.web.provider = vec![emend_web_search::ProviderKind::Folder];
         let Some(cluster) = stop.run_until_cancelled(Cluster::start(&local, plan)).await else {
             return Ok(None);
         };
