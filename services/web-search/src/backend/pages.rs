@@ -127,7 +127,6 @@ impl PageReader {
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
             .gzip(true)
-            .brotli(true)
             .build()
             .map_err(|error| LoadError::Client(error_chain(&error)))?;
         Ok(Self {
