@@ -25,6 +25,10 @@ use discovery::{Discovery, Finder, SystemResolver};
 /// Changes of the set of servers that wait for the next call to take them in.
 const CHANGES: usize = 1024;
 
+/// Largest headers of a response that are read, in bytes. Our own services send at most 7 KiB; another implementation may
+/// put its error at length into a status, and hyper's own 16 KiB would lose the code with it.
+const MAX_HEADER_LIST_BYTES: u32 = 256 * 1024;
+
 /// How an upstream is looked up and connected to.
 #[derive(Clone)]
 pub struct UpstreamOptions {
@@ -127,6 +131,7 @@ impl Upstream {
                 Ok(Endpoint::from_shared(format!("http://{address}"))?
                     .connect_timeout(options.connect_timeout)
                     .tcp_nodelay(true)
+                    .http2_max_header_list_size(MAX_HEADER_LIST_BYTES)
                     .http2_keep_alive_interval(options.keepalive_interval)
                     .keep_alive_timeout(options.keepalive_timeout)
                     .keep_alive_while_idle(true))

@@ -5,9 +5,10 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use emend_proto::v1::GenerateRequest;
 use emend_proto::v1::generator_service_client::GeneratorServiceClient;
 use emend_proto::v1::web_search_service_client::WebSearchServiceClient;
+use emend_proto::v1::web_search_service_server::{WebSearchService, WebSearchServiceServer};
+use emend_proto::v1::{GenerateRequest, SearchRequest, SearchResponse};
 use futures::FutureExt;
 use tokio::net::TcpListener;
 use tonic::Code;
@@ -221,6 +222,31 @@ async fn a_server_that_accepts_and_says_nothing_is_bounded_by_the_deadline() {
         .await
         .unwrap_err();
     assert_eq!(status.code(), Code::DeadlineExceeded);
+}
+
+/// Another implementation, which has much to say.
+struct Foreign;
+
+#[tonic::async_trait]
+impl WebSearchService for Foreign {
+    async fn search(&self, _: tonic::Request<SearchRequest>) -> Result<tonic::Response<SearchResponse>, tonic::Status> {
+        Err(tonic::Status::not_found("long ".repeat(10_000)))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_error_of_another_implementation_is_read() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let target = format!("http://{}", listener.local_addr().unwrap());
+    let server = tonic::transport::Server::builder().add_service(WebSearchServiceServer::new(Foreign));
+    tokio::spawn(server.serve_with_incoming(tonic::transport::server::TcpIncoming::from(listener)));
+    let mut client = WebSearchServiceClient::new(Upstream::new(&target).unwrap().channel());
+    let status = client.search(search("who")).await.unwrap_err();
+    assert_eq!(
+        (status.code(), status.message().len()),
+        (Code::NotFound, 50_000),
+        "{status:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
