@@ -204,6 +204,7 @@ impl WebSearchService for Service {
             "fail" => "fail",
             "left" => "left",
             "where" => "where",
+            "block" => "block",
             "who" => self.name,
             "fail at length" => return Err(Status::not_found("名".repeat(20_000))),
             _ => "said",

@@ -150,7 +150,7 @@ async fn a_message_that_is_too_large_is_the_fault_of_whoever_sends_it() {
 #[tokio::test]
 async fn streams_above_the_number_of_them_are_refused_until_one_ends() {
     let layer = BoundsLayer::new(&[FILE_DESCRIPTOR_SET.to_vec()], &ServiceOptions::default());
-    let service = layer.layer(service_fn(async |_| Ok(Response::new(Body::new(Never)))));
+    let service = layer.layer(service_fn(|_| async { Ok(Response::new(Body::new(Never))) }));
     let ingest = async || {
         let request = Request::builder().uri("/emend.v1.RetrieverService/Ingest");
         service
@@ -173,9 +173,7 @@ async fn streams_above_the_number_of_them_are_refused_until_one_ends() {
 #[tokio::test]
 async fn a_call_that_is_dropped_gives_back_what_it_held() {
     let layer = BoundsLayer::new(&[FILE_DESCRIPTOR_SET.to_vec()], &one_mib());
-    let service = layer.layer(service_fn(async |_| {
-        pending::<Result<Response<Body>, Infallible>>().await
-    }));
+    let service = layer.layer(service_fn(|_| pending::<Result<Response<Body>, Infallible>>()));
     let free = layer.budget.free();
     let request = Request::builder().uri("/emend.v1.WebSearchService/Search");
     let call = tokio::spawn(service.oneshot(request.body(Body::empty()).unwrap()));
