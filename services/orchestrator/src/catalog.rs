@@ -153,7 +153,7 @@ impl Catalog {
             UnknownGraph {
                 name: name.to_owned(),
                 hint: did_you_mean(name, known.iter().copied()),
-                known: known.join(", "),
+                known: emend_core::list_names(known),
             }
         })
     }

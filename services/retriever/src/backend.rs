@@ -293,7 +293,7 @@ fn known_collections(known: &[String]) -> String {
     if known.is_empty() {
         "there are none yet, ingest documents first".to_owned()
     } else {
-        format!("known are {}", known.join(", "))
+        format!("known are {}", emend_core::list_names(known))
     }
 }
 

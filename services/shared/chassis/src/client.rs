@@ -2,6 +2,7 @@
 
 mod channel;
 mod discovery;
+mod member;
 mod retry;
 mod unsent;
 
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use http::Uri;
 use tokio_util::sync::CancellationToken;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Endpoint;
 
 pub use channel::TracedChannel;
 pub use discovery::Resolve;
@@ -22,8 +23,9 @@ use crate::metrics;
 use channel::Shared;
 use discovery::{Discovery, Finder, SystemResolver};
 
-/// Changes of the set of servers that wait for the next call to take them in.
-const CHANGES: usize = 1024;
+/// Largest headers of a response that are read, in bytes. Our own services send at most 7 KiB; another implementation may
+/// put its error at length into a status, and hyper's own 16 KiB would lose the code with it.
+const MAX_HEADER_LIST_BYTES: u32 = 256 * 1024;
 
 /// How an upstream is looked up and connected to.
 #[derive(Clone)]
@@ -36,22 +38,26 @@ pub struct UpstreamOptions {
     pub default_timeout: Duration,
     /// Interval of the pings that find out that a server is gone.
     pub keepalive_interval: Duration,
-    /// How long a ping may stay unanswered.
+    /// How long a ping, and the question whether a server is there, may stay unanswered.
     pub keepalive_timeout: Duration,
+    /// How long a call may be without an answer before the server is asked whether it is there. One that does not say so
+    /// loses the call and gets no more until it does.
+    pub patience: Duration,
     /// Resolves the name in place of the operating system.
     pub resolver: Option<Arc<dyn Resolve>>,
 }
 
 impl Default for UpstreamOptions {
-    /// Resolved every 5 s, connected within 2 s, calls without a deadline end after 60 s, pings every 10 s with 5 s to
-    /// answer, resolved by the operating system.
+    /// Resolved every 5 s, connected within 2 s, calls without a deadline end after 60 s, pings every 5 s with 5 s to
+    /// answer, asked after 1 s without an answer, resolved by the operating system.
     fn default() -> Self {
         Self {
             resolve_every: Duration::from_secs(5),
             connect_timeout: Duration::from_secs(2),
             default_timeout: Duration::from_secs(60),
-            keepalive_interval: Duration::from_secs(10),
+            keepalive_interval: Duration::from_secs(5),
             keepalive_timeout: Duration::from_secs(5),
+            patience: Duration::from_secs(1),
             resolver: None,
         }
     }
@@ -117,7 +123,6 @@ impl Upstream {
         });
         let target: Arc<str> = target.into();
         let closed = CancellationToken::new();
-        let (balanced, changes) = Channel::balance_channel(CHANGES);
         let finder = Finder {
             target: Arc::clone(&target),
             resolver,
@@ -127,18 +132,20 @@ impl Upstream {
                 Ok(Endpoint::from_shared(format!("http://{address}"))?
                     .connect_timeout(options.connect_timeout)
                     .tcp_nodelay(true)
+                    .http2_max_header_list_size(MAX_HEADER_LIST_BYTES)
                     .http2_keep_alive_interval(options.keepalive_interval)
                     .keep_alive_timeout(options.keepalive_timeout)
                     .keep_alive_while_idle(true))
             }),
         };
-        let discovery = Discovery::new(finder, changes, closed.clone(), &runtime);
+        let discovery = Discovery::new(finder, closed.clone(), &runtime);
         Ok(Self(TracedChannel(Arc::new(Shared {
             target,
             host,
             port,
             default_timeout: options.default_timeout,
-            balanced,
+            patience: options.patience,
+            answer_limit: options.keepalive_timeout,
             discovery,
             duration: metrics::seconds(semconv::RPC_CLIENT_CALL_DURATION),
             _closed: closed.drop_guard(),

@@ -29,6 +29,11 @@ pub struct ServiceOptions {
     #[arg(long, env = "EMEND_MAX_IN_FLIGHT", value_name = "CALLS", default_value = "64", value_parser = at_least_one)]
     pub max_in_flight: usize,
 
+    /// Memory for requests that are read or answered, in MiB; more are refused with RESOURCE_EXHAUSTED. Streams have as
+    /// much again
+    #[arg(long, env = "EMEND_REQUEST_MEMORY_MIB", value_name = "MIB", default_value = "128", value_parser = at_least_one)]
+    pub request_memory_mib: usize,
+
     /// Time given to a call that comes without a deadline
     #[arg(long, env = "EMEND_DEFAULT_TIMEOUT", value_name = "DURATION", default_value = "30s", value_parser = duration)]
     pub default_timeout: Duration,

@@ -32,9 +32,10 @@
 //! * **A deadline is an instant.** `grpc-timeout` becomes a [`Deadline`](emend_core::Deadline) once; queueing, retries and
 //!   further hops use it up. tonic reports an expired header as CANCELLED, so the adapter answers DEADLINE_EXCEEDED a
 //!   little before that, and clients translate what arrives late.
-//! * **A name is many servers.** gRPC stays on one connection. [`Upstream`] resolves its name again and again into
-//!   tonic's balanced channel, servers close connections of a certain age, and [`retrying`] makes an idempotent call again
-//!   elsewhere. The balanced channel waits for ever when it is empty; an upstream says why there is no server instead.
+//! * **A name is many servers.** gRPC stays on one connection. [`Upstream`] resolves its name again and again, gives each
+//!   call to one of the servers, and says why where there is none. Servers close connections of a certain age, and
+//!   [`retrying`] makes an idempotent call again elsewhere. A process that hangs still has its connections accepted, by the
+//!   operating system: a server counts as there when it speaks, and one that does not loses the calls that it has.
 //! * **One list of options.** The clap struct. A TOML file becomes its defaults before it parses: see [`config`].
 //! * **An end in order.** NOT_SERVING, no new connections, running calls end or are cut off, telemetry is flushed on a
 //!   blocking thread: its exporters wait for the runtime.

@@ -33,6 +33,11 @@ impl<R: Record> Ending<R> {
         Self(Some(record))
     }
 
+    /// Changes the record of a call that has not ended.
+    pub(crate) fn update(&mut self, change: impl FnOnce(&mut R)) {
+        self.0.as_mut().map(change);
+    }
+
     pub(crate) fn end(&mut self, code: Code, message: &str) {
         if let Some(mut record) = self.0.take() {
             record.end(code, message);

@@ -1,6 +1,7 @@
 //! A gRPC server with everything that each of Emend's services has around its own.
 
 mod actor;
+mod bounds;
 mod connections;
 mod health;
 mod trace;
@@ -25,12 +26,16 @@ pub use health::{Health, HealthFlag};
 use crate::actor::ActorHandle;
 use crate::config::ServiceOptions;
 use crate::error::ServeError;
+use bounds::BoundsLayer;
 use health::EndingWatches;
 use trace::{KnownServices, RecordLayer, span_maker};
 
 /// How often a silent connection is asked whether it is still there, and how long it may take to say so.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Largest request to health and reflection, in bytes: a name. They are outside of the memory that requests may have.
+const MAX_PROBE_BYTES: usize = 4 * 1024;
 
 /// A gRPC server: the services added to it, health, reflection, one span a call, graceful end.
 pub struct Server {
@@ -120,14 +125,15 @@ impl Server {
             inner: HealthService::from_health_reporter(reporter.clone()),
             shutdown: shutdown.clone(),
         };
-        routes = routes.add_service(HealthServer::new(api));
+        routes = routes.add_service(HealthServer::new(api).max_decoding_message_size(MAX_PROBE_BYTES));
 
         let mut reflection = tonic_reflection::server::Builder::configure()
             .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET);
         for encoded in &descriptors {
             reflection = reflection.register_encoded_file_descriptor_set(encoded);
         }
-        routes = routes.add_service(reflection.build_v1().map_err(ServeError::Reflection)?);
+        let reflection = reflection.build_v1().map_err(ServeError::Reflection)?;
+        routes = routes.add_service(reflection.max_decoding_message_size(MAX_PROBE_BYTES));
 
         let known = KnownServices::from(services);
         let trace = TraceLayer::new_for_grpc()
@@ -146,6 +152,7 @@ impl Server {
             .max_connection_age(options.max_connection_age)
             .layer(trace)
             .layer(RecordLayer::new(known))
+            .layer(BoundsLayer::new(&descriptors, &options))
             .add_routes(routes);
 
         health.publish(&reporter).await;

@@ -1,5 +1,7 @@
 //! Errors and their one way onto the wire: one total match of the nine codes to a gRPC code, and back.
 
+pub(crate) mod limit;
+
 use std::collections::HashMap;
 
 use emend_core::{Code, ServiceError, error_chain};
@@ -24,10 +26,11 @@ pub const fn grpc_code(code: Code) -> tonic::Code {
 }
 
 /// The kind of failure that a status from another service is. Codes that Emend's own services never send become the
-/// nearest that they do, or [`Code::Internal`].
+/// nearest that they do, or [`Code::Internal`]: so does OUT_OF_RANGE, which tonic reports for a response that is larger
+/// than a client takes.
 pub const fn code_of_grpc(code: tonic::Code) -> Code {
     match code {
-        tonic::Code::InvalidArgument | tonic::Code::OutOfRange => Code::InvalidArgument,
+        tonic::Code::InvalidArgument => Code::InvalidArgument,
         tonic::Code::NotFound => Code::NotFound,
         tonic::Code::FailedPrecondition
         | tonic::Code::AlreadyExists
@@ -38,7 +41,11 @@ pub const fn code_of_grpc(code: tonic::Code) -> Code {
         tonic::Code::Cancelled => Code::Cancelled,
         tonic::Code::Unavailable | tonic::Code::Aborted => Code::Unavailable,
         tonic::Code::Unimplemented => Code::Unimplemented,
-        tonic::Code::Ok | tonic::Code::Unknown | tonic::Code::Internal | tonic::Code::DataLoss => Code::Internal,
+        tonic::Code::Ok
+        | tonic::Code::Unknown
+        | tonic::Code::OutOfRange
+        | tonic::Code::Internal
+        | tonic::Code::DataLoss => Code::Internal,
     }
 }
 

@@ -10,15 +10,15 @@ use opentelemetry::metrics::Histogram;
 use opentelemetry_http::HeaderInjector;
 use tokio::time::Instant;
 use tonic::body::Body;
-use tonic::transport::Channel;
 use tonic::{Code, Status};
 use tower::Service;
 use tracing::{Instrument, Span};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
-use super::discovery::Discovery;
+use super::discovery::{Discovery, Members};
+use super::member::Load;
 use super::retry::{expired_as_deadline_exceeded, is_expired};
-use super::unsent;
+use super::unsent::{self, Failed};
 use crate::observed::{Ending, ObservedBody, Record};
 use crate::status::{grpc_code_name, status};
 use crate::timeout::parse_timeout;
@@ -32,7 +32,10 @@ pub(super) struct Shared {
     pub(super) host: String,
     pub(super) port: u16,
     pub(super) default_timeout: Duration,
-    pub(super) balanced: Channel,
+    /// How long a call may be without an answer before the server is asked whether it is there, and how long it has to
+    /// say so.
+    pub(super) patience: Duration,
+    pub(super) answer_limit: Duration,
     pub(super) discovery: Discovery,
     pub(super) duration: Histogram<f64>,
     /// Ends the discovery.
@@ -72,16 +75,20 @@ impl Service<http::Request<Body>> for TracedChannel {
             span: span.clone(),
             method,
             started: Instant::now(),
+            load: None,
         };
         let mut ending = Ending::new(call);
         Box::pin(
             async move {
                 let answered = deadline
-                    .run(shared.send(request))
+                    .run(shared.send(request, deadline))
                     .await
                     .unwrap_or_else(|late| Err(status(&late)));
                 match answered {
-                    Ok(response) => Ok(ObservedBody::wrap(response, ending, Some(deadline)).map(Body::new)),
+                    Ok((response, load)) => {
+                        ending.update(|call| call.load = Some(load));
+                        Ok(ObservedBody::wrap(response, ending, Some(deadline)).map(Body::new))
+                    }
                     Err(status) => {
                         ending.end(status.code(), status.message());
                         Err(status)
@@ -94,21 +101,42 @@ impl Service<http::Request<Body>> for TracedChannel {
 }
 
 impl Shared {
-    async fn send(&self, request: http::Request<Body>) -> Result<http::Response<Body>, Status> {
-        self.discovery
-            .ready()
-            .await
-            .map_err(|reason| Status::unavailable(&*reason))?;
-        let sent = unsent::send(&self.balanced, request).await;
-        let response = sent.map_err(|status| self.broken(status))?;
+    async fn send(&self, request: http::Request<Body>, deadline: Deadline) -> Result<Sent, Status> {
+        let ready = self.discovery.ready().await;
+        let members = ready.map_err(|reason| Status::unavailable(&*reason))?;
+        let sent = unsent::send(|request| self.call(&members, request, deadline), request).await;
+        let (response, load) = sent.map_err(|status| self.broken(status))?;
         match Status::from_header_map(response.headers()) {
             Some(status) if is_expired(&status) => Err(expired_as_deadline_exceeded(status)),
             Some(status) if status.code() == Code::Unavailable => {
                 // A server that drains says so; it may have left already.
                 self.discovery.suspect();
-                Ok(response)
+                Ok((response, load))
             }
-            _ => Ok(response),
+            _ => Ok((response, load)),
+        }
+    }
+
+    /// Hands a request to one of the servers, and waits for the answer for as long as the server is there.
+    async fn call(&self, members: &Members, request: http::Request<Body>, deadline: Deadline) -> Result<Sent, Failed> {
+        let mut load = Load::on(members, deadline).ok_or_else(|| Status::unavailable("no server"))?;
+        let member = Arc::clone(&load.member);
+        let response = tokio::select! {
+            biased;
+            response = unsent::once(member.channel.clone(), request) => response,
+            () = member.silent(self.patience, self.answer_limit) => {
+                Err(Status::unavailable(format!("{} does not answer", member.address)).into())
+            }
+        };
+        match response {
+            Ok(response) => {
+                load.answered();
+                Ok((response, load))
+            }
+            Err(failed) => {
+                load.failed();
+                Err(failed)
+            }
         }
     }
 
@@ -127,6 +155,9 @@ impl Shared {
         }
     }
 }
+
+/// A response, and the call that its server has until its end.
+type Sent = (http::Response<Body>, Load);
 
 /// The client span of a call; none for health checks and reflection, as on the server.
 fn span(method: &str, shared: &Shared) -> Span {
@@ -168,6 +199,8 @@ struct Call {
     span: Span,
     method: String,
     started: Instant,
+    /// The call as its server has it, once it answered.
+    load: Option<Load>,
 }
 
 impl Record for Call {

@@ -1,11 +1,10 @@
 //! Which servers stand behind a name, looked up again and again.
 //!
-//! gRPC keeps one connection open, so a name resolved once pins a client to one replica. The addresses found here are fed
-//! to tonic's balanced channel. That channel waits for ever while it has no endpoint and cannot say which of them failed,
-//! so an address is fed only after it accepted a connection, and all are tried again as soon as a call fails: the channel
-//! holds live servers only, and when there are none the call knows why.
+//! gRPC keeps one connection open, so a name resolved once pins a client to one replica. An address found here gets calls
+//! only after a server there spoke HTTP/2, and all are tried again as soon as a call fails: calls go to live servers only,
+//! and when there are none the call knows why.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,12 +12,14 @@ use std::time::Duration;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
-use tokio::net::TcpStream;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
-use tonic::transport::channel::Change;
+
+use emend_core::list_names;
+
+use super::member::{Member, greet};
 
 /// Looks up the addresses behind a name. Closures that return a boxed future are resolvers.
 pub trait Resolve: Send + Sync + 'static {
@@ -51,13 +52,16 @@ impl Resolve for SystemResolver {
 /// Rounds of lookup asked for by failing calls are at least this far apart.
 const SPACING: Duration = Duration::from_millis(20);
 
+/// The servers behind a name.
+pub(super) type Members = Arc<[Arc<Member>]>;
+
 /// What is known about the servers.
 #[derive(Clone, Debug)]
 enum State {
     /// Nobody has looked yet.
     Unknown,
-    /// At least one accepts connections.
-    Ready,
+    /// At least one answers.
+    Ready(Members),
     /// None does; the round of lookup and why.
     Nobody(u64, Arc<str>),
 }
@@ -79,20 +83,14 @@ struct Signals {
 
 impl Discovery {
     /// Starts looking with the first call; ends when `closed` is cancelled.
-    pub(super) fn new(
-        finder: Finder,
-        changes: mpsc::Sender<Change<SocketAddr, Endpoint>>,
-        closed: CancellationToken,
-        runtime: &tokio::runtime::Handle,
-    ) -> Self {
+    pub(super) fn new(finder: Finder, closed: CancellationToken, runtime: &tokio::runtime::Handle) -> Self {
         let signals = Arc::new(Signals::default());
         let (published, state) = watch::channel(State::Unknown);
         let work = Rounds {
             finder,
-            changes,
             published,
             signals: Arc::clone(&signals),
-            members: BTreeSet::new(),
+            members: BTreeMap::new(),
             round: 0,
         };
         runtime.spawn(async move {
@@ -104,13 +102,13 @@ impl Discovery {
         Self { state, signals }
     }
 
-    /// Resolves when there is a server to call, or with the reason why there is none. What was known before the call is
-    /// not believed: a failure is always that of a fresh look.
-    pub(super) async fn ready(&self) -> Result<(), Arc<str>> {
+    /// The servers when there is one to call, or the reason why there is none. What was known before the call is not
+    /// believed: a failure is always that of a fresh look.
+    pub(super) async fn ready(&self) -> Result<Members, Arc<str>> {
         self.signals.called.notify_one();
         let mut state = self.state.clone();
         let known = match &*state.borrow_and_update() {
-            State::Ready => return Ok(()),
+            State::Ready(members) => return Ok(Arc::clone(members)),
             State::Unknown => 0,
             State::Nobody(round, _) => *round,
         };
@@ -122,7 +120,7 @@ impl Discovery {
                 return Err("the client is closed".into());
             }
             match &*state.borrow_and_update() {
-                State::Ready => return Ok(()),
+                State::Ready(members) => return Ok(Arc::clone(members)),
                 State::Nobody(round, reason) if *round > known => return Err(Arc::clone(reason)),
                 State::Nobody(..) | State::Unknown => {}
             }
@@ -147,10 +145,9 @@ pub(super) struct Finder {
 
 struct Rounds {
     finder: Finder,
-    changes: mpsc::Sender<Change<SocketAddr, Endpoint>>,
     published: watch::Sender<State>,
     signals: Arc<Signals>,
-    members: BTreeSet<SocketAddr>,
+    members: BTreeMap<SocketAddr, Arc<Member>>,
     round: u64,
 }
 
@@ -166,13 +163,13 @@ impl Rounds {
                     sleep_until(looked + SPACING).await;
                     true
                 }
-                // No call, no lookup; and so no pile of changes that no call takes in.
+                // No call, no lookup.
                 () = async { sleep(self.finder.every).await; self.signals.called.notified().await } => false,
             };
         }
     }
 
-    /// One round: resolves, tries what is new (or, `suspicious`, everything), and tells the channel what changed.
+    /// One round: resolves, tries what is new (or, `suspicious`, everything), and publishes what changed.
     async fn look(&mut self, suspicious: bool) {
         self.round += 1;
         let found = match timeout(self.finder.connect_timeout, self.finder.resolver.resolve()).await {
@@ -184,76 +181,74 @@ impl Rounds {
         let mut reasons = Vec::new();
         let wanted = match found {
             Ok(found) => {
-                for gone in self.members.difference(&found).copied().collect::<Vec<_>>() {
-                    self.remove(gone).await;
-                }
+                let gone: Vec<_> = self
+                    .members
+                    .keys()
+                    .filter(|address| !found.contains(address))
+                    .copied()
+                    .collect();
+                gone.into_iter().for_each(|address| self.remove(address));
                 found
             }
             // A lookup that fails says nothing about the servers it found before.
             Err(reason) => {
                 tracing::debug!(target = &*self.finder.target, reason, "cannot resolve");
                 reasons.push(format!("cannot resolve it: {reason}"));
-                self.members.clone()
+                self.members.keys().copied().collect()
             }
         };
         let tried = wanted
             .iter()
             .copied()
-            .filter(|address| suspicious || !self.members.contains(address));
+            .filter(|address| suspicious || !self.members.contains_key(address));
         let limit = self.finder.connect_timeout;
         let mut tried: FuturesUnordered<_> = tried
-            .map(|address| async move { (address, accepts(address, limit).await) })
+            .map(|address| async move { (address, greet(address, limit).await) })
             .collect();
-        while let Some((address, accepted)) = tried.next().await {
-            match accepted {
-                Ok(()) => self.insert(address, &mut reasons).await,
+        while let Some((address, answered)) = tried.next().await {
+            match answered {
+                Ok(()) => self.insert(address, &mut reasons),
                 Err(reason) => {
                     reasons.push(format!("{address}: {reason}"));
-                    self.remove(address).await;
+                    self.remove(address);
                 }
             }
         }
         if self.members.is_empty() {
-            let reason = format!("no server at {}: {}", self.finder.target, reasons.join("; "));
+            let reason = format!("no server at {}: {}", self.finder.target, list_names(reasons));
             self.published.send_replace(State::Nobody(self.round, reason.into()));
         } else {
-            self.published.send_replace(State::Ready);
+            self.publish();
         }
     }
 
-    async fn insert(&mut self, address: SocketAddr, reasons: &mut Vec<String>) {
-        if self.members.contains(&address) {
+    fn publish(&self) {
+        let members = self.members.values().map(Arc::clone).collect();
+        self.published.send_replace(State::Ready(members));
+    }
+
+    fn insert(&mut self, address: SocketAddr, reasons: &mut Vec<String>) {
+        if self.members.contains_key(&address) {
             return;
         }
         match (self.finder.endpoint)(address) {
             Ok(endpoint) => {
-                self.members.insert(address);
-                self.tell(Change::Insert(address, endpoint)).await;
+                self.members.insert(address, Member::new(address, &endpoint));
                 tracing::debug!(target = &*self.finder.target, %address, "server found");
                 // At once: one server that hangs must not hold up calls to those that do not.
-                self.published.send_replace(State::Ready);
+                self.publish();
             }
             Err(error) => reasons.push(format!("{address}: {error}")),
         }
     }
 
-    async fn remove(&mut self, address: SocketAddr) {
-        if self.members.remove(&address) {
-            self.tell(Change::Remove(address)).await;
+    fn remove(&mut self, address: SocketAddr) {
+        if self.members.remove(&address).is_some() {
+            // At once too; that a name has no server at all is published with the reasons.
+            if !self.members.is_empty() {
+                self.publish();
+            }
             tracing::debug!(target = &*self.finder.target, %address, "server gone");
         }
-    }
-
-    async fn tell(&self, change: Change<SocketAddr, Endpoint>) {
-        // The channel ends only with the client, and then so does this.
-        drop(self.changes.send(change).await);
-    }
-}
-
-async fn accepts(address: SocketAddr, limit: Duration) -> Result<(), String> {
-    match timeout(limit, TcpStream::connect(address)).await {
-        Ok(Ok(_)) => Ok(()),
-        Ok(Err(error)) => Err(error.to_string()),
-        Err(_) => Err(format!("no connection in {limit:?}")),
     }
 }

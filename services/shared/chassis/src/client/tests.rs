@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use emend_proto::v1::GenerateRequest;
 use emend_proto::v1::generator_service_client::GeneratorServiceClient;
 use emend_proto::v1::web_search_service_client::WebSearchServiceClient;
+use emend_proto::v1::web_search_service_server::{WebSearchService, WebSearchServiceServer};
+use emend_proto::v1::{GenerateRequest, SearchRequest, SearchResponse};
 use futures::FutureExt;
 use tokio::net::TcpListener;
 use tonic::Code;
@@ -27,6 +29,10 @@ impl Name {
     }
 
     fn upstream(&self) -> Upstream {
+        self.upstream_with(UpstreamOptions::default())
+    }
+
+    fn upstream_with(&self, options: UpstreamOptions) -> Upstream {
         let name = self.clone();
         let resolver = move || {
             let addresses = name.0.lock().unwrap().clone();
@@ -35,7 +41,7 @@ impl Name {
         let options = UpstreamOptions {
             resolve_every: Duration::from_millis(20),
             resolver: Some(Arc::new(resolver)),
-            ..UpstreamOptions::default()
+            ..options
         };
         Upstream::with_options("http://searchers:50055", options).unwrap()
     }
@@ -106,7 +112,7 @@ async fn calls_survive_the_loss_of_a_server_and_reach_a_new_one() {
         })
         .collect();
     let reached = gates[0].clone();
-    let seen = reached.begun.load(std::sync::atomic::Ordering::SeqCst);
+    let seen = reached.begun.load(Ordering::SeqCst);
     gates[1].release.add_permits(16);
     reached.reached(&reached.begun, seen + 1).await;
     first.crash();
@@ -221,6 +227,90 @@ async fn a_server_that_accepts_and_says_nothing_is_bounded_by_the_deadline() {
         .await
         .unwrap_err();
     assert_eq!(status.code(), Code::DeadlineExceeded);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_hangs_loses_its_calls_and_gets_no_more_until_it_answers() {
+    let (first, second) = (start("first").await, start("second").await);
+    let name = Name::default();
+    name.set([first.address, second.address]);
+    let upstream = name.upstream_with(UpstreamOptions {
+        // Not by pings: they end streams.
+        keepalive_interval: Duration::from_secs(3600),
+        keepalive_timeout: Duration::from_secs(1),
+        patience: Duration::from_millis(100),
+        ..UpstreamOptions::default()
+    });
+    until_seen(&upstream, &["first", "second"]).await;
+
+    // The thread that serves the first's connections stands still, and the operating system goes on to accept them.
+    let gate = first.gate.clone();
+    let begun = gate.begun.load(Ordering::SeqCst);
+    let frozen = gate.thread.lock().unwrap();
+    let mut client = first.client().await;
+    let _blocked = tokio::spawn(async move { client.search(search("block")).await });
+    gate.reached(&gate.begun, begun + 1).await;
+    let calls: Vec<_> = (0..50)
+        .map(|_| {
+            let upstream = upstream.clone();
+            tokio::spawn(async move { who(&upstream).await })
+        })
+        .collect();
+    for answer in hang_guard(futures::future::join_all(calls)).await {
+        assert_eq!(answer.unwrap().unwrap(), "second");
+    }
+
+    drop(frozen);
+    hang_guard(async move { until_seen(&upstream, &["first", "second"]).await }).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_call_is_lost_to_the_age_of_a_connection() {
+    let server = Running::start(
+        "one",
+        ServiceOptions {
+            max_connection_age: Duration::from_millis(20),
+            ..ServiceOptions::default()
+        },
+    )
+    .await;
+    let upstream = Upstream::new(&format!("http://{}", server.address)).unwrap();
+    let callers = (0..8).map(|_| {
+        let upstream = upstream.clone();
+        tokio::spawn(async move {
+            for _ in 0..200 {
+                who(&upstream).await.unwrap();
+            }
+        })
+    });
+    for caller in futures::future::join_all(callers).await {
+        caller.unwrap();
+    }
+}
+
+/// Another implementation, which has much to say.
+struct Foreign;
+
+#[tonic::async_trait]
+impl WebSearchService for Foreign {
+    async fn search(&self, _: tonic::Request<SearchRequest>) -> Result<tonic::Response<SearchResponse>, tonic::Status> {
+        Err(tonic::Status::not_found("long ".repeat(10_000)))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_error_of_another_implementation_is_read() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let target = format!("http://{}", listener.local_addr().unwrap());
+    let server = tonic::transport::Server::builder().add_service(WebSearchServiceServer::new(Foreign));
+    tokio::spawn(server.serve_with_incoming(tonic::transport::server::TcpIncoming::from(listener)));
+    let mut client = WebSearchServiceClient::new(Upstream::new(&target).unwrap().channel());
+    let status = client.search(search("who")).await.unwrap_err();
+    assert_eq!(
+        (status.code(), status.message().len()),
+        (Code::NotFound, 50_000),
+        "{status:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,64 +1,114 @@
-//! Sending a call again that was never sent.
+//! Sending a call again that was never served.
 //!
 //! A server that closes a connection because of its age takes no new calls on it. A call that was handed to the
-//! connection at that moment comes back without having left, and belongs on another connection.
+//! connection at that moment comes back without having left, or was left out of those that the server says it takes, and
+//! belongs on another connection; so does a call to a server that cannot be connected to, on another server.
 
+use std::error::Error;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use tokio::sync::oneshot;
+use tonic::Status;
 use tonic::body::Body;
-use tonic::{Code, Status};
 use tower::{BoxError, Service, ServiceExt};
 
 /// Most times that a call is handed to a connection.
 const MAX_SENDS: u32 = 3;
+/// Largest request that is kept until it is answered, in bytes, to be sent again.
+const MAX_KEPT_BYTES: usize = 64 * 1024;
 
-/// Sends a request, and sends it again if a connection gave it back unsent.
-pub(super) async fn send<S>(service: &S, mut request: http::Request<Body>) -> Result<S::Response, Status>
+/// Why a call has no answer.
+#[derive(Debug)]
+pub(super) struct Failed {
+    pub(super) status: Status,
+    /// The server said that it did not look at the call, which may have reached it.
+    pub(super) unprocessed: bool,
+}
+
+impl From<Status> for Failed {
+    fn from(status: Status) -> Self {
+        Self {
+            status,
+            unprocessed: false,
+        }
+    }
+}
+
+impl From<BoxError> for Failed {
+    fn from(error: BoxError) -> Self {
+        let mut cause: Option<&(dyn Error + 'static)> = Some(&*error);
+        let mut unprocessed = false;
+        while let Some(error) = cause {
+            // A stream above the last one of a GOAWAY, or one that was refused (RFC 9113, section 8.7).
+            unprocessed |= error.downcast_ref::<h2::Error>().is_some_and(|error| {
+                let reason = error.reason();
+                let left_out = error.is_go_away() && reason == Some(h2::Reason::NO_ERROR);
+                error.is_remote() && (left_out || error.is_reset() && reason == Some(h2::Reason::REFUSED_STREAM))
+            });
+            cause = error.source();
+        }
+        Self {
+            status: Status::from_error(error),
+            unprocessed,
+        }
+    }
+}
+
+/// Sends a request, and sends it again if it came back unsent or unprocessed.
+pub(super) async fn send<R, Fut>(
+    mut once: impl FnMut(http::Request<Body>) -> Fut,
+    mut request: http::Request<Body>,
+) -> Result<R, Status>
 where
-    S: Service<http::Request<Body>> + Clone,
-    S::Error: Into<BoxError>,
+    Fut: Future<Output = Result<R, Failed>>,
 {
     for _ in 1..MAX_SENDS {
         let (parts, body) = request.into_parts();
         let (body, returned) = Returned::new(body);
-        let sent = once(service, http::Request::from_parts(parts.clone(), Body::new(body))).await;
-        match sent {
-            Err(status) if status.code() == Code::Cancelled => match returned.await {
-                Ok(body) => request = http::Request::from_parts(parts, body),
-                Err(_) => return Err(status),
+        match once(http::Request::from_parts(parts.clone(), Body::new(body))).await {
+            Err(failed) => match returned.await {
+                Ok(body) if failed.unprocessed || body.first.is_none() => {
+                    request = http::Request::from_parts(parts, Body::new(body));
+                }
+                _ => return Err(failed.status),
             },
-            sent => return sent,
+            Ok(response) => return Ok(response),
         }
     }
-    once(service, request).await
+    once(request).await.map_err(|failed| failed.status)
 }
 
-async fn once<S>(service: &S, request: http::Request<Body>) -> Result<S::Response, Status>
+/// Hands a request to a connection.
+pub(super) async fn once<S>(mut service: S, request: http::Request<Body>) -> Result<S::Response, Failed>
 where
-    S: Service<http::Request<Body>> + Clone,
+    S: Service<http::Request<Body>>,
     S::Error: Into<BoxError>,
 {
-    let mut service = service.clone();
     let sent = async { service.ready().await?.call(request).await };
-    sent.await.map_err(|error| Status::from_error(error.into()))
+    sent.await.map_err(|error| error.into().into())
 }
 
-/// A request body that is given back if it is dropped before anything was read from it.
+/// A request body that is given back when it is dropped, from its beginning, unless too much was read from it.
 struct Returned {
     body: Body,
-    /// None once something was read.
-    unread: Option<oneshot::Sender<Body>>,
+    /// What was read.
+    first: Option<Bytes>,
+    /// None once more was read than is kept.
+    back: Option<oneshot::Sender<Unsent>>,
 }
 
 impl Returned {
-    fn new(body: Body) -> (Self, oneshot::Receiver<Body>) {
+    fn new(body: Body) -> (Self, oneshot::Receiver<Unsent>) {
         let (sender, returned) = oneshot::channel();
-        let unread = Some(sender);
-        (Self { body, unread }, returned)
+        let body = Self {
+            body,
+            first: None,
+            back: Some(sender),
+        };
+        (body, returned)
     }
 }
 
@@ -68,8 +118,16 @@ impl http_body::Body for Returned {
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
         let this = self.get_mut();
-        this.unread = None;
-        Pin::new(&mut this.body).poll_frame(cx)
+        let read = ready!(Pin::new(&mut this.body).poll_frame(cx));
+        match &read {
+            Some(Ok(frame)) => match frame.data_ref() {
+                Some(data) if this.first.is_none() && data.len() <= MAX_KEPT_BYTES => this.first = Some(data.clone()),
+                _ => this.back = None,
+            },
+            Some(Err(_)) => this.back = None,
+            None => {}
+        }
+        Poll::Ready(read)
     }
 
     fn is_end_stream(&self) -> bool {
@@ -83,10 +141,34 @@ impl http_body::Body for Returned {
 
 impl Drop for Returned {
     fn drop(&mut self) {
-        if let Some(unread) = self.unread.take() {
+        if let Some(back) = self.back.take() {
+            let (first, rest) = (self.first.take(), std::mem::take(&mut self.body));
             // Whoever sent it may have stopped waiting.
-            drop(unread.send(std::mem::take(&mut self.body)));
+            drop(back.send(Unsent { first, rest }));
         }
+    }
+}
+
+/// A request body as it was before it was read.
+struct Unsent {
+    first: Option<Bytes>,
+    rest: Body,
+}
+
+impl http_body::Body for Unsent {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let this = self.get_mut();
+        match this.first.take() {
+            Some(first) => Poll::Ready(Some(Ok(Frame::data(first)))),
+            None => Pin::new(&mut this.rest).poll_frame(cx),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.first.is_none() && self.rest.is_end_stream()
     }
 }
 

@@ -1,4 +1,5 @@
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
 use super::*;
@@ -48,7 +49,11 @@ fn start(arguments: &str) -> Child {
 }
 
 fn start_with(arguments: &str, variables: &[(&str, &str)]) -> Child {
-    Command::new(std::env::current_exe().unwrap())
+    spawn(Command::new(std::env::current_exe().unwrap()), arguments, variables)
+}
+
+fn spawn(mut program: Command, arguments: &str, variables: &[(&str, &str)]) -> Child {
+    program
         .args(["run::tests::service", "--exact", "--nocapture", "--test-threads=1"])
         .env(ARGUMENTS, arguments)
         .envs(variables.iter().copied())
@@ -60,7 +65,7 @@ fn start_with(arguments: &str, variables: &[(&str, &str)]) -> Child {
 
 fn end(mut child: Child) -> (i32, String) {
     let mut said = String::new();
-    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut said).unwrap();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     (child.wait().unwrap().code().unwrap(), said)
 }
 
@@ -80,6 +85,41 @@ fn a_signal_drains_and_ends_with_zero() {
         assert!(lines.any(|line| line.contains("draining")), "it never drained");
         assert_eq!(child.wait().unwrap().code(), Some(0), "{signal}");
     }
+}
+
+#[test]
+fn a_process_without_file_descriptors_closes_those_who_come_and_goes_on() {
+    let mut child = Command::new("sh");
+    child
+        .args(["-c", "ulimit -n 40; exec \"$0\" \"$@\""])
+        .arg(std::env::current_exe().unwrap());
+    let mut child = spawn(child, "--listen 127.0.0.1:0 --log-format json", &[]);
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let address = lines
+        .find_map(|line| Some(line.split_once("\"address\":\"")?.1.split('"').next()?.to_owned()))
+        .unwrap();
+    // Somebody has to read what it says.
+    let log = std::thread::spawn(move || lines.any(|line| line.contains("ulimit -n")));
+    let connect = || {
+        let connection = TcpStream::connect(&address).unwrap();
+        connection.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        connection
+    };
+    let mut connections: Vec<_> = (0..60).map(|_| connect()).collect();
+    // The last of sixty cannot have a descriptor of forty.
+    let mut end = Vec::new();
+    if let Err(error) = connections.pop().unwrap().read_to_end(&mut end) {
+        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+    }
+    assert!(end.is_empty(), "it was served");
+    drop(connections);
+    // As the others are noticed to be gone there is room: the server says its settings.
+    while connect().read(&mut [0]).unwrap_or(0) == 0 {
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(log.join().unwrap(), "it did not say why");
 }
 
 #[test]

@@ -16,6 +16,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
+use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Response, Status};
 
 use emend_core::{Backoff, Code, Scope, ServiceError};
@@ -203,7 +204,9 @@ impl WebSearchService for Service {
             "fail" => "fail",
             "left" => "left",
             "where" => "where",
+            "block" => "block",
             "who" => self.name,
+            "fail at length" => return Err(Status::not_found("名".repeat(20_000))),
             _ => "said",
         };
         let provider = self.handle.call(Say(text), caller).await?;
@@ -277,9 +280,14 @@ impl Running {
     }
 
     /// A plain client, without the chassis' own.
-    pub(crate) async fn client(&self) -> WebSearchServiceClient<tonic::transport::Channel> {
-        let endpoint = tonic::transport::Endpoint::from_shared(format!("http://{}", self.address)).unwrap();
-        WebSearchServiceClient::new(endpoint.connect().await.unwrap())
+    pub(crate) async fn client(&self) -> WebSearchServiceClient<Channel> {
+        WebSearchServiceClient::new(self.connect().await)
+    }
+
+    /// A plain connection.
+    pub(crate) async fn connect(&self) -> Channel {
+        let endpoint = Endpoint::from_shared(format!("http://{}", self.address)).unwrap();
+        endpoint.connect().await.unwrap()
     }
 }
 
