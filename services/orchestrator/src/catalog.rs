@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use emend_core::{Source, Watched, did_you_mean};
+use emend_core::{Source, Watched, cut, did_you_mean};
 
 use crate::graph::{Graph, InvalidGraph};
 
@@ -151,7 +151,7 @@ impl Catalog {
         self.graphs.get(name).ok_or_else(|| {
             let known: Vec<&str> = self.graphs.keys().map(String::as_str).collect();
             UnknownGraph {
-                name: name.to_owned(),
+                name: cut(name).to_string(),
                 hint: did_you_mean(name, known.iter().copied()),
                 known: emend_core::list_names(known),
             }

@@ -1,12 +1,54 @@
-//! Errors outside of a walk: unknown graphs and failed starts.
+//! Errors outside of a walk: unknown graphs, checks without a result, and failed starts.
 
-use emend_core::{Code, ServiceError};
+use std::time::Duration;
+
+use emend_core::{Code, DeadlineExceeded, ServiceError};
 
 use crate::catalog::UnknownGraph;
 
 impl ServiceError for UnknownGraph {
     fn code(&self) -> Code {
         Code::NotFound
+    }
+}
+
+/// Why a graph was not checked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum CheckError {
+    /// Too many graphs are being checked.
+    #[error("too many graphs are being checked: try again in {} ms, or ask for a graph of the service by name", retry_after.as_millis())]
+    Full {
+        /// How long to wait before trying again.
+        retry_after: Duration,
+    },
+    /// The deadline passed first.
+    #[error(transparent)]
+    Deadline(#[from] DeadlineExceeded),
+    /// The check panicked.
+    #[error("checking the graph failed inside; the log has the cause")]
+    Panicked,
+}
+
+impl ServiceError for CheckError {
+    fn code(&self) -> Code {
+        match self {
+            CheckError::Full { .. } => Code::ResourceExhausted,
+            CheckError::Deadline(late) => late.code(),
+            CheckError::Panicked => Code::Internal,
+        }
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        match self {
+            CheckError::Full { retry_after } => Some(*retry_after),
+            CheckError::Deadline(_) | CheckError::Panicked => None,
+        }
+    }
+}
+
+impl From<CheckError> for tonic::Status {
+    fn from(error: CheckError) -> Self {
+        emend_chassis::status(&error)
     }
 }
 

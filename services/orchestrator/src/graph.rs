@@ -8,6 +8,7 @@ mod bound;
 mod check;
 mod condition;
 mod cost;
+mod effort;
 mod file;
 mod finding;
 mod formula;
@@ -30,6 +31,7 @@ pub use self::{
     bound::{BoundError, WorstCase},
     condition::{Comparison, Condition},
     cost::{Cost, EvidenceCounts},
+    effort::{Effort, MAX_STATES},
     finding::{Finding, InvalidGraph},
     formula::Formulas,
     node_config::{
@@ -42,6 +44,15 @@ pub use emend_core::limits::{MAX_STRIPS, MAX_WEB_RESULTS};
 
 /// Largest value an option or a number in a graph may have.
 pub const MAX_COUNT: u32 = 10_000;
+/// Most nodes of a graph. The largest built-in one has nine; drawn, and read by a person, two hundred are too many already.
+pub const MAX_NODES: usize = 200;
+/// Most edges of a graph, all edges of each outcome counted. The most that a built-in one has is sixty.
+pub const MAX_EDGES: usize = 2_000;
+/// Most options of a graph, and most that a question overrides. The most that a built-in one has is ten.
+pub const MAX_OPTIONS: usize = 100;
+/// Longest walk in steps. A graph whose worst case is longer is refused; whatever options a question sets, a walk ends
+/// there as at a recursion limit. So many steps still fit into a result.
+pub const MAX_STEPS: u32 = MAX_COUNT;
 /// Most passages a walk holds at once. A grader and a generator accept that many in one request.
 pub const MAX_PASSAGES: u32 = emend_core::limits::MAX_PASSAGES as u32;
 /// Most hypotheses that a beam holds.
@@ -82,6 +93,13 @@ pub struct Limits {
     pub at_limit: FinishStatus,
     /// Most model calls that the worst case may need.
     pub model_calls: Option<Value>,
+}
+
+impl Limits {
+    /// The most steps of a walk with these options, whatever its edges allow.
+    pub fn longest_walk(&self, options: &Options) -> u32 {
+        self.recursion.map_or(MAX_STEPS, |limit| limit.count(options))
+    }
 }
 
 /// A node: what it runs, and where each outcome leads.
@@ -149,18 +167,27 @@ impl FinishStatus {
 
 impl Graph {
     /// Reads and checks a graph file. `file` names it in errors.
+    ///
+    /// # Errors
+    /// [`InvalidGraph`] with everything that is wrong.
     pub fn parse(file: &str, yaml: &str) -> Result<Graph, InvalidGraph> {
+        Graph::parse_within(file, yaml, &mut Effort::default())
+    }
+
+    /// [`Graph::parse`] with an effort that other checks of the graph share. Takes up to seconds: call it on a thread that
+    /// may block.
+    ///
+    /// # Errors
+    /// [`InvalidGraph`], also when the effort did not suffice.
+    pub fn parse_within(file: &str, yaml: &str, effort: &mut Effort) -> Result<Graph, InvalidGraph> {
         let findings = match load::load(yaml) {
-            Ok(graph) => match check::check(&graph) {
+            Ok(graph) => match check::check(&graph, effort) {
                 findings if findings.is_empty() => return Ok(graph),
                 findings => findings,
             },
             Err(findings) => findings,
         };
-        Err(InvalidGraph {
-            file: file.to_owned(),
-            findings,
-        })
+        Err(InvalidGraph::new(file, findings))
     }
 
     /// Its name.
@@ -204,20 +231,36 @@ impl Graph {
     }
 
     /// The exact worst case of a walk with these options.
+    ///
+    /// # Errors
+    /// [`BoundError::TooManyStates`].
     pub fn worst_case(&self, options: &Options) -> Result<WorstCase, BoundError> {
-        bound::worst_case(self, options)
+        self.worst_case_within(options, &mut Effort::default())
     }
 
-    /// The worst case as formulas of the options; a formula is empty if none is exact. The first
-    /// call computes them from a few dozen worst cases.
+    /// [`Graph::worst_case`] with an effort that other checks of the graph share.
+    ///
+    /// # Errors
+    /// [`BoundError`].
+    pub fn worst_case_within(&self, options: &Options, effort: &mut Effort) -> Result<WorstCase, BoundError> {
+        bound::worst_case(self, options, effort)
+    }
+
+    /// The worst case as formulas of the options; a formula is empty if none is exact, or if finding it would cost too
+    /// much. The first call computes them from a few dozen worst cases.
     pub fn formulas(&self) -> &Formulas {
-        self.formulas.get_or_init(|| formula::formulas(self))
+        self.formulas_within(&mut Effort::default())
     }
 
-    /// Why the worst case with these options is not within the graph's `limits.model_calls` (R1);
-    /// `None` if it is, or if there is no such limit.
-    pub fn budget_problem(&self, options: &Options) -> Option<String> {
-        check::budget_problem(self, options)
+    /// [`Graph::formulas`] with an effort that other checks of the graph share.
+    pub fn formulas_within(&self, effort: &mut Effort) -> &Formulas {
+        self.formulas.get_or_init(|| formula::formulas(self, effort))
+    }
+
+    /// Why the worst case with these options is not within the graph's `limits.model_calls` (R1), or cannot be computed;
+    /// `None` if it is within, or if there is no such limit.
+    pub fn budget_problem(&self, options: &Options, effort: &mut Effort) -> Option<String> {
+        check::budget_problem(self, options, effort)
     }
 
     /// Name of a target: the node's, or `finish`.
@@ -267,9 +310,14 @@ impl Route {
 
     /// The first open edge, given the number of visits by [`NodeId::index`].
     pub fn choose(&self, visits: &[u32], options: &Options) -> (Option<&Condition>, Target) {
+        self.choose_where(|condition| condition.is_open(visits, options))
+    }
+
+    /// The first edge whose condition is open.
+    fn choose_where(&self, is_open: impl Fn(&Condition) -> bool) -> (Option<&Condition>, Target) {
         self.bounded
             .iter()
-            .find(|(condition, _)| condition.is_open(visits, options))
+            .find(|(condition, _)| is_open(condition))
             .map_or((None, self.otherwise), |(condition, target)| (Some(condition), *target))
     }
 }

@@ -5,6 +5,7 @@
 #![warn(missing_docs)]
 
 pub mod catalog;
+mod checks;
 mod config;
 mod error;
 pub mod graph;
@@ -18,7 +19,7 @@ pub mod work;
 use std::sync::Arc;
 
 use emend_chassis::{ServeError, Server};
-use emend_core::limits::MAX_MESSAGE_BYTES;
+use emend_core::{Deadline, Scope, limits::MAX_MESSAGE_BYTES};
 use emend_proto::v1::orchestrator_service_server::OrchestratorServiceServer;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -39,9 +40,19 @@ pub const SERVICE: &str = "emend.v1.OrchestratorService";
 /// Checks a question as the service does, before it is asked of one.
 ///
 /// # Errors
-/// INVALID_ARGUMENT with every bad field, NOT_FOUND for an unknown graph.
+/// INVALID_ARGUMENT with the bad fields, NOT_FOUND for an unknown graph.
 pub async fn check(catalog: &catalog::Catalog, question: emend_proto::v1::Question) -> Result<(), tonic::Status> {
-    walk_request::walk_request(catalog, &Options::default().default_graph, Some(question))
+    let options = Options::default();
+    let graphs = walk_request::Graphs {
+        catalog,
+        default: &options.default_graph,
+        checks: &checks::GraphChecks::default(),
+    };
+    let scope = Scope {
+        deadline: Deadline::after(options.service.default_timeout),
+        cancel: CancellationToken::new(),
+    };
+    walk_request::walk_request(graphs, &scope, Some(question))
         .await
         .map(drop)
 }

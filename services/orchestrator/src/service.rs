@@ -1,8 +1,8 @@
 //! `OrchestratorService`: validates, hands to an actor, maps the error.
 
-use std::{pin::Pin, sync::Arc};
+use std::{collections::HashMap, pin::Pin, sync::Arc};
 
-use emend_chassis::{ActorHandle, Violations, status};
+use emend_chassis::{ActorHandle, Caller, InvalidRequest, Violations, status};
 use emend_proto::v1::{
     self, AskRequest, AskResponse, AskStreamRequest, AskStreamResponse, GetGraphRequest, GetGraphResponse, GraphOption,
     GraphSummary, ListGraphsRequest, ListGraphsResponse, ValidateGraphRequest, ValidateGraphResponse,
@@ -13,10 +13,11 @@ use tonic::{Request, Response, Status};
 
 use crate::{
     catalog::LiveCatalog,
-    graph::{Finding, Graph, Options, WorstCase},
+    checks::GraphChecks,
+    graph::{BoundError, Effort, Finding, Graph, Options, WorstCase},
     mermaid, validate,
     walk::WalkRequest,
-    walk_request,
+    walk_request::{Graphs, walk_request},
     work::{Ask, AskStream, WalkRunner},
 };
 
@@ -28,6 +29,7 @@ const EVENTS: usize = 64;
 pub struct Orchestrator {
     catalog: LiveCatalog,
     default_graph: Arc<str>,
+    checks: GraphChecks,
     walks: ActorHandle<WalkRunner>,
 }
 
@@ -37,13 +39,19 @@ impl Orchestrator {
         Orchestrator {
             catalog,
             default_graph: Arc::from(default_graph),
+            checks: GraphChecks::default(),
             walks,
         }
     }
 
     /// Validates a question and resolves its graph, options and budget.
-    async fn walk_request(&self, question: Option<v1::Question>) -> Result<WalkRequest, Status> {
-        walk_request::walk_request(&self.catalog.current(), &self.default_graph, question).await
+    async fn walk_request(&self, question: Option<v1::Question>, caller: &Caller) -> Result<WalkRequest, Status> {
+        let graphs = Graphs {
+            catalog: &self.catalog.current(),
+            default: &self.default_graph,
+            checks: &self.checks,
+        };
+        walk_request(graphs, &caller.scope(), question).await
     }
 }
 
@@ -53,78 +61,88 @@ impl OrchestratorService for Orchestrator {
 
     async fn ask(&self, request: Request<AskRequest>) -> Result<Response<AskResponse>, Status> {
         let caller = self.walks.caller(&request);
-        let walk_request = self.walk_request(request.into_inner().question).await?;
+        let walk_request = self.walk_request(request.into_inner().question, &caller).await?;
         let result = self.walks.call(Ask(walk_request), caller).await?;
         Ok(Response::new(AskResponse { result: Some(result) }))
     }
 
     async fn ask_stream(&self, request: Request<AskStreamRequest>) -> Result<Response<Self::AskStreamStream>, Status> {
         let caller = self.walks.caller(&request);
-        let walk_request = self.walk_request(request.into_inner().question).await?;
+        let walk_request = self.walk_request(request.into_inner().question, &caller).await?;
         let events = self
             .walks
             .stream(caller, EVENTS, |events| AskStream { walk_request, events });
         Ok(Response::new(Box::pin(events)))
     }
 
-    async fn list_graphs(&self, _: Request<ListGraphsRequest>) -> Result<Response<ListGraphsResponse>, Status> {
+    async fn list_graphs(&self, request: Request<ListGraphsRequest>) -> Result<Response<ListGraphsResponse>, Status> {
+        let caller = self.walks.caller(&request);
         let catalog = self.catalog.current();
-        // The first call computes the formulas of each graph from a few dozen worst cases, which
-        // would block the runtime.
-        let graphs = tokio::task::spawn_blocking(move || catalog.iter().map(|graph| summary(graph)).collect())
-            .await
-            .map_err(|_| Status::internal("describing the graphs failed inside; the log has the cause"))?;
+        let summaries = move |_: &mut Effort| catalog.iter().map(|graph| summary(graph)).collect();
+        let graphs = self.checks.run(&caller.scope(), summaries).await?;
         Ok(Response::new(ListGraphsResponse { graphs }))
     }
 
     async fn get_graph(&self, request: Request<GetGraphRequest>) -> Result<Response<GetGraphResponse>, Status> {
-        let name = request.into_inner().name;
+        let caller = self.walks.caller(&request);
         let catalog = self.catalog.current();
-        let graph = catalog.get(&name).map_err(|unknown| status(&unknown))?;
-        let options = graph.options().iter().map(|option| GraphOption {
-            name: option.name.clone(),
-            description: option.description.clone(),
-            default_value: option.default,
-            minimum: option.minimum,
-            maximum: option.maximum,
-        });
-        Ok(Response::new(GetGraphResponse {
-            graph: Some(summary(graph)),
-            yaml: graph.source().to_owned(),
-            mermaid: mermaid::flowchart(graph),
-            options: options.collect(),
-        }))
+        let graph = catalog
+            .get(&request.into_inner().name)
+            .map_err(|unknown| status(&unknown))?;
+        let graph = Arc::clone(graph);
+        let described = self.checks.run(&caller.scope(), move |_| describe(&graph)).await?;
+        Ok(Response::new(described))
     }
 
     async fn validate_graph(
         &self,
         request: Request<ValidateGraphRequest>,
     ) -> Result<Response<ValidateGraphResponse>, Status> {
+        let caller = self.walks.caller(&request);
         let ValidateGraphRequest { yaml, options } = request.into_inner();
         let mut violations = Violations::new();
         validate::graph_yaml("yaml", &yaml, &mut violations);
-        violations.finish()?;
-        let graph = match walk_request::parsed(yaml).await? {
-            Ok(graph) => graph,
-            Err(invalid) => {
-                return Ok(Response::new(ValidateGraphResponse {
-                    findings: invalid.findings.into_iter().map(finding).collect(),
-                    worst_case: None,
-                }));
-            }
-        };
-        let mut violations = Violations::new();
-        let Some(options) = validate::options(&graph, "options", &options, &mut violations) else {
-            return Err(validate::refused(violations));
-        };
-        let worst_case = tokio::task::spawn_blocking(move || worst_case(&graph, &options))
-            .await
-            .map_err(|_| Status::internal("checking the graph failed inside; the log has the cause"))?;
-        Ok(Response::new(ValidateGraphResponse {
-            findings: Vec::new(),
-            worst_case,
-        }))
+        validate::finish(violations)?;
+        let validated = self
+            .checks
+            .run(&caller.scope(), move |effort| validated(&yaml, &options, effort))
+            .await?;
+        Ok(Response::new(validated?))
     }
+}
+
+/// What is wrong with a graph file, or its worst case with these options.
+fn validated(
+    yaml: &str,
+    options: &HashMap<String, f64>,
+    effort: &mut Effort,
+) -> Result<ValidateGraphResponse, InvalidRequest> {
+    let graph = match Graph::parse_within("graph.yaml", yaml, effort) {
+        Ok(graph) => graph,
+        Err(invalid) => {
+            return Ok(ValidateGraphResponse {
+                findings: invalid.findings.into_iter().map(finding).collect(),
+                worst_case: None,
+            });
+        }
+    };
+    let mut violations = Violations::new();
+    let resolved = validate::options(&graph, "options", options, &mut violations);
+    validate::finish(violations)?;
+    let options = resolved.unwrap_or_else(|| Options::defaults(graph.options()));
+    Ok(match worst_case(&graph, &options, effort) {
+        Ok(worst_case) => ValidateGraphResponse {
+            findings: Vec::new(),
+            worst_case: Some(worst_case),
+        },
+        Err(error) => ValidateGraphResponse {
+            findings: vec![v1::Finding {
+                message: error.to_string(),
+                ..v1::Finding::default()
+            }],
+            worst_case: None,
+        },
+    })
 }
 
 fn finding(finding: Finding) -> v1::Finding {
@@ -135,22 +153,40 @@ fn finding(finding: Finding) -> v1::Finding {
     }
 }
 
-fn summary(graph: &Graph) -> GraphSummary {
-    GraphSummary {
-        name: graph.name().to_owned(),
-        description: graph.description().to_owned(),
-        worst_case: worst_case(graph, &Options::defaults(graph.options())),
+fn describe(graph: &Graph) -> GetGraphResponse {
+    let options = graph.options().iter().map(|option| GraphOption {
+        name: option.name.clone(),
+        description: option.description.clone(),
+        default_value: option.default,
+        minimum: option.minimum,
+        maximum: option.maximum,
+    });
+    GetGraphResponse {
+        graph: Some(summary(graph)),
+        yaml: graph.source().to_owned(),
+        mermaid: mermaid::flowchart(graph),
+        options: options.collect(),
     }
 }
 
-fn worst_case(graph: &Graph, options: &Options) -> Option<v1::WorstCase> {
+/// A graph of the service. Its formulas are computed once, for all callers, and so whatever becomes of this one.
+fn summary(graph: &Graph) -> GraphSummary {
+    let defaults = Options::defaults(graph.options());
+    GraphSummary {
+        name: graph.name().to_owned(),
+        description: graph.description().to_owned(),
+        worst_case: worst_case(graph, &defaults, &mut Effort::default()).ok(),
+    }
+}
+
+fn worst_case(graph: &Graph, options: &Options, effort: &mut Effort) -> Result<v1::WorstCase, BoundError> {
     let WorstCase {
         steps,
         model_calls,
         web_searches,
-    } = graph.worst_case(options).ok()?;
-    let formulas = graph.formulas().clone();
-    Some(v1::WorstCase {
+    } = graph.worst_case_within(options, effort)?;
+    let formulas = graph.formulas_within(effort).clone();
+    Ok(v1::WorstCase {
         steps,
         model_calls,
         web_searches,

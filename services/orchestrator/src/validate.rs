@@ -2,17 +2,28 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use emend_chassis::Violations;
-use emend_core::limits::{MAX_FILTERS, MAX_GRAPH_BYTES, MAX_HISTORY, MAX_QUESTION_BYTES};
+use emend_chassis::{InvalidRequest, Violations};
+use emend_core::{
+    ServiceError as _, cut,
+    limits::{MAX_FILTERS, MAX_GRAPH_BYTES, MAX_HISTORY, MAX_QUESTION_BYTES},
+};
 use emend_proto::v1::{self, SearchMode, chat_message};
 use tonic::Status;
 
 use crate::{
-    graph::{Graph, Options},
+    graph::{Graph, MAX_OPTIONS, Options},
     walk::Budget,
 };
 
-/// Adds a violation for each invalid field of a question: text, filter, search and history.
+/// Most bytes of what is wrong with a request, names of fields included. The status carries it twice, and gRPC clients take
+/// 8 KiB of headers unless they are told otherwise.
+const MAX_VIOLATION_BYTES: usize = 1536;
+/// Longest name of a collection, in bytes; the retriever says which names there may be.
+const MAX_COLLECTION_BYTES: usize = 256;
+/// Longest field of a filter, name and value together, in bytes.
+const MAX_FILTER_BYTES: usize = 1024;
+
+/// Adds a violation for each invalid field of a question: text, collection, filter, search and history.
 pub(crate) fn question(question: &v1::Question, violations: &mut Violations) {
     let text = &question.question;
     violations.require(!text.trim().is_empty(), "question.question", || {
@@ -24,12 +35,14 @@ pub(crate) fn question(question: &v1::Question, violations: &mut Violations) {
     violations.require(text.len() <= MAX_QUESTION_BYTES, "question.question", || {
         format!("must be 1 to {MAX_QUESTION_BYTES} bytes, is {}", text.len())
     });
-    violations.require(question.filter.len() <= MAX_FILTERS, "question.filter", || {
+    let bytes = question.collection.len();
+    violations.require(bytes <= MAX_COLLECTION_BYTES, "question.collection", || {
         format!(
-            "must name at most {MAX_FILTERS} fields, names {}",
-            question.filter.len()
+            "must be at most {MAX_COLLECTION_BYTES} bytes, is `{}`",
+            cut(&question.collection)
         )
     });
+    filter(&question.filter, violations);
     violations.require(SearchMode::try_from(question.search).is_ok(), "question.search", || {
         format!(
             "{} is unknown: known are SEARCH_MODE_DENSE, SEARCH_MODE_SPARSE and SEARCH_MODE_HYBRID",
@@ -53,6 +66,30 @@ pub(crate) fn question(question: &v1::Question, violations: &mut Violations) {
         violations.require(known, &field("role"), || {
             format!("must be ROLE_USER (1) or ROLE_ASSISTANT (2), is {}", message.role)
         });
+    }
+}
+
+/// Adds a violation for a filter with too many fields, else for each field that is too long.
+fn filter(filter: &HashMap<String, String>, violations: &mut Violations) {
+    let fields = filter.len();
+    if fields > MAX_FILTERS {
+        violations.push(
+            "question.filter",
+            format!("must name at most {MAX_FILTERS} fields, names {fields}"),
+        );
+        return;
+    }
+    let mut long: Vec<_> = filter
+        .iter()
+        .map(|(name, value)| (name, name.len() + value.len()))
+        .filter(|(name, bytes)| name.is_empty() || *bytes > MAX_FILTER_BYTES)
+        .collect();
+    long.sort_unstable();
+    for (name, bytes) in long {
+        violations.push(
+            format!("question.filter[{}]", cut(name)),
+            format!("must have a name, and at most {MAX_FILTER_BYTES} bytes with its value; has {bytes}"),
+        );
     }
 }
 
@@ -96,20 +133,55 @@ pub(crate) fn options(
     given: &HashMap<String, f64>,
     violations: &mut Violations,
 ) -> Option<Options> {
+    if given.len() > MAX_OPTIONS {
+        violations.push(
+            field,
+            format!("must name at most {MAX_OPTIONS} options, names {}", given.len()),
+        );
+        return None;
+    }
     match Options::resolve(graph.options(), given) {
         Ok(options) => Some(options),
         Err(invalid) => {
             for option in invalid {
-                violations.push(format!("{field}[{}]", option.name), option.problem);
+                violations.push(format!("{field}[{}]", cut(&option.name)), option.problem);
             }
             None
         }
     }
 }
 
+/// Ends the validation of a request. Of more violations than fit into an error the first are reported, with the number of
+/// those left out.
+///
+/// # Errors
+/// [`InvalidRequest`], where there is a violation.
+pub(crate) fn finish(violations: Violations) -> Result<(), InvalidRequest> {
+    let Err(invalid) = violations.finish() else {
+        return Ok(());
+    };
+    let mut reported = Violations::new();
+    let mut left = MAX_VIOLATION_BYTES;
+    let mut all = invalid.violations().into_iter();
+    while let Some(violation) = all.next() {
+        let bytes = violation.field.len() + violation.description.len();
+        if bytes > left {
+            let more = all.len() + 1;
+            reported.push(
+                violation.field,
+                format!("is wrong too: {more} more in all; correct these first"),
+            );
+            break;
+        }
+        left -= bytes;
+        reported.push(violation.field, violation.description);
+    }
+    reported.finish()
+}
+
 /// The status of a request with at least one violation.
 pub(crate) fn refused(violations: Violations) -> Status {
-    match violations.finish() {
+    match finish(violations) {
         Err(invalid) => invalid.into(),
         Ok(()) => Status::internal("a request was refused without a reason"),
     }

@@ -7,12 +7,14 @@
 mod action;
 mod beam;
 mod budget;
+mod calls;
 mod deadline;
 mod engine;
 mod error;
 mod events;
 mod finish;
 mod grpc;
+mod log;
 mod metrics;
 mod outage;
 mod question;

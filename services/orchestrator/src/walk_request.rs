@@ -4,23 +4,37 @@
 use std::sync::Arc;
 
 use emend_chassis::{InvalidRequest, Violations, status};
+use emend_core::{Scope, cut};
 use emend_proto::v1;
 use tonic::Status;
 
 use crate::{
     catalog::Catalog,
-    graph::{Graph, InvalidGraph},
+    checks::GraphChecks,
+    graph::Graph,
     validate::{self, refused},
     walk::{Question, WalkRequest},
 };
 
-/// Validates a question and resolves its graph, options and budget.
+/// Most bytes of what an error says about a graph that comes with a question; ValidateGraph says all of it.
+const MAX_GRAPH_ERROR_BYTES: usize = 1024;
+
+/// The graphs of a service, and how those that come with a question are checked.
+pub(crate) struct Graphs<'a> {
+    pub(crate) catalog: &'a Catalog,
+    /// Walked for a question that names none.
+    pub(crate) default: &'a str,
+    pub(crate) checks: &'a GraphChecks,
+}
+
+/// Validates a question and resolves its graph, options and budget, within the scope of its caller.
 ///
 /// # Errors
-/// INVALID_ARGUMENT with every bad field, NOT_FOUND for an unknown graph.
+/// INVALID_ARGUMENT with the bad fields, NOT_FOUND for an unknown graph, and as
+/// [`CheckError`](crate::error::CheckError) says where a graph has to be checked.
 pub(crate) async fn walk_request(
-    catalog: &Catalog,
-    default_graph: &str,
+    graphs: Graphs<'_>,
+    scope: &Scope,
     question: Option<v1::Question>,
 ) -> Result<WalkRequest, Status> {
     let mut question = question.ok_or_else(|| InvalidRequest::field("question", "is missing; set it"))?;
@@ -29,20 +43,29 @@ pub(crate) async fn walk_request(
     let budget = validate::budget(question.budget.as_ref(), &mut violations);
     let yaml = std::mem::take(&mut question.graph_yaml);
     let graph = if yaml.is_empty() {
-        named(catalog, default_graph, &question.graph, &mut violations)?
+        named(&graphs, &question.graph, &mut violations)?
     } else {
-        own(yaml, &question.graph, &mut violations).await?
+        own(yaml, &question.graph, graphs.checks, scope, &mut violations).await?
     };
     let Some(graph) = graph else {
         return Err(refused(violations));
     };
-    let Some(options) = validate::options(&graph, "question.options", &question.options, &mut violations) else {
+    let overrides = &question.options;
+    let Some(options) = validate::options(&graph, "question.options", overrides, &mut violations) else {
         return Err(refused(violations));
     };
-    if let Some(problem) = graph.budget_problem(&options) {
-        violations.push("question.options", problem);
+    // With its defaults a graph is within its budget, or it would not have been loaded.
+    if !overrides.is_empty() && graph.limits().model_calls.is_some() {
+        let (asked, with) = (Arc::clone(&graph), options.clone());
+        let problem = graphs
+            .checks
+            .run(scope, move |effort| asked.budget_problem(&with, effort))
+            .await?;
+        if let Some(problem) = problem {
+            violations.push("question.options", problem);
+        }
     }
-    violations.finish()?;
+    validate::finish(violations)?;
     Ok(WalkRequest {
         graph,
         options,
@@ -53,14 +76,9 @@ pub(crate) async fn walk_request(
 
 /// Looks up a graph of the service. An unknown name is NOT_FOUND if it is the only problem;
 /// otherwise it becomes a violation, and the result is `None`.
-fn named(
-    catalog: &Catalog,
-    default_graph: &str,
-    name: &str,
-    violations: &mut Violations,
-) -> Result<Option<Arc<Graph>>, Status> {
-    let name = if name.is_empty() { default_graph } else { name };
-    match catalog.get(name) {
+fn named(graphs: &Graphs<'_>, name: &str, violations: &mut Violations) -> Result<Option<Arc<Graph>>, Status> {
+    let name = if name.is_empty() { graphs.default } else { name };
+    match graphs.catalog.get(name) {
         Ok(graph) => Ok(Some(Arc::clone(graph))),
         Err(unknown) if violations.is_empty() => Err(status(&unknown)),
         Err(unknown) => {
@@ -72,27 +90,27 @@ fn named(
 
 /// Parses a graph that comes with the question. Returns `None` and adds a violation if it is
 /// invalid.
-async fn own(yaml: String, name: &str, violations: &mut Violations) -> Result<Option<Arc<Graph>>, Status> {
+async fn own(
+    yaml: String,
+    name: &str,
+    checks: &GraphChecks,
+    scope: &Scope,
+    violations: &mut Violations,
+) -> Result<Option<Arc<Graph>>, Status> {
     violations.require(name.is_empty(), "question.graph", || {
-        format!("must be empty when `graph_yaml` is set, is `{name}`")
+        format!("must be empty when `graph_yaml` is set, is `{}`", cut(name))
     });
     if !validate::graph_yaml("question.graph_yaml", &yaml, violations) {
         return Ok(None);
     }
-    match parsed(yaml).await? {
+    let parsed = checks
+        .run(scope, move |effort| Graph::parse_within("graph.yaml", &yaml, effort))
+        .await?;
+    match parsed {
         Ok(graph) => Ok(Some(Arc::new(graph))),
         Err(invalid) => {
-            violations.push("question.graph_yaml", invalid.to_string());
+            violations.push("question.graph_yaml", invalid.brief(MAX_GRAPH_ERROR_BYTES));
             Ok(None)
         }
     }
-}
-
-/// Parses and checks a graph on the blocking thread pool: exploring a large graph takes a while.
-///
-/// The outer error is INTERNAL, for a panic; the inner one says what is wrong with the graph.
-pub(crate) async fn parsed(yaml: String) -> Result<Result<Graph, InvalidGraph>, Status> {
-    tokio::task::spawn_blocking(move || Graph::parse("graph.yaml", &yaml))
-        .await
-        .map_err(|_| Status::internal("checking the graph failed inside; the log has the cause"))
 }

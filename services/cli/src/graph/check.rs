@@ -3,7 +3,7 @@
 use std::{collections::HashMap, path::Path, process::ExitCode};
 
 use anyhow::{Result, anyhow};
-use emend_orchestrator::graph::{Graph, InvalidGraph, Options};
+use emend_orchestrator::graph::{Effort, Graph, InvalidGraph, Options};
 use emend_proto::v1::{Finding, ValidateGraphResponse, WorstCase};
 
 use super::{found, show};
@@ -33,7 +33,7 @@ pub(super) fn run(
         }
     };
     let options = effective(&graph, options)?;
-    if let Some(problem) = graph.budget_problem(&options) {
+    if let Some(problem) = graph.budget_problem(&options, &mut Effort::default()) {
         if !as_json {
             return Err(anyhow!("{name}: {problem}"));
         }

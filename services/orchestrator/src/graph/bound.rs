@@ -7,12 +7,12 @@
 //! any path to it. Costs only grow, so the highest cost seen is the worst case, and the last step
 //! of the search is the length of the longest walk.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, hash_map::Entry};
 
-use super::{Cost, EvidenceCounts, GenerateOutcome, GenerateSegmentOutcome, Graph, NodeId, Options, Outcome, Target};
-
-/// States to explore before giving up; the built-in graphs need a few thousand.
-const MAX_STATES: usize = 500_000;
+use super::{
+    Condition, Cost, EvidenceCounts, GenerateOutcome, GenerateSegmentOutcome, Graph, NodeId, Options, Outcome, Target,
+    effort::{Effort, MAX_STATES},
+};
 
 /// The most a walk can cost. Each figure is reached by some walk, not necessarily all by the same one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,28 +30,80 @@ pub struct WorstCase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BoundError {
     /// The conditions lead to too many states.
-    #[error("its worst case has more than {MAX_STATES} states; lower the limits that its conditions compare with")]
+    #[error(
+        "its worst case has more than {MAX_STATES} states; lower the limits that its conditions compare with or \
+         `limits.recursion`, or count fewer nodes"
+    )]
     TooManyStates,
+    /// The caller left, or its deadline passed.
+    #[error("it was not checked to its end: the caller left or its deadline passed")]
+    Stopped,
 }
 
 /// Everything that the rest of a walk depends on, before it visits `node`.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State {
     node: NodeId,
-    /// Visits by node, capped at the number from which every condition that counts the node is
-    /// closed; 0 for nodes that no condition counts.
-    visits: Vec<u32>,
+    visits: Visits,
     /// The most that the walk can hold.
     evidence: EvidenceCounts,
 }
 
+/// Visits of the nodes that conditions count, in the order of [`Counted`], each capped at the number from which every
+/// condition that counts the node is closed.
+type Visits = Box<[u16]>;
+
+/// The nodes that conditions count.
+struct Counted {
+    /// By node: its place among the visits of a state; `None` if no condition counts it.
+    places: Vec<Option<usize>>,
+    /// By place: the number of visits from which every condition that counts the node is closed.
+    closed: Visits,
+}
+
+impl Counted {
+    fn of(graph: &Graph, options: &Options) -> Counted {
+        let mut counted = Counted {
+            places: vec![None; graph.nodes().len()],
+            closed: Visits::default(),
+        };
+        let mut closed = Vec::new();
+        for (_, node) in graph.nodes() {
+            for (condition, _) in node.routes().flat_map(|(_, route)| route.edges()) {
+                let Some(condition) = condition else { continue };
+                let place = *counted.places[condition.counted().index()].get_or_insert_with(|| {
+                    closed.push(0);
+                    closed.len() - 1
+                });
+                // A limit is MAX_COUNT at most.
+                let closes_at = u16::try_from(condition.closes_at(options)).unwrap_or(u16::MAX);
+                closed[place] = closes_at.max(closed[place]);
+            }
+        }
+        counted.closed = closed.into();
+        counted
+    }
+
+    fn none(&self) -> Visits {
+        vec![0; self.closed.len()].into()
+    }
+
+    fn visit(&self, node: NodeId, visits: &mut Visits) {
+        if let Some(place) = self.places[node.index()] {
+            visits[place] = self.closed[place].min(visits[place] + 1);
+        }
+    }
+
+    fn is_open(&self, condition: &Condition, visits: &Visits, options: &Options) -> bool {
+        self.places[condition.counted().index()]
+            .is_some_and(|place| u32::from(visits[place]) < condition.closes_at(options))
+    }
+}
+
 /// The worst case, cut off at the graph's recursion limit.
-pub(super) fn worst_case(graph: &Graph, options: &Options) -> Result<WorstCase, BoundError> {
-    let limit = graph
-        .limits()
-        .recursion
-        .map_or(u64::MAX, |limit| u64::from(limit.count(options)));
-    worst_case_within(graph, options, limit)
+pub(super) fn worst_case(graph: &Graph, options: &Options, effort: &mut Effort) -> Result<WorstCase, BoundError> {
+    let limit = graph.limits().longest_walk(options);
+    worst_case_within(graph, options, limit.into(), effort)
 }
 
 /// The worst case of walks with at most `recursion_limit` steps. Without a limit, a graph with an
@@ -60,27 +112,24 @@ pub(super) fn worst_case_within(
     graph: &Graph,
     options: &Options,
     recursion_limit: u64,
+    effort: &mut Effort,
 ) -> Result<WorstCase, BoundError> {
-    let saturation = saturation(graph, options);
+    let counted = Counted::of(graph, options);
     let start = State {
         node: graph.start(),
-        visits: vec![0; saturation.len()],
+        visits: counted.none(),
         evidence: EvidenceCounts::default(),
     };
 
     let mut worst = WorstCase::default();
-    let mut explored = 0;
+    let mut explored = 1;
+    effort.spend(explored)?;
     let mut reached = HashMap::from([(start, WorstCase::default())]);
     while !reached.is_empty() && worst.steps < recursion_limit {
         worst.steps += 1;
-        explored += reached.len();
-        if explored > MAX_STATES {
-            return Err(BoundError::TooManyStates);
-        }
         let mut next = HashMap::new();
         for (mut state, spent) in reached {
-            let visited = &mut state.visits[state.node.index()];
-            *visited = saturation[state.node.index()].min(*visited + 1);
+            counted.visit(state.node, &mut state.visits);
             let node = graph.node(state.node);
             for (outcome, route) in node.routes() {
                 let cost = if is_without_documents(outcome) {
@@ -94,14 +143,24 @@ pub(super) fn worst_case_within(
                     web_searches: spent.web_searches + cost.web_searches,
                 };
                 worst = worst.max(spent);
-                if let (_, Target::Node(to)) = route.choose(&state.visits, options) {
+                let is_open = |condition: &Condition| counted.is_open(condition, &state.visits, options);
+                if let (_, Target::Node(to)) = route.choose_where(is_open) {
                     let state = State {
                         node: to,
                         visits: state.visits.clone(),
                         evidence: state.evidence.after(node.config(), outcome, options),
                     };
-                    let known: &mut WorstCase = next.entry(state).or_default();
-                    *known = known.max(spent);
+                    match next.entry(state) {
+                        Entry::Vacant(entry) => {
+                            explored += 1;
+                            effort.spend(explored)?;
+                            entry.insert(spent);
+                        }
+                        Entry::Occupied(mut entry) => {
+                            let known: &mut WorstCase = entry.get_mut();
+                            *known = known.max(spent);
+                        }
+                    }
                 }
             }
         }
@@ -124,20 +183,6 @@ impl WorstCase {
 /// Whether the action ended before it called its service, because no passage was held.
 fn is_without_documents(outcome: Outcome) -> bool {
     outcome == GenerateOutcome::NoDocuments.into() || outcome == GenerateSegmentOutcome::NoDocuments.into()
-}
-
-/// For each node, the number of visits from which every condition that counts it is closed.
-fn saturation(graph: &Graph, options: &Options) -> Vec<u32> {
-    let mut saturation = vec![0; graph.nodes().len()];
-    for (_, node) in graph.nodes() {
-        for (condition, _) in node.routes().flat_map(|(_, route)| route.edges()) {
-            if let Some(condition) = condition {
-                let most = &mut saturation[condition.counted().index()];
-                *most = condition.closes_at(options).max(*most);
-            }
-        }
-    }
-    saturation
 }
 
 #[cfg(test)]

@@ -1,9 +1,17 @@
 //! Checks of a whole graph: reachability, paths to the end, cycles, options, the budget (R1).
 
-use super::{Condition, Finding, Graph, NodeId, Options, Target, Value, node_config::Setting};
+use petgraph::{algo::tarjan_scc, graph::DiGraph};
+
+use super::{
+    Condition, Finding, Graph, MAX_STEPS, NodeId, Options, Target, Value,
+    bound::{self, WorstCase},
+    effort::Effort,
+    finding::list,
+    node_config::Setting,
+};
 
 /// Everything that is wrong with a graph; empty if it can be walked.
-pub(super) fn check(graph: &Graph) -> Vec<Finding> {
+pub(super) fn check(graph: &Graph, effort: &mut Effort) -> Vec<Finding> {
     let mut findings = unreachable(graph);
     findings.extend(no_way_to_finish(graph));
     findings.extend(unread_options(graph));
@@ -12,7 +20,7 @@ pub(super) fn check(graph: &Graph) -> Vec<Finding> {
         findings.extend(unbounded_cycles(graph));
     }
     if findings.is_empty() {
-        findings.extend(over_budget(graph));
+        findings.extend(over_budget(graph, effort));
     }
     findings.sort_by_key(|finding| finding.line);
     findings
@@ -156,18 +164,9 @@ fn out_of_range(graph: &Graph) -> Vec<Finding> {
 pub(super) fn unbounded_cycles(graph: &Graph) -> Option<Finding> {
     let mut open: Vec<_> = edges(graph).collect();
     loop {
-        let steps: Vec<_> = open.iter().map(|(from, _, to)| (*from, *to)).collect();
-        let reach: Vec<Vec<bool>> = graph
-            .nodes()
-            .map(|(id, _)| {
-                let mut first = vec![false; graph.nodes.len()];
-                for (from, to) in &steps {
-                    first[to.0] |= *from == id;
-                }
-                closure(first, &steps)
-            })
-            .collect();
-        let share_a_cycle = |a: NodeId, b: NodeId| reach[a.0][b.0] && reach[b.0][a.0];
+        let components = components(graph, open.iter().map(|(from, _, to)| (*from, *to)));
+        // Of nodes that an edge joins: one of an edge's ends, and whatever else.
+        let share_a_cycle = |a: NodeId, b: NodeId| components[a.0] == components[b.0];
         let before = open.len();
         open.retain(|(from, condition, to)| {
             share_a_cycle(*from, *to) && !condition.is_some_and(|condition| share_a_cycle(*from, condition.counted))
@@ -179,7 +178,7 @@ pub(super) fn unbounded_cycles(graph: &Graph) -> Option<Finding> {
         let cycle: Vec<_> = graph
             .nodes()
             .filter(|(id, _)| share_a_cycle(*first, *id))
-            .map(|(_, node)| format!("`{}`", node.name))
+            .map(|(_, node)| node.name.as_str())
             .collect();
         let node = graph.node(*first);
         return Some(Finding::node(
@@ -188,16 +187,42 @@ pub(super) fn unbounded_cycles(graph: &Graph) -> Option<Finding> {
             format!(
                 "nothing bounds the cycle of {}; give one of its edges `while: visits(NODE) <= LIMIT` with a node of \
                  the cycle, or set `limits.recursion`",
-                cycle.join(", ")
+                list(cycle)
             ),
         ));
     }
 }
 
-fn over_budget(graph: &Graph) -> Option<Finding> {
+/// The strongly connected component of each node: two nodes are in the same one if a walk can come from either to the
+/// other.
+fn components(graph: &Graph, edges: impl Iterator<Item = (NodeId, NodeId)>) -> Vec<usize> {
+    let mut joined = DiGraph::<(), ()>::new();
+    let places: Vec<_> = graph.nodes().map(|_| joined.add_node(())).collect();
+    for (from, to) in edges {
+        joined.add_edge(places[from.0], places[to.0], ());
+    }
+    let mut components = vec![0; places.len()];
+    for (number, component) in tarjan_scc(&joined).into_iter().enumerate() {
+        for place in component {
+            components[place.index()] = number;
+        }
+    }
+    components
+}
+
+fn over_budget(graph: &Graph, effort: &mut Effort) -> Option<Finding> {
     let defaults = Options::defaults(&graph.options);
-    let problem = match graph.worst_case(&defaults) {
-        Ok(_) => budget_problem(graph, &defaults)?,
+    // One step more than a walk may take, to see whether one would.
+    let steps = graph
+        .limits
+        .recursion
+        .map_or(u64::from(MAX_STEPS) + 1, |limit| limit.count(&defaults).into());
+    let problem = match bound::worst_case_within(graph, &defaults, steps, effort) {
+        Ok(worst) if worst.steps > u64::from(MAX_STEPS) => format!(
+            "a walk can take more than {MAX_STEPS} steps; lower the limits that its conditions compare with, or set \
+             `limits.recursion`"
+        ),
+        Ok(worst) => above_model_calls(graph, &defaults, worst)?,
         Err(error) => error.to_string(),
     };
     Some(Finding::file(0, problem))
@@ -205,12 +230,16 @@ fn over_budget(graph: &Graph) -> Option<Finding> {
 
 /// Why the worst case with these options is not within `limits.model_calls`; `None` if it is, or if
 /// the graph sets no such limit.
-pub(super) fn budget_problem(graph: &Graph, options: &Options) -> Option<String> {
+pub(super) fn budget_problem(graph: &Graph, options: &Options, effort: &mut Effort) -> Option<String> {
+    graph.limits.model_calls?;
+    match graph.worst_case_within(options, effort) {
+        Ok(worst) => above_model_calls(graph, options, worst),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+fn above_model_calls(graph: &Graph, options: &Options, worst: WorstCase) -> Option<String> {
     let budget = u64::from(graph.limits.model_calls?.count(options));
-    let worst = match graph.worst_case(options) {
-        Ok(worst) => worst,
-        Err(error) => return Some(error.to_string()),
-    };
     (worst.model_calls > budget).then(|| {
         format!(
             "the worst case is {} model calls, above the budget of {budget}; lower the options or raise \

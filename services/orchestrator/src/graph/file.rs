@@ -2,6 +2,7 @@
 
 use std::{fmt, marker::PhantomData};
 
+use emend_core::limits::MAX_GRAPH_BYTES;
 use serde::{
     Deserialize, Deserializer,
     de::{IntoDeserializer, MapAccess, SeqAccess, Visitor, value::SeqAccessDeserializer},
@@ -180,12 +181,49 @@ impl<'de> Deserialize<'de> for RouteFile {
     }
 }
 
+/// Collections within collections; a graph file has five.
+const MAX_DEPTH: usize = 16;
+/// Parts of a file: names, values, and beginnings and ends of collections; both those that are written and those that
+/// aliases repeat. The largest of the built-in graphs has 500.
+const MAX_EVENTS: usize = 50_000;
+/// Most anchors, and most aliases; one route for many outcomes is what they are for.
+const MAX_ALIASES: usize = 1_000;
+/// Longest message about YAML that is none, in bytes: it may repeat what it found.
+const MAX_YAML_ERROR_BYTES: usize = 512;
+
 /// Reads the YAML; an error is one finding with its line.
 pub(super) fn read(yaml: &str) -> Result<GraphFile, Finding> {
-    let options = serde_saphyr::options! { with_snippet: false };
+    if yaml.len() > MAX_GRAPH_BYTES {
+        let problem = format!(
+            "the file has {} bytes; a graph has at most {MAX_GRAPH_BYTES}",
+            yaml.len()
+        );
+        return Err(Finding::file(0, problem));
+    }
+    let options = serde_saphyr::options! {
+        with_snippet: false,
+        budget: serde_saphyr::budget! {
+            max_depth: MAX_DEPTH,
+            flow_nesting_limit: MAX_DEPTH,
+            max_documents: 1,
+            max_events: MAX_EVENTS,
+            max_nodes: MAX_EVENTS,
+            max_recorded_anchor_events: MAX_EVENTS,
+            max_anchors: MAX_ALIASES,
+            max_aliases: MAX_ALIASES,
+            max_merge_keys: MAX_ALIASES,
+            enforce_alias_anchor_ratio: false,
+        },
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: MAX_EVENTS,
+            max_replay_stack_depth: MAX_DEPTH,
+        },
+    };
     serde_saphyr::from_str_with_options(yaml, options).map_err(|error| {
         let line = error.location().map_or(0, |location| location.line());
-        Finding::file(u32::try_from(line).unwrap_or(0), error.to_string())
+        let mut problem = error.to_string();
+        problem.truncate(problem.floor_char_boundary(MAX_YAML_ERROR_BYTES));
+        Finding::file(u32::try_from(line).unwrap_or(0), problem)
     })
 }
 

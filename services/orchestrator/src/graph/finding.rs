@@ -2,6 +2,13 @@
 
 use std::fmt;
 
+use emend_core::cut;
+
+/// Most findings about one graph; further ones are counted.
+pub(super) const MAX_FINDINGS: usize = 100;
+/// Most names that a finding lists.
+const MAX_LISTED: usize = 20;
+
 /// One thing that is wrong with a graph file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
@@ -36,7 +43,7 @@ impl Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(node) = &self.node {
-            write!(f, "node `{node}`: ")?;
+            write!(f, "node `{}`: ", cut(node))?;
         }
         f.write_str(&self.message)
     }
@@ -51,6 +58,47 @@ pub struct InvalidGraph {
     pub findings: Vec<Finding>,
 }
 
+impl InvalidGraph {
+    /// The first findings, in the file's order; the last one says how many more there are.
+    pub(super) fn new(file: &str, mut findings: Vec<Finding>) -> InvalidGraph {
+        let more = findings.len().saturating_sub(MAX_FINDINGS);
+        if more > 0 {
+            findings.truncate(MAX_FINDINGS);
+            findings.push(Finding::file(0, format!("{more} more; correct these first")));
+        }
+        InvalidGraph {
+            file: file.to_owned(),
+            findings,
+        }
+    }
+
+    /// As many of the findings as fit into so many bytes, at least the beginning of the first, and how many more there
+    /// are: for an error that has to be short.
+    pub fn brief(&self, most: usize) -> String {
+        let mut text = String::new();
+        for (shown, finding) in self.findings.iter().enumerate() {
+            let at = match finding.line {
+                0 => String::new(),
+                line => format!("line {line}: "),
+            };
+            let finding = format!("{at}{finding}");
+            if text.is_empty() {
+                text.push_str(&finding[..finding.floor_char_boundary(most)]);
+            } else if text.len() + finding.len() + 2 <= most {
+                text.push_str("; ");
+                text.push_str(&finding);
+            } else {
+                text.push_str(&format!(
+                    "; and {} more, which ValidateGraph lists",
+                    self.findings.len() - shown
+                ));
+                break;
+            }
+        }
+        text
+    }
+}
+
 impl fmt::Display for InvalidGraph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, finding) in self.findings.iter().enumerate() {
@@ -62,5 +110,20 @@ impl fmt::Display for InvalidGraph {
             write!(f, " {finding}")?;
         }
         Ok(())
+    }
+}
+
+/// The names in backticks, separated by commas; `none` if there are none. Of many only the first, and how many more.
+pub(super) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let mut names = names.into_iter();
+    let shown: Vec<String> = names
+        .by_ref()
+        .take(MAX_LISTED)
+        .map(|name| format!("`{}`", cut(name)))
+        .collect();
+    match (shown.is_empty(), names.count()) {
+        (true, _) => "none".to_owned(),
+        (false, 0) => shown.join(", "),
+        (false, more) => format!("{} and {more} more", shown.join(", ")),
     }
 }

@@ -7,7 +7,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Graph, OptionId, Options, Value, bound, bound::WorstCase, check};
+use super::{Graph, OptionId, Options, Value, bound, bound::WorstCase, check, effort::Effort};
 
 /// Most options in a formula. Each option doubles the number of worst cases to compute.
 const MAX_VARIABLES: usize = 5;
@@ -33,24 +33,25 @@ struct Variable<'a> {
     base: f64,
 }
 
-pub(super) fn formulas(graph: &Graph) -> Formulas {
+/// Formulas that would cost more than `effort` to find are left out.
+pub(super) fn formulas(graph: &Graph, effort: &mut Effort) -> Formulas {
     // A formula describes what the edges bound. A cycle that only the recursion limit bounds has
     // none.
     if check::unbounded_cycles(graph).is_some() {
         return Formulas::default();
     }
-    let variables = variables(graph);
+    let variables = variables(graph, effort);
     if variables.len() > MAX_VARIABLES {
         return Formulas::default();
     }
-    let cost = |point: &[f64]| -> Option<WorstCase> {
+    let mut cost = |point: &[f64]| -> Option<WorstCase> {
         let options = variables
             .iter()
             .zip(point)
             .fold(Options::defaults(graph.options()), |options, (variable, value)| {
                 options.replaced(variable.id, *value)
             });
-        bound::worst_case_within(graph, &options, u64::MAX).ok()
+        bound::worst_case_within(graph, &options, u64::MAX, effort).ok()
     };
     let corners = 1_usize << variables.len();
     let at_corners: Option<Vec<WorstCase>> = (0..corners)
@@ -93,7 +94,7 @@ fn as_number(figure: u64) -> f64 {
 }
 
 /// The options that are counts and change the cost, except the limits of the whole walk.
-fn variables(graph: &Graph) -> Vec<Variable<'_>> {
+fn variables<'a>(graph: &'a Graph, effort: &mut Effort) -> Vec<Variable<'a>> {
     let limits = [graph.limits().recursion, graph.limits().model_calls];
     graph
         .options()
@@ -103,7 +104,7 @@ fn variables(graph: &Graph) -> Vec<Variable<'_>> {
         .filter(|(id, option)| {
             option.whole && option.maximum > option.minimum && !limits.contains(&Some(Value::Option(*id)))
         })
-        .filter(|(id, _)| matters(graph, *id))
+        .filter(|(id, _)| matters(graph, *id, effort))
         .map(|(id, option)| Variable {
             id,
             name: &option.name,
@@ -116,10 +117,10 @@ fn variables(graph: &Graph) -> Vec<Variable<'_>> {
 }
 
 /// Whether the cost changes with an option at all.
-fn matters(graph: &Graph, id: OptionId) -> bool {
+fn matters(graph: &Graph, id: OptionId, effort: &mut Effort) -> bool {
     let option = &graph.options()[id.0];
     let defaults = Options::defaults(graph.options());
-    let at = |value: f64| bound::worst_case_within(graph, &defaults.replaced(id, value), u64::MAX).ok();
+    let mut at = |value: f64| bound::worst_case_within(graph, &defaults.replaced(id, value), u64::MAX, effort).ok();
     let near = (option.minimum + 2.0).min(option.maximum);
     at(option.minimum) != at(near)
 }

@@ -6,12 +6,14 @@ mod route;
 
 use std::sync::{Arc, OnceLock};
 
+use emend_core::{cut, did_you_mean};
 use serde_saphyr::Spanned;
 
 use super::{
-    DEFAULT_RECURSION_LIMIT, FinishStatus, Graph, Limits, MAX_COUNT, OptionSpec, Value,
+    DEFAULT_RECURSION_LIMIT, FinishStatus, Graph, Limits, MAX_COUNT, MAX_EDGES, MAX_NODES, MAX_OPTIONS, OptionSpec,
+    Value,
     file::{Entries, GraphFile, LimitsFile, OptionFile, RouteFile, line, read},
-    finding::Finding,
+    finding::{Finding, MAX_FINDINGS},
 };
 
 /// Reads a graph. `check` still has to check it as a whole.
@@ -29,8 +31,11 @@ struct Loader {
 
 impl Loader {
     fn graph(mut self, file: GraphFile, yaml: &str) -> Result<Graph, Vec<Finding>> {
+        if let Some(problem) = size_problem(&file) {
+            return Err(vec![Finding::file(0, problem)]);
+        }
         if let Some(problem) = name_problem(&file.name.value, '-') {
-            self.file_finding(line(&file.name), format!("name `{}` {problem}", file.name.value));
+            self.file_finding(line(&file.name), format!("name `{}` {problem}", cut(&file.name.value)));
         }
         for (name, option) in file.options.0 {
             self.option(name, &option);
@@ -89,7 +94,7 @@ impl Loader {
             max,
         } = &option.value;
         if let Some(problem) = name_problem(&name, '_') {
-            self.file_finding(at, format!("option `{name}`: its name {problem}"));
+            self.file_finding(at, format!("option `{}`: its name {problem}", cut(&name)));
         }
         let most = f64::from(MAX_COUNT);
         let bounded = [*min, *max].iter().all(|number| number.abs() <= most);
@@ -98,8 +103,8 @@ impl Loader {
             self.file_finding(
                 at,
                 format!(
-                    "option `{name}`: expected min <= default <= max within {most}, found min {min}, default {found}, \
-                     max {max}"
+                    "option `{}`: expected min <= default <= max within {most}, found min {min}, default {found}, max {max}",
+                    cut(&name)
                 ),
             );
         }
@@ -135,8 +140,9 @@ impl Loader {
                 self.findings.push(Finding::file(
                     *line,
                     format!(
-                        "option `{name}` is read as a count: expected whole numbers from 0 and a default, found min \
-                         {minimum}, default {found}, max {maximum}"
+                        "option `{}` is read as a count: expected whole numbers from 0 and a default, found min {minimum}, \
+                         default {found}, max {maximum}",
+                        cut(name)
                     ),
                 ));
             }
@@ -183,6 +189,16 @@ impl Loader {
         by_node
     }
 
+    /// `; did you mean …?` for an unknown word. Looking up costs the words times the names, so only the findings that are
+    /// reported have one.
+    fn hint<'a>(&self, word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+        if self.findings.len() < MAX_FINDINGS {
+            did_you_mean(word, known)
+        } else {
+            String::new()
+        }
+    }
+
     fn file_finding(&mut self, at: u32, message: String) {
         self.findings.push(Finding::file(at, message));
     }
@@ -199,12 +215,25 @@ fn name_problem(name: &str, separator: char) -> Option<String> {
     (!fits).then(|| format!("must be 1 to 64 of a-z, 0-9 and `{separator}`, beginning with a letter"))
 }
 
-/// The names in backticks, separated by commas; `none` if there are none.
-fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
-    if names.is_empty() {
-        "none".to_owned()
-    } else {
-        names.join(", ")
-    }
+/// Why the file has too much of something; `None` if it has not.
+fn size_problem(file: &GraphFile) -> Option<String> {
+    let edges: usize = file.edges.0.iter().map(|(_, routes)| count_edges(&routes.value)).sum();
+    let sizes = [
+        ("nodes", file.nodes.0.len(), MAX_NODES),
+        ("nodes with edges", file.edges.0.len(), MAX_NODES),
+        ("edges", edges, MAX_EDGES),
+        ("options", file.options.0.len(), MAX_OPTIONS),
+    ];
+    let (what, number, most) = sizes.into_iter().find(|(_, number, most)| number > most)?;
+    Some(format!(
+        "the graph has {number} {what}; at most {most} are allowed: leave some out, or divide it into several graphs"
+    ))
+}
+
+fn count_edges(routes: &Entries<RouteFile>) -> usize {
+    let edges = |route: &RouteFile| match route {
+        RouteFile::To(_) => 1,
+        RouteFile::FirstOpen(edges) => edges.len().max(1),
+    };
+    routes.0.iter().map(|(_, route)| edges(&route.value)).sum()
 }

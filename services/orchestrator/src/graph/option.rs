@@ -3,6 +3,9 @@
 use emend_core::did_you_mean;
 use std::collections::BTreeMap;
 
+/// Most options that an error names.
+const MAX_SHOWN: usize = 20;
+
 /// Index of an option in its graph's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OptionId(pub(super) usize);
@@ -152,5 +155,13 @@ fn unknown(specs: &[OptionSpec], name: &str) -> String {
     if names.is_empty() {
         return "unknown option; this graph has none".to_owned();
     }
-    format!("unknown option{hint}; the options are {}", names.join(", "))
+    let shown = names.len().min(MAX_SHOWN);
+    let more = match names.len() - shown {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "unknown option{hint}; the options are {}{more}",
+        names[..shown].join(", ")
+    )
 }

@@ -1,5 +1,6 @@
 //! The service over real sockets, with the other five scripted behind real sockets too.
 
+mod bounded;
 mod differential;
 mod five;
 mod largest;
@@ -33,7 +34,7 @@ use crate::{
     Options,
     walk::{
         Dependency, Failure, Services,
-        scripted::{Scripted, down},
+        scripted::{Scripted, passage},
     },
 };
 
@@ -339,7 +340,9 @@ async fn a_walk_that_panics_fails_alone() {
 
     let services: Arc<dyn Services> = Arc::new(Scripted::default().retrieve(|request| {
         assert!(!request.query.contains("panic"), "as the test wants it");
-        down(Dependency::Retriever)
+        Ok(v1::RetrieveResponse {
+            passages: vec![passage("1")],
+        })
     }));
     let services = WalkServices(Arc::new(move || Ok(Arc::clone(&services))));
     let system = ActorSystem::start("walks-test").unwrap();

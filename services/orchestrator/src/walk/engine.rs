@@ -5,24 +5,32 @@ use std::{sync::Arc, time::Duration};
 
 use emend_chassis::telemetry;
 use emend_core::{Deadline, semconv};
-use emend_proto::v1::{self, EdgeTaken, Limit, Step, WalkResult};
+use emend_proto::v1::{EdgeTaken, Limit, Step, WalkResult};
 use tokio::time::Instant;
 use tracing::{Instrument as _, Span, field::Empty, info_span};
 
 use super::{
     action::{self, CONDENSE, Report, StepContext, retract_for},
     budget::{Budget, Spent},
+    calls::Calls,
     deadline::walk_deadline,
     error::WalkError,
     events::Events,
     finish::{self, End},
+    log,
     metrics::WalkMetrics,
+    outage::MAX_CAUSE_BYTES,
     question::Question,
     services::Services,
     size,
     state::{State, add_usage},
 };
 use crate::graph::{Action, Condition, Cost, FinishStatus, Graph, NodeId, Options, Outcome, Route, Target};
+
+/// Longest error of a step, in bytes: those of several services, or what one service says of each passage.
+const MAX_ERROR_BYTES: usize = 4 * MAX_CAUSE_BYTES;
+/// Most conditions that the reason for an edge names.
+const MAX_CONDITIONS: usize = 5;
 
 /// A question with the graph, the options and the budget in force.
 #[derive(Clone, Debug)]
@@ -61,14 +69,16 @@ pub async fn walk(
         { semconv::EMEND_WALK_STEPS } = Empty,
         { semconv::ERROR_TYPE } = Empty,
     );
+    let calls = Calls::new(services);
     let run = WalkRun {
         visits: vec![0; walk_request.graph.nodes().len()],
         last_visit: vec![None; walk_request.graph.nodes().len()],
         began: Instant::now(),
         visited: 0,
         cost: Cost::default(),
+        calls: &calls,
         context: StepContext {
-            services,
+            services: &calls,
             events,
             deadline: walk_deadline(caller).min(within(walk_request.budget.time)),
             state: State::new(walk_request.question.clone()),
@@ -78,6 +88,8 @@ pub async fn walk(
     };
     let ended = run.run().instrument(span.clone()).await;
     metrics.ended(graph, &ended, &span);
+    let id = telemetry::trace_id(&span).unwrap_or_else(|| format!("{:032x}", fastrand::u128(..)));
+    span.in_scope(|| log::ended(&id, &ended));
     ended
 }
 
@@ -88,6 +100,7 @@ fn within(time: Option<Duration>) -> Deadline {
 
 struct WalkRun<'a> {
     walk_request: &'a WalkRequest,
+    calls: &'a Calls<'a>,
     context: StepContext<'a>,
     metrics: &'a WalkMetrics,
     began: Instant,
@@ -111,6 +124,8 @@ impl WalkRun<'_> {
             return self.finish(end).await;
         }
         let end = loop {
+            // Steps that call nobody do not keep the thread from the other walks.
+            tokio::task::consume_budget().await;
             if let Some(end) = self.limit(node) {
                 break end;
             }
@@ -134,9 +149,10 @@ impl WalkRun<'_> {
             return Ok(Some(end));
         }
         let recorder = StepRecorder::begin(&self.context, CONDENSE, CONDENSE).await?;
-        let (condensed, report) = action::condense(&mut self.context)
+        let (condensed, mut report) = action::condense(&mut self.context)
             .instrument(recorder.span.clone())
             .await;
+        self.settle(&mut report)?;
         self.cost = self.cost.plus(cost);
         self.overrun(cost, &report);
         recorder.end(&mut self.context, condensed.name(), report).await?;
@@ -157,12 +173,11 @@ impl WalkRun<'_> {
     fn limit(&self, next: NodeId) -> Option<End> {
         let graph = &self.walk_request.graph;
         let limits = graph.limits();
-        if let Some(limit) = limits.recursion.map(|limit| limit.count(&self.walk_request.options))
-            && self.visited >= limit
-        {
+        let longest = limits.longest_walk(&self.walk_request.options);
+        if self.visited >= longest {
             return Some(End {
                 status: limits.at_limit,
-                reason: format!("the recursion limit of {limit} steps was reached"),
+                reason: format!("the recursion limit of {longest} steps was reached"),
                 exhausted: Limit::Steps,
             });
         }
@@ -230,7 +245,8 @@ impl WalkRun<'_> {
         let ran = action::run(node.config(), &mut self.context, &self.walk_request.options)
             .instrument(recorder.span.clone())
             .await;
-        let (outcome, report) = ran?;
+        let (outcome, mut report) = ran?;
+        self.settle(&mut report)?;
         self.overrun(cost, &report);
         self.metrics.corrected(node.action(), self.context.state.generations);
         if let Some(failure) = &report.failure {
@@ -242,6 +258,21 @@ impl WalkRun<'_> {
         let error = report.error.clone();
         recorder.end(&mut self.context, outcome.name(), report).await?;
         Ok((outcome, error))
+    }
+
+    /// Sees to the calls of a step that failed: a refusal ends the walk, and what was spent on them counts.
+    fn settle(&mut self, report: &mut Report) -> Result<(), WalkError> {
+        let state = &mut self.context.state;
+        add_usage(&mut report.usage, Some(std::mem::take(&mut state.wasted)));
+        for failure in self.calls.take_failures() {
+            if failure.is_refusal() {
+                return Err(WalkError::Refused(failure));
+            }
+            add_usage(&mut report.usage, Some(failure.usage));
+            state.outages.noted(&failure);
+        }
+        report.error.truncate(report.error.floor_char_boundary(MAX_ERROR_BYTES));
+        Ok(())
     }
 
     /// Counts the model calls of a step beyond its highest cost. That cost counts the calls that
@@ -300,12 +331,6 @@ impl WalkRun<'_> {
             ..result
         };
         size::fit_result(&mut result);
-        if let Some(failure) = &result.failure {
-            let v1::Failure {
-                service, code, cause, ..
-            } = failure;
-            tracing::warn!(service, code, cause, "a walk has no answer because a service failed");
-        }
         self.context.events.finished(&result).await?;
         Ok(result)
     }
@@ -374,6 +399,7 @@ fn reason(node: &str, outcome: Outcome, route: &Route, open: Option<&Condition>,
         .edges()
         .map_while(|(condition, _)| condition.filter(|condition| Some(*condition) != open))
         .map(|condition| format!("`{condition}`"))
+        .take(MAX_CONDITIONS)
         .collect();
     if !closed.is_empty() {
         reason.push_str(&format!(" and no longer holds: {}", closed.join(", ")));

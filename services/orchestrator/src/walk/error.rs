@@ -2,13 +2,13 @@
 
 use emend_core::{Code, FieldViolation, ServiceError};
 
-use super::services::Failure;
+use super::services::{Failure, place_in_question};
 
 /// Why a walk has no result. Limits, missing grades and services that are down are not errors; the
 /// result reports them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WalkError {
-    /// The retriever rejected the request: the collection is unknown, the filter is invalid, or
+    /// A service rejected what the question asks for: the collection is unknown, the filter or an option is invalid, or
     /// another embedder made the collection.
     #[error("{}", .0.message)]
     Refused(Failure),
@@ -35,7 +35,7 @@ impl ServiceError for WalkError {
         };
         // To the caller these fields are parts of its question.
         let inside = |violation: &FieldViolation| FieldViolation {
-            field: format!("question.{}", violation.field),
+            field: place_in_question(&violation.field),
             description: violation.description.clone(),
         };
         failure.violations.iter().map(inside).collect()

@@ -20,7 +20,7 @@ pub(super) struct End {
 }
 
 /// The status and the answer that the state supports. ANSWERED needs an answer that passed its
-/// grading; an answer without evidence is UNGROUNDED (R7).
+/// grading, and documents that could be searched; an answer without evidence is UNGROUNDED (R7).
 enum Settled<'a> {
     Answer(WalkStatus, &'a Attempt),
     Abstained,
@@ -37,7 +37,9 @@ fn settle(state: &State, wanted: FinishStatus) -> Settled<'_> {
     };
     match wanted {
         FinishStatus::Abstained => Settled::Abstained,
-        FinishStatus::Answered if best.verdict == Verdict::Passed => Settled::Answer(WalkStatus::Answered, best),
+        FinishStatus::Answered if best.verdict == Verdict::Passed && state.outages.documents_unsearched().is_none() => {
+            Settled::Answer(WalkStatus::Answered, best)
+        }
         FinishStatus::Ungrounded => {
             let without_evidence = state.attempts.iter().rfind(|attempt| attempt.evidence.is_empty());
             match without_evidence {
@@ -69,7 +71,13 @@ pub(super) fn result(state: State, end: End) -> WalkResult {
                 sentences: attempt.sentences.clone(),
                 documents: attempt.evidence.to_vec(),
                 usage,
-                reason: if answered { String::new() } else { end.reason },
+                reason: match state.outages.documents_unsearched() {
+                    _ if answered => String::new(),
+                    Some(failure) if attempt.verdict == Verdict::Passed => {
+                        format!("the documents could not be searched, so the answer is not from them; {failure}")
+                    }
+                    _ => end.reason,
+                },
                 groundedness: attempt.groundedness,
                 usefulness: attempt.usefulness,
                 ..WalkResult::default()
@@ -105,6 +113,7 @@ pub(super) fn result(state: State, end: End) -> WalkResult {
             }
         }
     };
+    let degraded_by = state.outages.all().iter().map(outage::message).collect();
     let standalone_question = state.question().standalone().unwrap_or_default().to_owned();
     let steps = state.steps.beside(&result.documents);
     WalkResult {
@@ -115,6 +124,7 @@ pub(super) fn result(state: State, end: End) -> WalkResult {
         standalone_question,
         exhausted: end.exhausted.into(),
         steps,
+        degraded_by,
         ..result
     }
 }

@@ -2,13 +2,13 @@
 
 use std::future::Future;
 
-use emend_chassis::{Attempt, TracedChannel, Upstream, UpstreamError, code_of_grpc, retrying, status};
+use emend_chassis::{Attempt, ERROR_DOMAIN, TracedChannel, Upstream, UpstreamError, code_of_grpc, retrying, status};
 use emend_core::{Deadline, FieldViolation};
 use emend_proto::v1::{
     DecideRetrievalRequest, DecideRetrievalResponse, GenerateRequest, GenerateResponse, GradeDocumentsRequest,
     GradeDocumentsResponse, GradeGroundednessRequest, GradeGroundednessResponse, GradeUsefulnessRequest,
     GradeUsefulnessResponse, RefineKnowledgeRequest, RefineKnowledgeResponse, RetrieveRequest, RetrieveResponse,
-    RewriteRequest, RewriteResponse, SearchRequest, SearchResponse, generate_response::Event,
+    RewriteRequest, RewriteResponse, SearchRequest, SearchResponse, Usage, generate_response::Event,
     generator_service_client::GeneratorServiceClient, grader_service_client::GraderServiceClient,
     retriever_service_client::RetrieverServiceClient, rewriter_service_client::RewriterServiceClient,
     web_search_service_client::WebSearchServiceClient,
@@ -17,8 +17,16 @@ use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream, stream:
 use tonic::{Response, Status, Streaming};
 use tonic_types::StatusExt as _;
 
-use super::services::{Answer, Dependency, Failure, Services};
+use super::{
+    outage::MAX_CAUSE_BYTES,
+    services::{Answer, Dependency, Failure, Services},
+};
 use crate::config::ServiceUrls;
+
+/// Where a service says how many calls of its model failed: the metadata of its `google.rpc.ErrorInfo`.
+const MODEL_CALLS: &str = "model_calls";
+/// Most violations that are passed on; whoever corrects these learns of the others then.
+const MAX_VIOLATIONS: usize = 10;
 
 /// Largest reply of a service: a hundred passages of 64 KiB, and their metadata.
 const MAX_REPLY_BYTES: usize = 32 * 1024 * 1024;
@@ -56,13 +64,43 @@ impl GrpcServices {
     }
 }
 
-/// Makes a unary call and retries it where that can help.
+/// Makes a call, and makes it again where it did not reach a working service.
+///
+/// A model that failed behind a service is none of those: the service knows whether trying again helps, and has tried. To
+/// ask it again would multiply its tries by ours.
+async fn asking<T, F, Fut>(deadline: Deadline, mut call: F) -> Result<T, Status>
+where
+    F: FnMut(Attempt) -> Fut,
+    Fut: Future<Output = Result<T, Status>>,
+{
+    let attempt = |attempt| {
+        let answer = call(attempt);
+        async move {
+            match answer.await {
+                Err(status) if failed_model_calls(&status).is_some() => Ok(Err(status)),
+                answer => answer.map(Ok),
+            }
+        }
+    };
+    retrying(deadline, attempt).await.flatten()
+}
+
+/// The calls of a model that a service made before it gave up; `None` for a failure that no model caused.
+fn failed_model_calls(status: &Status) -> Option<u32> {
+    let info = status
+        .get_details_error_info()
+        .filter(|info| info.domain == ERROR_DOMAIN)?;
+    let calls = info.metadata.get(MODEL_CALLS)?;
+    Some(calls.parse().unwrap_or_default())
+}
+
+/// Makes a unary call.
 async fn unary<T, F, Fut>(dependency: Dependency, deadline: Deadline, call: F) -> Result<T, Failure>
 where
     F: FnMut(Attempt) -> Fut,
     Fut: Future<Output = Result<Response<T>, Status>>,
 {
-    retrying(deadline, call)
+    asking(deadline, call)
         .await
         .map(Response::into_inner)
         .map_err(|status| failure(dependency, &status))
@@ -73,15 +111,22 @@ fn failure(dependency: Dependency, status: &Status) -> Failure {
         .get_details_bad_request()
         .map(|bad| bad.field_violations)
         .unwrap_or_default();
+    let mut message = status.message().to_owned();
+    message.truncate(message.floor_char_boundary(MAX_CAUSE_BYTES));
     Failure {
         dependency,
         code: code_of_grpc(status.code()),
         message: match status.code() {
             tonic::Code::DeadlineExceeded => "no answer within its share of the time that was left".to_owned(),
-            _ => status.message().to_owned(),
+            _ => message,
+        },
+        usage: Usage {
+            model_calls: failed_model_calls(status).unwrap_or_default(),
+            ..Usage::default()
         },
         violations: violations
             .into_iter()
+            .take(MAX_VIOLATIONS)
             .map(|violation| FieldViolation {
                 field: violation.field,
                 description: violation.description,
@@ -162,7 +207,7 @@ impl Services for GrpcServices {
     fn generate(&self, request: GenerateRequest, deadline: Deadline) -> BoxStream<'_, Result<Event, Failure>> {
         // Until the first message nothing has been passed on, so the call can be retried;
         // afterwards it cannot.
-        let opening = retrying(deadline, move |attempt| {
+        let opening = asking(deadline, move |attempt| {
             let (mut client, request) = (self.generator.clone(), attempt.request(request.clone()));
             async move {
                 let mut messages = client.generate(request).await?.into_inner();

@@ -5,8 +5,8 @@ use emend_proto::v1;
 
 use super::services::{Dependency, Failure};
 
-/// Most bytes of a failure's cause in a result.
-const MAX_CAUSE_BYTES: usize = 1024;
+/// Most bytes of a failure's cause.
+pub(super) const MAX_CAUSE_BYTES: usize = 1024;
 
 /// The services whose last call failed, in the order in which they began to.
 #[derive(Debug, Default)]
@@ -14,21 +14,39 @@ pub(super) struct Outages {
     open: Vec<Failure>,
     /// The service whose failure decided the last edge.
     last: Option<Dependency>,
+    /// The last failure of every service that failed, also of those that answered afterwards.
+    all: Vec<Failure>,
+    /// Whether the retriever has answered.
+    searched_documents: bool,
 }
 
 impl Outages {
-    /// Remembers that a call failed.
+    /// Remembers that a call failed, whatever became of its step.
+    pub(super) fn noted(&mut self, failure: &Failure) {
+        replace(&mut self.all, failure);
+    }
+
+    /// Remembers that a failure decided the outcome of a step.
     pub(super) fn failed(&mut self, failure: &Failure) {
-        let known = self.open.iter_mut().find(|open| open.dependency == failure.dependency);
-        match known {
-            Some(open) => *open = failure.clone(),
-            None => self.open.push(failure.clone()),
-        }
+        replace(&mut self.open, failure);
+        replace(&mut self.all, failure);
     }
 
     /// Remembers that a service answered: an earlier failure of it no longer counts.
     pub(super) fn answered(&mut self, dependency: Dependency) {
         self.open.retain(|open| open.dependency != dependency);
+        self.searched_documents |= dependency == Dependency::Retriever;
+    }
+
+    /// The services that failed, each with its last failure, in the order in which they first did.
+    pub(super) fn all(&self) -> &[Failure] {
+        &self.all
+    }
+
+    /// Why the documents were never searched although the walk tried to; what it answers then says nothing of them.
+    pub(super) fn documents_unsearched(&self) -> Option<&Failure> {
+        let mut open = self.open.iter();
+        open.find(|open| open.dependency == Dependency::Retriever && !self.searched_documents)
     }
 
     /// Remembers which failure, if any, decided the edge that the walk takes next.
@@ -48,6 +66,14 @@ impl Outages {
             Dependency::Grader | Dependency::Rewriter => self.last == Some(open.dependency),
             Dependency::WebSearch => !searched_evidence,
         })
+    }
+}
+
+/// Puts a failure in the place of an earlier one of the same service.
+fn replace(failures: &mut Vec<Failure>, failure: &Failure) {
+    match failures.iter_mut().find(|known| known.dependency == failure.dependency) {
+        Some(known) => known.clone_from(failure),
+        None => failures.push(failure.clone()),
     }
 }
 

@@ -7,7 +7,7 @@ use emend_proto::v1::{
     DecideRetrievalRequest, DecideRetrievalResponse, GenerateRequest, GradeDocumentsRequest, GradeDocumentsResponse,
     GradeGroundednessRequest, GradeGroundednessResponse, GradeUsefulnessRequest, GradeUsefulnessResponse,
     RefineKnowledgeRequest, RefineKnowledgeResponse, RetrieveRequest, RetrieveResponse, RewriteRequest,
-    RewriteResponse, SearchRequest, SearchResponse, generate_response,
+    RewriteResponse, SearchRequest, SearchResponse, Usage, generate_response,
 };
 use futures::{future::BoxFuture, stream::BoxStream};
 
@@ -96,6 +96,8 @@ pub struct Failure {
     pub message: String,
     /// The fields that the service rejects; empty unless it rejected the request.
     pub violations: Vec<FieldViolation>,
+    /// What the model calls cost that the service made before it failed.
+    pub usage: Usage,
 }
 
 impl Failure {
@@ -106,6 +108,57 @@ impl Failure {
             code,
             message: message.into(),
             violations: Vec::new(),
+            usage: Usage::default(),
+        }
+    }
+
+    /// Whether the service refused what the question or its options say: the collection is unknown, the filter or an
+    /// option is wrong. Then the walk as a whole is refused, since no other service makes up for that (R17).
+    pub(super) fn is_refusal(&self) -> bool {
+        match (self.dependency, self.code) {
+            (Dependency::Retriever, Code::InvalidArgument | Code::NotFound | Code::FailedPrecondition) => true,
+            // What others reject can also be of the walk's own making, a passage for instance.
+            (_, Code::InvalidArgument) => {
+                let mut rejected = self.violations.iter();
+                !self.violations.is_empty() && rejected.all(|violation| is_asked(&violation.field))
+            }
+            _ => false,
         }
     }
 }
+
+/// The fields of requests that have what the options of a graph say.
+const SETTINGS: [&str; 9] = [
+    "lower_threshold",
+    "max_results",
+    "max_sentences",
+    "max_strips",
+    "max_tokens",
+    "temperature",
+    "threshold",
+    "top_k",
+    "upper_threshold",
+];
+
+/// Whether a field of a request has what the caller asked for, as it stands in its question or options.
+fn is_asked(field: &str) -> bool {
+    matches!(base(field), "question" | "history") || SETTINGS.contains(&base(field))
+}
+
+/// Where the caller finds what a field of a request has.
+pub(super) fn place_in_question(field: &str) -> String {
+    match base(field) {
+        "query" | "question" => "question.question".to_owned(),
+        "mode" => "question.search".to_owned(),
+        setting if SETTINGS.contains(&setting) => "question.options".to_owned(),
+        _ => format!("question.{field}"),
+    }
+}
+
+/// The name of a field without the places in it: `filter` of `filter[lang]`.
+fn base(field: &str) -> &str {
+    field.split(['[', '.']).next().unwrap_or(field)
+}
+
+#[cfg(test)]
+mod tests;

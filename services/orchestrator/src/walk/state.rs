@@ -43,6 +43,8 @@ pub(crate) struct State {
     /// Sentences that were found unsupported so far.
     pub(super) unsupported: Vec<String>,
     pub(super) usage: Usage,
+    /// What replies cost that the step under way could not use.
+    pub(super) wasted: Usage,
     pub(super) steps: Steps,
     /// Whether the retriever or a web search answered, even without results.
     pub(super) searched_evidence: bool,
@@ -118,6 +120,7 @@ impl State {
             abstained_from: HashSet::new(),
             unsupported: Vec::new(),
             usage: Usage::default(),
+            wasted: Usage::default(),
             steps: Steps::default(),
             searched_evidence: false,
             outages: Outages::default(),

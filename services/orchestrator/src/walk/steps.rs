@@ -25,6 +25,9 @@ pub(super) struct Steps {
     carried: Vec<Carried>,
     /// Upper bound of the encoded size of the steps, in bytes.
     bytes: usize,
+    /// The size above which they are shortened next. It doubles where shortening does not help, so that a walk of many
+    /// steps is not measured at each of them.
+    limit: usize,
 }
 
 /// Where a whole passage is, as indexes, and the hash of its content.
@@ -65,9 +68,10 @@ impl Steps {
         }
         self.bytes = self.bytes.saturating_add(step.encoded_len());
         self.steps.push(step.clone());
-        if self.bytes > MAX_RECORDED_BYTES {
+        if self.bytes > self.limit.max(MAX_RECORDED_BYTES) {
             size::fit_texts(&mut self.steps, MAX_RESULT_BYTES);
             self.bytes = self.steps.iter().map(Step::encoded_len).sum();
+            self.limit = 2 * self.bytes;
         }
         step
     }

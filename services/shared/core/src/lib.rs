@@ -2,6 +2,7 @@
 //! between tries, limits on input, the names that telemetry uses, and files that are read again when they change.
 
 mod backoff;
+mod cut;
 mod deadline;
 mod error;
 pub mod limits;
@@ -13,6 +14,7 @@ pub mod semconv;
 mod watched;
 
 pub use backoff::{Backoff, retry_after};
+pub use cut::{Cut, cut};
 pub use deadline::{Deadline, DeadlineExceeded, Reserve};
 pub use error::{Code, FieldViolation, ServiceError, error_chain};
 pub use names::list_names;

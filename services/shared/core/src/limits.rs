@@ -23,8 +23,8 @@ pub const MAX_EVIDENCE_REQUEST_BYTES: usize = 8 * 1024 * 1024;
 pub const MAX_STRIPS: u32 = 100;
 /// Most passages that a web search returns.
 pub const MAX_WEB_RESULTS: u32 = 50;
-/// Largest graph file, in bytes.
-pub const MAX_GRAPH_BYTES: usize = 256 * 1024;
+/// Largest graph file, in bytes. The largest of the built-in ones has less than 5 KiB.
+pub const MAX_GRAPH_BYTES: usize = 64 * 1024;
 /// Most fields of a filter, and of a document's metadata.
 pub const MAX_FILTERS: usize = 64;
 /// Largest document, in bytes.

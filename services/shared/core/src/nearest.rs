@@ -5,17 +5,30 @@ const MAX_NAME_CHARS: usize = 64;
 /// From this likeness on, 0–1, a known name may be what was meant.
 const MIN_LIKENESS: f64 = 0.6;
 
-/// The known name that `name` most likely stands for; `None` where none is near, or `name` is longer than any name.
+/// The known name that `name` most likely stands for; `None` where none is near, or `name` is longer than any name. Known
+/// names that are longer than that are not compared either.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    if name.chars().nth(MAX_NAME_CHARS).is_some() {
-        return None;
-    }
+    let length = length(name)?;
     known
         .into_iter()
+        .filter(|candidate| self::length(candidate).is_some_and(|other| may_be_near(length, other)))
         .map(|candidate| (strsim::normalized_damerau_levenshtein(name, candidate), candidate))
         .filter(|(likeness, _)| *likeness >= MIN_LIKENESS)
         .max_by(|(a, _), (b, _)| a.total_cmp(b))
         .map(|(_, candidate)| candidate)
+}
+
+/// Characters of a name; `None` for what is longer than any name, without counting all of it.
+fn length(name: &str) -> Option<usize> {
+    let length = name.chars().take(MAX_NAME_CHARS + 1).count();
+    (length <= MAX_NAME_CHARS).then_some(length)
+}
+
+/// Whether names of these lengths can be alike enough: each character that one has more is a change. It spares most
+/// comparisons.
+fn may_be_near(a: usize, b: usize) -> bool {
+    let (shorter, longer) = (a.min(b), a.max(b));
+    shorter as f64 >= MIN_LIKENESS * longer as f64
 }
 
 /// `; did you mean …?` where a known name is near, else nothing.

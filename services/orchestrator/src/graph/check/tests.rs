@@ -222,7 +222,7 @@ fn r1_a_worst_case_beyond_exploring_is_refused() {
         )
         .replace("start:", "limits: {recursion: 10000}\nstart:");
     let findings = findings(parse(&text));
-    assert!(findings.contains("more than 500000 states"), "{findings}");
+    assert!(findings.contains("more than 100000 states"), "{findings}");
 }
 
 proptest! {

@@ -1,20 +1,25 @@
 //! Looks up nodes, options, and words of closed sets. The finding for an unknown name lists the
 //! known ones (R17).
 
-use emend_core::did_you_mean;
+use emend_core::cut;
 use serde_saphyr::Spanned;
 
-use super::{Loader, list};
-use crate::graph::{MAX_COUNT, NodeId, Value, condition, file::line, finding::Finding};
+use super::Loader;
+use crate::graph::{
+    MAX_COUNT, NodeId, Value, condition,
+    file::line,
+    finding::{Finding, list},
+};
 
 impl Loader {
     pub(super) fn node_id(&mut self, at: u32, node: Option<&str>, word: &str) -> Option<NodeId> {
         let found = self.nodes.iter().position(|name| name == word);
         if found.is_none() {
-            let hint = did_you_mean(word, self.nodes.iter().map(String::as_str));
+            let hint = self.hint(word, self.nodes.iter().map(String::as_str));
             self.findings.push(Finding {
                 message: format!(
-                    "unknown node `{word}`{hint}; the nodes are {}",
+                    "unknown node `{}`{hint}; the nodes are {}",
+                    cut(word),
                     list(self.nodes.iter().map(String::as_str))
                 ),
                 node: node.map(str::to_owned),
@@ -48,9 +53,10 @@ impl Loader {
 
     fn no_number(&mut self, at: u32, node: Option<&str>, what: &str, expected: &str, word: &str) -> Option<Value> {
         let names = || self.options.iter().map(|option| option.name.as_str());
-        let hint = did_you_mean(word, names());
+        let hint = self.hint(word, names());
         let message = format!(
-            "{what} must be {expected} or an option, found `{word}`{hint}; the options are {}",
+            "{what} must be {expected} or an option, found `{}`{hint}; the options are {}",
+            cut(word),
             list(names())
         );
         self.findings.push(Finding {
@@ -72,11 +78,11 @@ impl Loader {
         let found = known.iter().find(|(name, _)| *name == word.value);
         if found.is_none() {
             let names = || known.iter().map(|(name, _)| *name);
-            let hint = did_you_mean(&word.value, names());
+            let hint = self.hint(&word.value, names());
             self.findings.push(Finding {
                 message: format!(
                     "unknown `{setting}`: `{}`{hint}; expected one of {}",
-                    word.value,
+                    cut(&word.value),
                     list(names())
                 ),
                 node: node.map(str::to_owned),

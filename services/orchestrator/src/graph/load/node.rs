@@ -2,12 +2,12 @@
 
 use serde_saphyr::Spanned;
 
-use super::{Loader, list};
+use super::Loader;
 use crate::graph::{
     Action, MinimumSupport, Node, NodeConfig, Outcome, Purpose, Refining, Search, StripUnit, Ungraded, Value,
     WebResults, Weights, Writing,
     file::{Entries, NodeFile, RouteFile, line},
-    finding::Finding,
+    finding::{Finding, list},
 };
 
 impl Loader {

@@ -1,15 +1,18 @@
 //! Routes: for each outcome, the edges in the order in which they are tried.
 
-use emend_core::did_you_mean;
+use emend_core::cut;
 use serde_saphyr::Spanned;
 
-use super::{Loader, list};
+use super::Loader;
 use crate::graph::{
     Action, Condition, FinishStatus, Outcome, Route, Target,
     condition::Words,
     file::{EdgeFile, Entries, RouteFile, line},
-    finding::Finding,
+    finding::{Finding, list},
 };
+
+/// Longest condition, in bytes: two names and what joins them. Steps and drawings repeat it.
+const MAX_CONDITION_BYTES: usize = 256;
 
 impl Loader {
     pub(super) fn routes(
@@ -24,12 +27,13 @@ impl Loader {
         let mut named: Vec<Outcome> = Vec::new();
         for (word, route) in edges.value.0 {
             let Some(outcome) = action.outcomes().find(|outcome| outcome.name() == word) else {
-                let hint = did_you_mean(&word, action.outcomes().map(Outcome::name));
+                let hint = self.hint(&word, action.outcomes().map(Outcome::name));
                 self.findings.push(Finding::node(
                     line(&route),
                     name,
                     format!(
-                        "`{word}` is no outcome of `{action}`{hint}; its outcomes are {}",
+                        "`{}` is no outcome of `{action}`{hint}; its outcomes are {}",
+                        cut(&word),
                         list(action.outcomes().map(Outcome::name))
                     ),
                 ));
@@ -123,13 +127,14 @@ impl Loader {
 
     fn condition(&mut self, name: &str, text: &Spanned<String>) -> Option<Condition> {
         let at = line(text);
-        let Some(words) = Words::parse(&text.value) else {
+        let words = Words::parse(&text.value).filter(|_| text.value.len() <= MAX_CONDITION_BYTES);
+        let Some(words) = words else {
             self.findings.push(Finding::node(
                 at,
                 name,
                 format!(
                     "expected `visits(NODE) <= LIMIT` or `visits(NODE) < LIMIT`, found `{}`",
-                    text.value
+                    cut(&text.value)
                 ),
             ));
             return None;
@@ -162,11 +167,15 @@ impl Loader {
             .find(|known| known.name() == status.trim());
         if found.is_none() {
             let names = || FinishStatus::ALL.iter().map(|status| status.name());
-            let hint = did_you_mean(status, names());
+            let hint = self.hint(status, names());
             self.findings.push(Finding::node(
                 at,
                 name,
-                format!("unknown status `{status}`{hint}; the statuses are {}", list(names())),
+                format!(
+                    "unknown status `{}`{hint}; the statuses are {}",
+                    cut(status),
+                    list(names())
+                ),
             ));
         }
         found.map(Target::Finish)

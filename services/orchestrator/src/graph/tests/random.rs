@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use fastrand::Rng;
 
-use crate::graph::{Action, EvidenceCounts, Graph, Options, Outcome, Target, check::check, load::load};
+use crate::graph::{Action, Effort, EvidenceCounts, Graph, Options, Outcome, Target, check::check, load::load};
 
 const GRAPHS: u64 = 100_000;
 
@@ -194,7 +194,7 @@ fn r1_invalid_graphs_are_refused_and_none_panics() {
         let spoilt = spoilt(&yaml, &mut rng);
         let refused = match load(&spoilt) {
             Err(findings) => findings,
-            Ok(graph) => check(&graph),
+            Ok(graph) => check(&graph, &mut Effort::default()),
         };
         assert!(!refused.is_empty(), "{spoilt}");
         assert!(refused.iter().all(|finding| !finding.message.is_empty()));

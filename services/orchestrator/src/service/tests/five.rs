@@ -25,6 +25,11 @@ fn refused(failure: Failure) -> Status {
     for violation in &failure.violations {
         details.add_bad_request_violation(&violation.field, &violation.description);
     }
+    if failure.usage.model_calls > 0 {
+        let calls = failure.usage.model_calls.to_string();
+        details.set_error_info("MODEL_FAILED", "emend", [("model_calls".to_owned(), calls)]);
+        details.set_retry_info(Some(Duration::ZERO));
+    }
     Status::with_error_details(emend_chassis::grpc_code(failure.code), failure.message, details)
 }
 

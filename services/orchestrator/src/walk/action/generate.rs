@@ -15,7 +15,7 @@ use crate::{
         deadline::Share,
         error::WalkError,
         services::{Dependency, Failure},
-        state::{Attempt, Verdict, same_passages},
+        state::{Attempt, Verdict, add_usage, same_passages},
     },
 };
 
@@ -119,7 +119,10 @@ pub(super) async fn write(
                     context.state.outages.answered(Dependency::Generator);
                     return Ok(Ok((finished, number)));
                 }
-                Some(failure) => break failure,
+                Some(failure) => {
+                    add_usage(&mut context.state.wasted, finished.usage);
+                    break failure;
+                }
             },
             Some(Err(failure)) => break failure,
             None => break broken("the stream ended before the answer did"),

@@ -211,7 +211,8 @@ enum Candidate {
     Complete(Usage),
     /// This passage does not answer the question, in the generator's words.
     Abstained(String, Usage),
-    Failed(Failure),
+    /// There is no segment; what a reply cost that is none.
+    Failed(Failure, Usage),
 }
 
 /// A segment with the grades of its text.
@@ -232,7 +233,7 @@ async fn candidate(services: &dyn Services, question: &str, request: GenerateReq
     let so_far = request.answer_so_far.clone();
     let finished = match written(services, request, deadline).await {
         Ok(finished) => finished,
-        Err(failure) => return Candidate::Failed(failure),
+        Err((failure, usage)) => return Candidate::Failed(failure, usage),
     };
     let usage = finished.usage.unwrap_or_default();
     if finished.abstained {
@@ -240,7 +241,7 @@ async fn candidate(services: &dyn Services, question: &str, request: GenerateReq
     }
     if finished.answer.trim().is_empty() {
         return if so_far.is_empty() {
-            Candidate::Failed(broken("the answer is empty"))
+            Candidate::Failed(broken("the answer is empty"), usage)
         } else {
             Candidate::Complete(usage)
         };
@@ -302,7 +303,7 @@ async fn written(
     services: &dyn Services,
     request: GenerateRequest,
     deadline: Deadline,
-) -> Result<GenerateFinished, Failure> {
+) -> Result<GenerateFinished, (Failure, Usage)> {
     let continues = !request.answer_so_far.is_empty();
     let mut stream = services.generate(request, deadline);
     loop {
@@ -314,12 +315,12 @@ async fn written(
                 let withheld = finished.finish_reason() == FinishReason::ContentFilter;
                 let nothing_to_add = continues && finished.answer.trim().is_empty() && !withheld;
                 return match refusal(&finished) {
-                    Some(failure) if !nothing_to_add => Err(failure),
+                    Some(failure) if !nothing_to_add => Err((failure, finished.usage.unwrap_or_default())),
                     _ => Ok(finished),
                 };
             }
-            Some(Err(failure)) => return Err(failure),
-            None => return Err(broken("the stream ended before the answer did")),
+            Some(Err(failure)) => return Err((failure, Usage::default())),
+            None => return Err((broken("the stream ended before the answer did"), Usage::default())),
         }
     }
 }
@@ -365,7 +366,8 @@ fn sift(
             sifted.progress[of] = Progress::NothingToAdd;
         }
         match candidate {
-            Candidate::Failed(failure) => {
+            Candidate::Failed(failure, usage) => {
+                add_usage(&mut report.usage, Some(usage));
                 if report.error.is_empty() {
                     report.error = failure.to_string();
                 }

@@ -28,7 +28,7 @@ pub(super) async fn run(
     let searched = async {
         let rewritten = services.rewrite(keywords, deadline).await;
         let query = match &rewritten {
-            Ok(response) if !response.query.trim().is_empty() => response.query.trim().to_owned(),
+            Ok(response) if !response.query.trim().is_empty() => rewrite::searchable(&response.query).to_owned(),
             // Without keywords the question itself is searched.
             _ => question,
         };

@@ -1,12 +1,11 @@
 //! Searches the collection with the walk's query.
 
-use emend_core::Code;
 use emend_proto::v1::{RetrieveRequest, SearchMode};
 
 use super::{Ended, Report, StepContext};
 use crate::{
     graph::{Purpose, RetrieveOutcome, Search},
-    walk::{deadline::Share, error::WalkError, services::Dependency},
+    walk::{deadline::Share, services::Dependency},
 };
 
 pub(super) async fn run(context: &mut StepContext<'_>, top_k: u32, search: Search) -> Ended<RetrieveOutcome> {
@@ -27,18 +26,7 @@ pub(super) async fn run(context: &mut StepContext<'_>, top_k: u32, search: Searc
     context.state.searching(Purpose::Retrieval);
     let response = match context.services.retrieve(request, context.hop(Share::Half)).await {
         Ok(response) => response,
-        // The question itself is wrong: no other service can compensate for that (R17).
-        Err(failure)
-            if matches!(
-                failure.code,
-                Code::InvalidArgument | Code::NotFound | Code::FailedPrecondition
-            ) =>
-        {
-            return Err(WalkError::Refused(failure));
-        }
-        Err(failure) => {
-            return Ok((RetrieveOutcome::Unavailable, Report::failed(&failure)));
-        }
+        Err(failure) => return Ok((RetrieveOutcome::Unavailable, Report::failed(&failure))),
     };
     context.state.searched_evidence = true;
     context.state.outages.answered(Dependency::Retriever);

@@ -1,6 +1,6 @@
 //! Makes the walk's next query from the original question and the queries that failed (R2).
 
-use emend_core::limits::{MAX_FAILED_QUERIES, MAX_REWRITE_PASSAGES};
+use emend_core::limits::{MAX_FAILED_QUERIES, MAX_QUESTION_BYTES, MAX_REWRITE_PASSAGES};
 use emend_proto::v1::{RewritePurpose, RewriteRequest};
 
 use super::{Ended, Report, StepContext};
@@ -32,6 +32,12 @@ pub(super) fn request(state: &State, purpose: Purpose, max_tokens: Option<u32>) 
     }
 }
 
+/// The query as it can be searched: the services reject longer ones, and a model decides how long it is (R15).
+pub(super) fn searchable(query: &str) -> &str {
+    let query = query.trim();
+    query[..query.floor_char_boundary(MAX_QUESTION_BYTES)].trim_end()
+}
+
 pub(super) async fn run(
     context: &mut StepContext<'_>,
     purpose: Purpose,
@@ -42,7 +48,7 @@ pub(super) async fn run(
         Ok(response) => response,
         Err(failure) => return Ok((RewriteOutcome::Unavailable, Report::failed(&failure))),
     };
-    let query = response.query.trim().to_owned();
+    let query = searchable(&response.query).to_owned();
     // A query that was searched already would find the same passages again (R3).
     if query.is_empty() || context.state.has_searched(purpose, &query) {
         let report = Report::of("no other query to offer").costing(response.usage);

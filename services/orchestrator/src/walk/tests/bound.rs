@@ -40,7 +40,7 @@ impl Dice {
 }
 
 /// Services that do anything at all, but answer with new passages, queries and texts mostly, so that nothing is saved.
-fn capricious(rolls: &[u8]) -> Scripted {
+pub(super) fn capricious(rolls: &[u8]) -> Scripted {
     let dice = Dice {
         rolls: rolls.into(),
         next: Arc::default(),
@@ -104,7 +104,7 @@ fn capricious(rolls: &[u8]) -> Scripted {
         })
 }
 
-fn block_on<T>(future: impl Future<Output = T>) -> T {
+pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)

@@ -31,7 +31,8 @@ async fn a_retriever_that_is_down_leads_to_the_web() {
         ]
     );
     assert_eq!(result.steps[0].error, "retriever: connection refused");
-    assert_eq!(status(&result), WalkStatus::Answered);
+    // It passed its grading, and yet nobody knows what the documents say.
+    assert_eq!(status(&result), WalkStatus::Unverified);
 }
 
 #[tokio::test(start_paused = true)]

@@ -16,3 +16,19 @@ fn a_name_of_megabytes_is_not_compared() {
         None
     );
 }
+
+#[test]
+fn a_known_name_of_megabytes_is_not_compared() {
+    let long = "r".repeat(4_000_000);
+    let near = "r".repeat(MAX_NAME_CHARS);
+    assert_eq!(nearest(&near, [&*long]), None);
+    assert_eq!(nearest(&near, [&*long, &near[1..]]), Some(&near[1..]));
+}
+
+#[test]
+fn lengths_rule_out_only_what_is_too_different() {
+    for (a, b) in [("abc", "abcde"), ("abcdef", "abcdefghij"), ("", ""), ("", "a")] {
+        let alike = strsim::normalized_damerau_levenshtein(a, b) >= MIN_LIKENESS;
+        assert_eq!(may_be_near(a.len(), b.len()), alike, "{a} {b}");
+    }
+}

@@ -105,6 +105,7 @@ pub(super) struct World {
     abstained_from: Vec<Vec<String>>,
     /// Whether the last search of the documents failed.
     retriever_down: bool,
+    searched_documents: bool,
     /// Whether the last answer failed to come.
     generator_down: bool,
     /// Whether the step before was decided by a grader or a rewriter that failed.
@@ -135,6 +136,7 @@ impl World {
             withdrawn: false,
             abstained_from: Vec::new(),
             retriever_down: false,
+            searched_documents: false,
             generator_down: false,
             helper_down: false,
             segments: 0,
@@ -182,6 +184,7 @@ impl World {
         let failed = self.retriever_down || self.generator_down || self.helper_down;
         self.status = match settled {
             WalkStatus::Abstained if failed => WalkStatus::Failed,
+            WalkStatus::Answered if self.retriever_down && !self.searched_documents => WalkStatus::Unverified,
             settled => settled,
         };
         Ended
@@ -194,6 +197,7 @@ impl World {
     pub(super) fn retrieve_so_many(&mut self, wanted: u32) -> Found {
         let (number, turn) = self.retrieve.next(6);
         self.retriever_down = number == 0;
+        self.searched_documents |= number != 0;
         if number == 0 {
             return Found::Down;
         }
