@@ -4,6 +4,7 @@
 mod backoff;
 mod deadline;
 mod error;
+mod files;
 pub mod limits;
 mod nearest;
 mod scope;
@@ -13,6 +14,7 @@ mod watched;
 pub use backoff::Backoff;
 pub use deadline::{Deadline, DeadlineExceeded, Reserve};
 pub use error::{Code, FieldViolation, ServiceError, error_chain};
+pub use files::{BoundedLines, NumberedLine, open_regular};
 pub use nearest::{did_you_mean, nearest};
 pub use scope::Scope;
 pub use watched::{Source, Watched};
