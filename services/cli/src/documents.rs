@@ -2,11 +2,11 @@
 
 mod kinds;
 
-use emend_core::limits::MAX_DOCUMENT_BYTES;
+use emend_core::{BoundedLines, NumberedLine, limits::MAX_DOCUMENT_BYTES, open_regular};
 use std::{
     collections::HashMap,
-    fs, io,
-    io::BufRead as _,
+    fs::{self, File},
+    io::{self, BufRead as _, BufReader, Read as _},
     path::{Path, PathBuf},
 };
 
@@ -19,6 +19,8 @@ pub use kinds::{FileKind, summary};
 const JSON_LINES: [&str; 2] = ["jsonl", "ndjson"];
 /// Folders without documents of their own: what tools fetched or built.
 const BUILT: [&str; 2] = ["node_modules", "__pycache__"];
+/// Longest line of such a file, in bytes: a document of the largest size, and what JSON adds to it.
+const MAX_JSON_LINE_BYTES: usize = 40 << 20;
 /// How much of a file without a known extension is looked at, in bytes.
 const HEAD_BYTES: u64 = 8192;
 
@@ -114,6 +116,17 @@ fn find_in_folder(folder: &Path, found: &mut Found) {
                     }),
                 }
             }
+            // Links are not followed: they could lead out of the folder, or round in it.
+            Ok(entry) if entry.path_is_symlink() => found.skipped.push(Skipped {
+                kind: FileKind::Link,
+                source: entry.path().display().to_string(),
+                reason: "it is a symbolic link, which is not followed; give its target by name".to_owned(),
+            }),
+            Ok(entry) if entry.file_type().is_some_and(|kind| !kind.is_dir()) => found.skipped.push(Skipped {
+                kind: FileKind::Special,
+                source: entry.path().display().to_string(),
+                reason: "it is a pipe, a device or a socket".to_owned(),
+            }),
             Ok(_) => {}
             Err(error) => found.skipped.push(Skipped {
                 kind: FileKind::Unreadable,
@@ -151,8 +164,7 @@ fn kind_by_content(path: &Path) -> Option<Kind> {
         return None;
     }
     let mut head = Vec::new();
-    let file = fs::File::open(path).ok()?;
-    io::Read::read_to_end(&mut io::Read::take(file, HEAD_BYTES), &mut head).ok()?;
+    open_regular(path).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
     let is_text = !head.is_empty() && emend_documents::is_text(&head);
     is_text.then_some(Kind::One(DocumentFormat::PlainText))
 }
@@ -175,7 +187,7 @@ impl Source {
             Kind::One(_) => Ok(1),
             Kind::JsonLines => {
                 let mut lines = 0;
-                let mut reader = io::BufReader::new(fs::File::open(&self.path)?);
+                let mut reader = BufReader::new(open_regular(&self.path)?);
                 loop {
                     let (read, newlines) = {
                         let buffer = reader.fill_buf()?;
@@ -202,9 +214,9 @@ fn skipped(source: String, reason: impl Into<String>) -> Skipped {
 
 fn read_one(path: &Path, format: DocumentFormat) -> Result<Document, Skipped> {
     let name = path.display().to_string();
-    let size = fs::metadata(path)
-        .map_err(|error| skipped(name.clone(), error.to_string()))?
-        .len();
+    let unreadable = |error: io::Error| skipped(name.clone(), error.to_string());
+    let file = open_regular(path).map_err(unreadable)?;
+    let size = file.metadata().map_err(unreadable)?.len();
     if size == 0 {
         return Err(skipped(name, "is empty"));
     }
@@ -214,7 +226,10 @@ fn read_one(path: &Path, format: DocumentFormat) -> Result<Document, Skipped> {
             format!("is {} MiB, above the limit of 32 MiB; split it", size / (1024 * 1024)),
         ));
     }
-    let content = fs::read(path).map_err(|error| skipped(name.clone(), error.to_string()))?;
+    let mut content = Vec::new();
+    // It may grow meanwhile: the retriever says so where it is too large then.
+    let most = MAX_DOCUMENT_BYTES as u64 + 1;
+    file.take(most).read_to_end(&mut content).map_err(unreadable)?;
     let title = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     Ok(Document {
         id: name.clone(),
@@ -231,19 +246,37 @@ fn read_one(path: &Path, format: DocumentFormat) -> Result<Document, Skipped> {
 
 fn read_json_lines(path: &Path) -> Box<dyn Iterator<Item = Result<Document, Skipped>> + Send> {
     let name = path.display().to_string();
-    match fs::File::open(path) {
+    match open_regular(path) {
         Err(error) => Box::new(std::iter::once(Err(skipped(name, error.to_string())))),
-        Ok(file) => Box::new(
-            io::BufReader::new(file)
-                .split(b'\n')
-                .enumerate()
-                .filter(|(_, line)| !matches!(line, Ok(line) if line.trim_ascii().is_empty()))
-                .map(move |(index, line)| {
-                    let at = format!("{name}:{}", index + 1);
-                    let line = line.map_err(|error| skipped(at.clone(), error.to_string()))?;
-                    json_document(&line, &at)
-                }),
-        ),
+        Ok(file) => Box::new(json_documents(file, name, MAX_JSON_LINE_BYTES)),
+    }
+}
+
+/// The documents of a file of JSON Lines. A line longer than `limit` bytes is skipped; where reading fails, it ends.
+fn json_documents(file: File, name: String, limit: usize) -> impl Iterator<Item = Result<Document, Skipped>> + Send {
+    let mut has_failed = false;
+    BoundedLines::new(BufReader::new(file), limit)
+        .take_while(move |line| !std::mem::replace(&mut has_failed, line.is_err()))
+        .filter_map(move |line| {
+            let NumberedLine { number, bytes } = match line {
+                Ok(line) => line,
+                Err(error) => return Some(Err(skipped(name.clone(), error.to_string()))),
+            };
+            let at = format!("{name}:{number}");
+            match bytes {
+                Some(bytes) if bytes.trim_ascii().is_empty() => None,
+                Some(bytes) => Some(json_document(&bytes, &at)),
+                None => Some(Err(oversized(at, limit))),
+            }
+        })
+}
+
+/// A line that is not looked at.
+fn oversized(at: String, limit: usize) -> Skipped {
+    Skipped {
+        source: at,
+        reason: format!("the line is longer than {} MiB; split the document", limit >> 20),
+        kind: FileKind::LongLine,
     }
 }
 
@@ -262,6 +295,12 @@ fn json_document(line: &[u8], at: &str) -> Result<Document, Skipped> {
     let text = text_of("text").ok_or_else(|| refuse(format!("document `{id}` has no `text`")))?;
     if text.trim().is_empty() {
         return Err(refuse(format!("the `text` of document `{id}` is empty")));
+    }
+    if text.len() > MAX_DOCUMENT_BYTES {
+        let limit = MAX_DOCUMENT_BYTES >> 20;
+        return Err(refuse(format!(
+            "the `text` of document `{id}` is above the limit of {limit} MiB; split it"
+        )));
     }
     let metadata = fields
         .iter()

@@ -24,7 +24,7 @@ use tonic::Code;
 use crate::{
     args::IngestOptions,
     cluster::{Cluster, Component, Plan},
-    documents::{self, Skipped, Source},
+    documents::{self, FileKind, Skipped, Source},
     progress,
 };
 
@@ -49,8 +49,10 @@ pub struct Outcome {
     pub unchanged: u64,
     /// Documents that were unreadable or rejected by the retriever, with the reason.
     pub failed: BTreeMap<String, String>,
-    /// Files that are neither text nor documents that are read.
+    /// Files that are neither text nor documents that are read, and lines of JSON Lines that are too long.
     pub skipped: u64,
+    /// Such lines, as `file:line`, with the reason.
+    pub skipped_lines: BTreeMap<String, String>,
     /// The same by their kinds, for people.
     #[serde(skip)]
     pub skipped_kinds: String,
@@ -125,18 +127,15 @@ pub async fn ingest(channel: TracedChannel, collection: &str, found: documents::
     let mut client = RetrieverServiceClient::new(channel);
     let total = found.sources.iter().map(|source| source.count().unwrap_or(1)).sum();
     let bar = progress::documents(total);
+    let documents::Found { sources, mut skipped } = found;
     let unreadable = Arc::new(Mutex::new(Vec::new()));
     let (sender, receiver) = mpsc::channel(READ_AHEAD);
     let reader = {
         let unreadable = Arc::clone(&unreadable);
         let collection = collection.to_owned();
-        tokio::task::spawn_blocking(move || read(&found.sources, &collection, &sender, &unreadable))
+        tokio::task::spawn_blocking(move || read(&sources, &collection, &sender, &unreadable))
     };
-    let mut outcome = Outcome {
-        skipped: found.skipped.len() as u64,
-        skipped_kinds: documents::summary(&found.skipped),
-        ..Outcome::default()
-    };
+    let mut outcome = Outcome::default();
     let received = async {
         let request = emend_chassis::request(ReceiverStream::new(receiver), Deadline::after(MAX_INGEST_TIME));
         let mut answers = client.ingest(request).await?.into_inner();
@@ -161,11 +160,20 @@ pub async fn ingest(channel: TracedChannel, collection: &str, found: documents::
     received?;
     reader.await.context("the document reader failed")?;
     let unreadable = std::mem::take(&mut *unreadable.lock().unwrap_or_else(PoisonError::into_inner));
-    for Skipped { source, reason, .. } in unreadable {
-        outcome.seen.insert(source.clone());
-        outcome.failed.insert(source, reason);
+    for document in unreadable {
+        if document.kind == FileKind::LongLine {
+            let Skipped { source, reason, .. } = document.clone();
+            outcome.skipped_lines.insert(source, reason);
+            skipped.push(document);
+        } else {
+            outcome.seen.insert(document.source.clone());
+            outcome.failed.insert(document.source, document.reason);
+        }
     }
-    if prune {
+    outcome.skipped = skipped.len() as u64;
+    outcome.skipped_kinds = documents::summary(&skipped);
+    // Nobody knows which documents are in lines that were not read: none of them is taken for gone.
+    if prune && outcome.skipped_lines.is_empty() {
         outcome.removed = remove_others(&client, collection, &outcome.seen).await?;
     }
     Ok(outcome)
@@ -256,6 +264,9 @@ pub fn report(outcome: &Outcome) {
     anstream::eprintln!("documents: {}", parts.join(", "));
     if outcome.skipped > 0 {
         anstream::eprintln!("skipped: {} (-v names them)", outcome.skipped_kinds);
+    }
+    for (line, reason) in outcome.skipped_lines.iter().take(10) {
+        anstream::eprintln!("  {line}: {reason}");
     }
     for (document, reason) in outcome.failed.iter().take(10) {
         anstream::eprintln!("  {document}: {reason}");

@@ -1,7 +1,6 @@
 //! The ingest stream: reads documents, ingests a few concurrently, and acknowledges each.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use emend_chassis::{ActorHandle, CallError, Caller};
 use emend_core::error_chain;
@@ -14,7 +13,7 @@ use tonic::Status;
 
 use crate::library::Library;
 use crate::validate;
-use crate::work::IngestDocument;
+use crate::work::{Handover, IngestDocument};
 
 /// Concurrency limits of one stream.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +43,7 @@ struct Pipeline<S> {
     /// The collection of the last message.
     collection: String,
     /// The document that was read but not started.
-    next: Option<(Key, Arc<Document>)>,
+    next: Option<(Key, Document)>,
     in_flight: FuturesUnordered<BoxFuture<'static, Finished>>,
     keys: HashSet<Key>,
     bytes: usize,
@@ -132,7 +131,7 @@ impl<S: Stream<Item = Result<IngestRequest, Status>> + Send + Unpin> Pipeline<S>
         match request.document {
             Some(document) => {
                 let key = (self.collection.clone(), document.id.clone());
-                self.next = Some((key, Arc::new(document)));
+                self.next = Some((key, document));
                 None
             }
             None => Some(failed(String::new(), "the message has no document".to_owned())),
@@ -148,18 +147,21 @@ impl<S: Stream<Item = Result<IngestRequest, Status>> + Send + Unpin> Pipeline<S>
         if !room || self.keys.contains(key) {
             return;
         }
-        let (key, document) = (key.clone(), Arc::clone(document));
-        self.next = None;
+        let Some((key, document)) = self.next.take() else {
+            return;
+        };
         self.bytes += bytes;
         self.keys.insert(key.clone());
         let scope = self.caller.scope();
         let (writer, span) = (self.writer.clone(), self.caller.span.clone());
+        let id = document.id.clone();
+        let document = Handover::new(document);
         let work = async move {
             let outcome = loop {
                 let caller = Caller::new(scope.deadline, scope.cancel.child_token(), span.clone());
                 let work = IngestDocument {
                     collection: key.0.clone(),
-                    document: Arc::clone(&document),
+                    document: document.clone(),
                 };
                 match writer.call(work, caller).await {
                     // The queue is full of other streams' documents: back off and retry.
@@ -172,7 +174,7 @@ impl<S: Stream<Item = Result<IngestRequest, Status>> + Send + Unpin> Pipeline<S>
             let outcome = match outcome {
                 Ok(acknowledgement) => Ok(acknowledgement),
                 Err(error @ (CallError::Deadline | CallError::Cancelled | CallError::Full { .. })) => Err(error.into()),
-                Err(error) => Ok(failed(document.id.clone(), error_chain(&error))),
+                Err(error) => Ok(failed(id, error_chain(&error))),
             };
             Finished { key, bytes, outcome }
         };

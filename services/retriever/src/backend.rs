@@ -276,6 +276,20 @@ pub enum StoreError {
         /// Needed space in MiB.
         needed_mib: u64,
     },
+    /// The catalog of a collection is lost or damaged.
+    #[error(
+        "collection {collection:?} cannot be opened: {reason}; restore {} from a backup, or remove it and ingest the \
+         documents again",
+        folder.display()
+    )]
+    Damaged {
+        /// The collection.
+        collection: String,
+        /// The collection's folder.
+        folder: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
     /// Reading or writing failed.
     #[error("cannot {operation} in {}: check the disk and its permissions", folder.display())]
     Storage {
@@ -301,7 +315,9 @@ impl ServiceError for StoreError {
     fn code(&self) -> Code {
         match self {
             Self::UnknownCollection { .. } => Code::NotFound,
-            Self::OtherEmbedder { .. } | Self::InUse { .. } | Self::Folder { .. } => Code::FailedPrecondition,
+            Self::OtherEmbedder { .. } | Self::InUse { .. } | Self::Folder { .. } | Self::Damaged { .. } => {
+                Code::FailedPrecondition
+            }
             Self::NoSpace { .. } => Code::ResourceExhausted,
             Self::Storage { .. } => Code::Internal,
         }

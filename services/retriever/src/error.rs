@@ -46,6 +46,12 @@ pub enum RetrieverError {
         /// What should have come.
         expected: String,
     },
+    /// A document was handed over twice.
+    #[error("the document was taken by a task that broke off: send it again")]
+    Taken,
+    /// Nobody waits for the work any more.
+    #[error("the work was stopped")]
+    Stopped,
     /// Work on a thread of its own broke off.
     #[error("cutting document {document:?} broke off")]
     Broken {
@@ -71,6 +77,8 @@ impl ServiceError for RetrieverError {
         match self {
             Self::Invalid(_) | Self::Unreadable { .. } => Code::InvalidArgument,
             Self::Store(error) => error.code(),
+            Self::Taken => Code::Unavailable,
+            Self::Stopped => Code::Cancelled,
             Self::Embed { source, .. } if source.is_transient() => Code::Unavailable,
             Self::Embed {
                 source: EmbedError::Refused { .. },

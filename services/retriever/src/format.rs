@@ -3,14 +3,15 @@
 use emend_documents::{DocumentError, Extracted, Format};
 use emend_proto::v1::{Document, DocumentFormat};
 
-/// Reads a document by its `format`, or by the extension of its source. Blocks: a large document takes seconds.
-pub(crate) fn extract(document: &Document) -> Result<Extracted, DocumentError> {
+/// Reads a document by its `format`, or by the extension of its source. Blocks: a large document takes seconds; asks
+/// `stop` again and again whether anybody still waits.
+pub(crate) fn extract(document: &Document, stop: &(dyn Fn() -> bool + Sync)) -> Result<Extracted, DocumentError> {
     let name = if document.source.is_empty() {
         &document.id
     } else {
         &document.source
     };
-    emend_documents::extract(name, format(document.format()), &document.content)
+    emend_documents::extract(name, format(document.format()), &document.content, stop)
 }
 
 fn format(format: DocumentFormat) -> Option<Format> {

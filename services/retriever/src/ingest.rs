@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use emend_core::Scope;
 use emend_models::embed::{Embedder, Input};
 use emend_proto::v1::{Document, IngestResponse, IngestStatus};
 use sha2::{Digest, Sha256};
@@ -11,14 +12,17 @@ use crate::backend::{Chunk, Fingerprint, NewDocument, Section, StoreError};
 use crate::error::RetrieverError;
 use crate::format;
 use crate::library::Library;
-use crate::split::{ChunkPiece, SplitSettings};
+use crate::room::Place;
+use crate::split::{ChunkPiece, SplitError, SplitSettings};
 use crate::terms::Terms;
 use crate::validate;
-use crate::work::IngestDocument;
 
 /// Version of text extraction and splitting. Increase it when they change, so that documents are stored again on the
 /// next ingest.
-const SPLITTER: u32 = 3;
+const SPLITTER: u32 = 4;
+
+/// Longest title, in bytes; a longer one is cut.
+const MAX_TITLE_BYTES: usize = 1 << 10;
 
 /// Chunks per embedding call: enough for good throughput, few enough to notice cancellation soon.
 const EMBED_BATCH: usize = 32;
@@ -29,9 +33,14 @@ const MAX_CONTEXT: usize = 160;
 
 impl Library {
     /// Ingests a document unless its stored version has the same fingerprint.
-    pub(crate) async fn ingest(&self, task: IngestDocument) -> Result<IngestResponse, RetrieverError> {
-        let IngestDocument { collection, document } = task;
+    pub(crate) async fn ingest(
+        &self,
+        collection: String,
+        document: Document,
+        scope: &Scope,
+    ) -> Result<IngestResponse, RetrieverError> {
         validate::document(&collection, &document)?;
+        let place = self.room.take(document.content.len()).await?;
         match self.check_embedder(&collection).await {
             Ok(()) | Err(StoreError::UnknownCollection { .. }) => {}
             Err(error) => return Err(error.into()),
@@ -40,9 +49,9 @@ impl Library {
         if let Some(stored) = self.store.stored(&collection, &document.id).await?
             && stored.fingerprint == fingerprint
         {
-            return Ok(acknowledgement(&document, IngestStatus::Unchanged, stored.passages));
+            return Ok(acknowledgement(document.id, IngestStatus::Unchanged, stored.passages));
         }
-        let prepared = self.prepare(&document).await?;
+        let prepared = self.prepare(document, place, scope).await?;
         let mut chunks = Vec::with_capacity(prepared.chunks.len());
         let mut remaining = prepared.chunks.into_iter().peekable();
         while remaining.peek().is_some() {
@@ -67,41 +76,48 @@ impl Library {
         }
         let passages = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
         let stored = NewDocument {
-            id: document.id.clone(),
+            id: prepared.id.clone(),
             fingerprint,
             title: prepared.title,
-            source: if document.source.is_empty() {
-                document.id.clone()
-            } else {
-                document.source.clone()
-            },
-            metadata: document.metadata.clone().into_iter().collect(),
+            source: prepared.source,
+            metadata: prepared.metadata,
             sections: prepared.sections,
             chunks,
         };
         self.store.put(&collection, &self.embedder_info(), stored).await?;
-        Ok(acknowledgement(&document, IngestStatus::Ingested, passages))
+        Ok(acknowledgement(prepared.id, IngestStatus::Ingested, passages))
     }
 
-    /// Extracts and splits a document on the blocking thread pool.
-    async fn prepare(&self, document: &Arc<Document>) -> Result<Prepared, RetrieverError> {
-        let (embedder, split, shared) = (Arc::clone(&self.embedder), self.split, Arc::clone(document));
-        let span = tracing::Span::current();
-        tokio::task::spawn_blocking(move || span.in_scope(|| prepare(&shared, split, &*embedder)))
+    /// Extracts and splits a document on the blocking thread pool. It stops with the scope, and keeps its place until it
+    /// has.
+    async fn prepare(&self, document: Document, place: Place, scope: &Scope) -> Result<Prepared, RetrieverError> {
+        let (embedder, split, scope) = (Arc::clone(&self.embedder), self.split, scope.clone());
+        let (id, span) = (document.id.clone(), tracing::Span::current());
+        let stop = move || scope.is_stopped();
+        let prepare = move || {
+            let prepared = prepare(document, split, &*embedder, &stop)?;
+            Ok(Prepared {
+                _place: Some(place),
+                ..prepared
+            })
+        };
+        tokio::task::spawn_blocking(move || span.in_scope(prepare))
             .await
-            .map_err(|source| RetrieverError::Broken {
-                document: document.id.clone(),
-                source,
-            })?
+            .map_err(|source| RetrieverError::Broken { document: id, source })?
     }
 }
 
 /// A split document, before its chunks are embedded.
 #[derive(Debug)]
 struct Prepared {
+    id: String,
     title: String,
+    source: String,
+    metadata: BTreeMap<String, String>,
     sections: Vec<Section>,
     chunks: Vec<PreparedChunk>,
+    /// Given back once the document is stored.
+    _place: Option<Place>,
 }
 
 #[derive(Debug)]
@@ -115,15 +131,25 @@ struct PreparedChunk {
     terms: Terms,
 }
 
-fn prepare(document: &Document, split: SplitSettings, embedder: &dyn Embedder) -> Result<Prepared, RetrieverError> {
+fn prepare(
+    mut document: Document,
+    split: SplitSettings,
+    embedder: &dyn Embedder,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<Prepared, RetrieverError> {
     let unreadable = |error| RetrieverError::unreadable(&document.id, &error);
-    let extracted = format::extract(document).map_err(unreadable)?;
+    let extracted = format::extract(&document, stop).map_err(unreadable)?;
+    // Its text is all that is needed from here on.
+    drop(std::mem::take(&mut document.content));
     let count = |text: &str| embedder.count_tokens(text);
     let pieces = split
-        .split(&extracted.text, extracted.markdown, &count)
-        .map_err(|error| RetrieverError::Unreadable {
-            document: document.id.clone(),
-            reason: error.to_string(),
+        .split(&extracted.text, extracted.markdown, &count, stop)
+        .map_err(|error| match error {
+            SplitError::Stopped => RetrieverError::Stopped,
+            SplitError::Config(error) => RetrieverError::Unreadable {
+                document: document.id.clone(),
+                reason: error.to_string(),
+            },
         })?;
     let first_heading = || {
         pieces
@@ -136,23 +162,27 @@ fn prepare(document: &Document, split: SplitSettings, embedder: &dyn Embedder) -
         .filter(|title| !title.is_empty())
         .or(extracted.title)
         .or_else(first_heading)
+        .map(|title| emend_text::one_line(&title, MAX_TITLE_BYTES))
         .unwrap_or_default();
     let chunks = worth_finding(&pieces.chunks, extracted.markdown)
         .map(|chunk| {
+            if stop() {
+                return Err(RetrieverError::Stopped);
+            }
             let headings = pieces
                 .sections
                 .get(chunk.section as usize)
                 .map_or(&[][..], |section| &section.headings);
             let text = with_context(&title, headings, chunk.text);
-            PreparedChunk {
+            Ok(PreparedChunk {
                 section: chunk.section,
                 start: chunk.start,
                 end: chunk.end,
                 terms: Terms::of_passage(&text),
                 text,
-            }
+            })
         })
-        .collect();
+        .collect::<Result<_, _>>()?;
     let sections = pieces
         .sections
         .iter()
@@ -161,10 +191,18 @@ fn prepare(document: &Document, split: SplitSettings, embedder: &dyn Embedder) -
             text: section.text.to_owned(),
         })
         .collect();
+    let source = match document.source.is_empty() {
+        true => document.id.clone(),
+        false => document.source,
+    };
     Ok(Prepared {
+        id: document.id,
         title,
+        source,
+        metadata: document.metadata.into_iter().collect(),
         sections,
         chunks,
+        _place: None,
     })
 }
 
@@ -222,9 +260,9 @@ fn fingerprint(document: &Document, split: SplitSettings) -> Fingerprint {
     hash.finalize().into()
 }
 
-fn acknowledgement(document: &Document, status: IngestStatus, passages: u32) -> IngestResponse {
+fn acknowledgement(document_id: String, status: IngestStatus, passages: u32) -> IngestResponse {
     IngestResponse {
-        document_id: document.id.clone(),
+        document_id,
         status: status.into(),
         error: String::new(),
         passages,

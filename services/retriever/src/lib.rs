@@ -11,6 +11,7 @@ mod format;
 mod fusion;
 mod ingest;
 mod library;
+mod room;
 mod service;
 mod split;
 pub mod terms;

@@ -15,6 +15,7 @@ use crate::backend::{
     CollectionInfo, EmbedderInfo, ListedDocument, Query, Search, SearchHit, StoreError, Unit, VectorStore,
 };
 use crate::error::RetrieverError;
+use crate::room::Room;
 use crate::split::SplitSettings;
 use crate::terms::Terms;
 use crate::work::{DeleteDocuments, ListDocuments, Retrieve};
@@ -24,6 +25,8 @@ pub(crate) struct Library {
     pub(crate) store: Arc<dyn VectorStore>,
     pub(crate) embedder: Arc<dyn Embedder>,
     pub(crate) split: SplitSettings,
+    /// For documents that are being ingested.
+    pub(crate) room: Room,
     /// The provider of the embedder, for telemetry.
     provider: &'static str,
     duration: Histogram<f64>,
@@ -42,6 +45,7 @@ impl Library {
             store,
             embedder,
             split,
+            room: Room::new(),
             provider,
             duration,
         }

@@ -58,6 +58,17 @@ pub(crate) struct SplitText<'t> {
     pub(crate) chunks: Vec<ChunkPiece<'t>>,
 }
 
+/// Why a text is not split.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SplitError {
+    /// The sizes do not go together.
+    #[error(transparent)]
+    Config(#[from] ChunkConfigError),
+    /// Nobody waits for the pieces any more.
+    #[error("splitting it was stopped")]
+    Stopped,
+}
+
 impl SplitSettings {
     /// Splits `text`. Sections of Markdown begin at its headings; small adjacent ones are merged and large ones are
     /// split.
@@ -65,14 +76,15 @@ impl SplitSettings {
     /// Every character that is not white space is in a section and in a chunk. A chunk is within its section.
     ///
     /// # Errors
-    /// [`ChunkConfigError`] if the overlap is not smaller than the chunk.
+    /// [`SplitError`] if the overlap is not smaller than the chunk, or once `stop` says so.
     pub(crate) fn split<'t>(
         &self,
         text: &'t str,
         markdown: bool,
         count: &(dyn Fn(&str) -> usize + Sync),
-    ) -> Result<SplitText<'t>, ChunkConfigError> {
-        let tokens = Tokens::new(text, count, MAX_SECTION_BYTES);
+        stop: &dyn Fn() -> bool,
+    ) -> Result<SplitText<'t>, SplitError> {
+        let tokens = Tokens::new(text, count, MAX_SECTION_BYTES, stop).ok_or(SplitError::Stopped)?;
         let sections = Splitter::new(markdown, ChunkConfig::new(self.section).with_sizer(&tokens));
         let chunks = Splitter::new(
             markdown,
@@ -91,6 +103,9 @@ impl SplitSettings {
             .iter()
             .flat_map(|block| windows(text, &block.range).map(|window| (window, &block.headings)))
         {
+            if stop() {
+                return Err(SplitError::Stopped);
+            }
             for section in sections.split(&text[window.clone()]) {
                 let at = window.start + section.start;
                 let section = &text[at..window.start + section.end];

@@ -21,6 +21,10 @@ const MAX_EF: u32 = 4096;
 const MAX_PAGE_SIZE: u32 = 10_000;
 const MAX_ID_BYTES: usize = 512;
 const MAX_NAME_BYTES: usize = 64;
+/// Longest path or address of a document, in bytes.
+const MAX_SOURCE_BYTES: usize = 4 << 10;
+/// Longest title that is sent, in bytes. What is stored of it is shorter.
+const MAX_TITLE_BYTES: usize = 64 << 10;
 const MAX_FIELD_BYTES: usize = 1 << 10;
 const MAX_DELETED: usize = 1000;
 
@@ -120,6 +124,12 @@ pub(crate) fn document(collection: &str, document: &Document) -> Result<(), Inva
     let mut violations = Violations::new();
     name(&mut violations, collection);
     document_id(&mut violations, "document.id", &document.id);
+    text_field(&mut violations, "document.id", &document.id);
+    text_field(&mut violations, "document.source", &document.source);
+    let length = document.title.len();
+    violations.require(length <= MAX_TITLE_BYTES, "document.title", || {
+        format!("must be at most {MAX_TITLE_BYTES} bytes, is {length}")
+    });
     fields(&mut violations, "document.metadata", &document.metadata);
     violations.require(
         DocumentFormat::try_from(document.format).is_ok(),
@@ -153,6 +163,18 @@ fn document_id(violations: &mut Violations, field: &str, id: &str) {
     violations.require((1..=MAX_ID_BYTES).contains(&id.len()), field, || {
         format!("must be 1 to {MAX_ID_BYTES} bytes, is {}", id.len())
     });
+}
+
+/// Checks what is shown as a place: a terminal would obey control characters.
+fn text_field(violations: &mut Violations, field: &str, text: &str) {
+    violations
+        .require(text.len() <= MAX_SOURCE_BYTES, field, || {
+            format!("must be at most {MAX_SOURCE_BYTES} bytes, is {}", text.len())
+        })
+        .require(!text.contains(char::is_control), field, || {
+            let shown: String = text.chars().take(MAX_NAME_BYTES).collect();
+            format!("must not have control characters, is {shown:?}: rename it")
+        });
 }
 
 fn within(violations: &mut Violations, field: &str, value: u32, most: u32) -> usize {

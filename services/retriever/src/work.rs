@@ -2,7 +2,7 @@
 //! splitter block others.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use emend_chassis::Work;
 use emend_core::Scope;
@@ -34,10 +34,26 @@ impl Work<Library> for Retrieve {
     }
 }
 
-/// Store one document. Shared, because it is asked again where the actors have their fill.
+/// Store one document.
 pub(crate) struct IngestDocument {
     pub(crate) collection: String,
-    pub(crate) document: Arc<Document>,
+    pub(crate) document: Handover,
+}
+
+/// A document on its way to whoever stores it. Shared with the sender, who asks again where the actors have their fill;
+/// whoever takes it is the only one to hold it, and can let go of its content early.
+#[derive(Clone)]
+pub(crate) struct Handover(Arc<Mutex<Option<Document>>>);
+
+impl Handover {
+    pub(crate) fn new(document: Document) -> Self {
+        Self(Arc::new(Mutex::new(Some(document))))
+    }
+
+    /// The document, once.
+    pub(crate) fn take(&self) -> Option<Document> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }
 
 impl Work<Library> for IngestDocument {
@@ -45,8 +61,9 @@ impl Work<Library> for IngestDocument {
     type Error = RetrieverError;
     const NAME: &'static str = "ingest_document";
 
-    async fn run(self, library: &Library, _: &Scope) -> Result<Self::Reply, RetrieverError> {
-        library.ingest(self).await
+    async fn run(self, library: &Library, scope: &Scope) -> Result<Self::Reply, RetrieverError> {
+        let document = self.document.take().ok_or(RetrieverError::Taken)?;
+        library.ingest(self.collection, document, scope).await
     }
 }
 

@@ -41,7 +41,11 @@ const MAX_REQUEST_BYTES: usize = 256 * 1024;
 /// [`ServeError`] when the provider cannot be loaded from the options (a folder that does not
 /// exist) or the server fails.
 pub async fn serve(options: Options, listener: TcpListener, shutdown: CancellationToken) -> Result<(), ServeError> {
-    let provider = backend::load(&options).await.map_err(ServeError::start)?;
+    let provider = tokio::select! {
+        loaded = backend::load(&options) => loaded.map_err(ServeError::start)?,
+        // What is being read is dropped with it.
+        () = shutdown.cancelled() => return Ok(()),
+    };
     serve_provider(provider, &options.service, listener, shutdown).await
 }
 

@@ -27,6 +27,12 @@ pub enum FileKind {
     Program,
     /// Databases and weights of models.
     Data,
+    /// Symbolic links in a folder.
+    Link,
+    /// Pipes, devices and sockets.
+    Special,
+    /// Lines of JSON Lines that are too long to be a document.
+    LongLine,
     /// Files that could not be opened or are not what they should be.
     Unreadable,
     /// Everything else that is not text.
@@ -63,6 +69,9 @@ impl FileKind {
             Self::Font => ("font", "fonts"),
             Self::Program => ("program file", "program files"),
             Self::Data => ("data file", "data files"),
+            Self::Link => ("symbolic link", "symbolic links"),
+            Self::Special => ("pipe or device", "pipes and devices"),
+            Self::LongLine => ("line that is too long", "lines that are too long"),
             Self::Unreadable => ("unreadable file", "unreadable files"),
             Self::Other => ("other file", "other files"),
         };
@@ -76,7 +85,12 @@ pub fn summary(skipped: &[Skipped]) -> String {
     for file in skipped {
         let (count, extensions) = kinds.entry(file.kind).or_default();
         *count += 1;
-        extensions.extend(emend_documents::extension(&file.source));
+        // A line's number comes behind the file's name.
+        let name = match (file.kind, file.source.rsplit_once(':')) {
+            (FileKind::LongLine, Some((name, _))) => name,
+            _ => &file.source,
+        };
+        extensions.extend(emend_documents::extension(name));
     }
     let described = kinds.into_iter().map(|(kind, (count, extensions))| {
         let mut shown: Vec<String> = extensions

@@ -119,3 +119,79 @@ fn an_empty_file_is_skipped_with_a_reason() {
     let read: Vec<_> = found.sources[0].read().collect();
     assert_eq!(read[0].clone().unwrap_err().reason, "is empty");
 }
+
+#[test]
+fn a_line_that_is_too_long_is_skipped_with_its_number_and_the_others_are_read() {
+    let folder = folder(&[("d.jsonl", b"")]);
+    let path = folder.path().join("d.jsonl");
+    let long = "x".repeat(100);
+    fs::write(
+        &path,
+        format!(
+            "{{\"id\":\"a\",\"text\":\"x\"}}\n{{\"id\":\"b\",\"text\":\"{long}\"}}\n\n{{\"id\":\"c\",\"text\":\"x\"}}"
+        ),
+    )
+    .unwrap();
+    let read: Vec<_> = json_documents(File::open(&path).unwrap(), "d.jsonl".to_owned(), 50).collect();
+    let ids: Vec<_> = read.iter().flatten().map(|document| document.id.as_str()).collect();
+    assert_eq!(ids, ["a", "c"]);
+    let skipped = read[1].clone().unwrap_err();
+    assert_eq!(
+        (skipped.source.as_str(), skipped.kind),
+        ("d.jsonl:2", FileKind::LongLine)
+    );
+    assert_eq!(summary(&[skipped]), "1 line that is too long (.jsonl)");
+}
+
+#[test]
+fn a_text_above_the_limit_is_refused_with_its_line() {
+    let line = format!("{{\"id\":\"a\",\"text\":\"{}\"}}", "x".repeat(MAX_DOCUMENT_BYTES + 1));
+    let refused = json_document(line.as_bytes(), "d.jsonl:7").unwrap_err();
+    assert!(
+        refused.source == "d.jsonl:7" && refused.reason.contains("32 MiB"),
+        "{refused:?}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn links_pipes_and_devices_in_a_folder_are_reported_and_not_read() {
+    let outside = folder(&[("secret.md", b"words")]);
+    let folder = folder(&[("a.md", b"words")]);
+    let link = |target: &Path, name: &str| std::os::unix::fs::symlink(target, folder.path().join(name)).unwrap();
+    link(&outside.path().join("secret.md"), "link.md");
+    link(outside.path(), "linked");
+    for name in ["pipe.jsonl", "pipe.md"] {
+        let made = std::process::Command::new("mkfifo")
+            .arg(folder.path().join(name))
+            .status();
+        assert!(made.unwrap().success());
+    }
+    let found = find(&[folder.path().to_owned()]).unwrap();
+    assert_eq!(names(&found), ["a.md"]);
+    assert_eq!(
+        summary(&found.skipped),
+        "2 symbolic links (.md), 2 pipes and devices (.jsonl, .md)"
+    );
+    // Given by name it is an error, and nobody waits for it.
+    for name in ["pipe.jsonl", "pipe.md"] {
+        let found = find(&[folder.path().join(name)]).unwrap();
+        let refused = found.sources[0].read().next().unwrap().unwrap_err();
+        assert!(refused.reason.contains("not a regular file"), "{refused:?}");
+        assert!(found.sources[0].count().is_err() || name == "pipe.md");
+    }
+    // A link that is given by name is followed.
+    let named = find(&[folder.path().join("link.md")]).unwrap();
+    assert!(named.sources[0].read().next().unwrap().is_ok());
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_lines_are_read_or_skipped_each(lines in proptest::collection::vec("[\\x00-\\x09\\x0b-\\x7f]{0,40}|\\{\"id\":[0-9]{1,3},\"text\":\"[a-z]{1,60}\"\\}", 0..20)) {
+        let folder = folder(&[("d.jsonl", lines.join("\n").as_bytes())]);
+        let file = File::open(folder.path().join("d.jsonl")).unwrap();
+        let read = json_documents(file, "d".to_owned(), 50).count();
+        let expected = lines.iter().filter(|line| line.len() > 50 || !line.as_bytes().trim_ascii().is_empty()).count();
+        proptest::prop_assert_eq!(read, expected);
+    }
+}

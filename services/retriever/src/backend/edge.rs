@@ -15,8 +15,10 @@ mod catalog;
 mod collection;
 mod index;
 mod open;
+mod private;
 mod ranking;
 mod space;
+mod usage;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -31,6 +33,7 @@ use super::{
     VectorStore,
 };
 use collection::Collection;
+use usage::{MAX_OPEN, Usage};
 
 const LOCK: &str = ".lock";
 
@@ -41,12 +44,15 @@ pub struct EdgeStore(Arc<Store>);
 struct Store {
     folder: PathBuf,
     collections: RwLock<BTreeMap<String, Arc<Collection>>>,
+    /// At most so many stay open; a collection is opened when it is used first.
+    usage: Arc<Usage>,
     /// Unlocked when the file is closed, even by a crash; `None` after the store is closed.
     lock: Mutex<Option<File>>,
 }
 
 impl EdgeStore {
-    /// Opens the collections in `folder`, which is created if it does not exist. Blocks on I/O.
+    /// Finds the collections in `folder`, which is created for its owner alone if it does not exist. Blocks on I/O, and
+    /// takes as long for many collections as for few: each is opened when it is used first.
     ///
     /// A collection that cannot be opened does not affect the others; operations on it fail.
     ///
@@ -58,7 +64,14 @@ impl EdgeStore {
             folder: folder.to_owned(),
             source,
         };
-        fs::create_dir_all(folder).map_err(unusable)?;
+        private::create_folder(folder).map_err(unusable)?;
+        if let Some(mode) = private::open_to_others(folder).map_err(unusable)? {
+            tracing::warn!(
+                folder = %folder.display(),
+                permissions = format!("{mode:o}"),
+                "others than the owner may read the data folder and the documents in it: chmod 700 closes it"
+            );
+        }
         let lock = File::options()
             .create(true)
             .truncate(false)
@@ -75,6 +88,7 @@ impl EdgeStore {
             Err(TryLockError::Error(error)) => return Err(unusable(error)),
         }
         let mut collections = BTreeMap::new();
+        let usage = Arc::new(Usage::default());
         for entry in fs::read_dir(folder).map_err(unusable)? {
             let path = entry.map_err(unusable)?.path();
             let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
@@ -83,19 +97,13 @@ impl EdgeStore {
             if name.starts_with('.') || !path.is_dir() {
                 continue;
             }
-            let collection = Collection::new(name, path.clone());
-            if let Err(error) = collection.open() {
-                tracing::error!(
-                    error = emend_core::error_chain(&error),
-                    collection = name,
-                    "cannot open the collection"
-                );
-            }
+            let collection = Collection::new(name, path.clone(), Arc::clone(&usage));
             collections.insert(name.to_owned(), Arc::new(collection));
         }
         Ok(Self(Arc::new(Store {
             folder: folder.to_owned(),
             collections: RwLock::new(collections),
+            usage,
             lock: Mutex::new(Some(lock)),
         })))
     }
@@ -132,7 +140,7 @@ impl Store {
         let mut collections = self.collections.write().unwrap_or_else(PoisonError::into_inner);
         let collection = collections
             .entry(name.to_owned())
-            .or_insert_with(|| Arc::new(Collection::new(name, self.folder.join(name))));
+            .or_insert_with(|| Arc::new(Collection::new(name, self.folder.join(name), Arc::clone(&self.usage))));
         Arc::clone(collection)
     }
 
@@ -145,16 +153,42 @@ impl Store {
             .collect()
     }
 
+    /// Closes the collections that were not used for longest, until few enough are open. One in use stays open.
+    fn close_unused(&self) {
+        if self.usage.open() <= MAX_OPEN {
+            return;
+        }
+        let mut open: Vec<_> = self
+            .all()
+            .into_iter()
+            .filter_map(|collection| Some((collection.last_used()?, collection)))
+            .collect();
+        open.sort_by_key(|(used, _)| *used);
+        for (_, collection) in open {
+            if self.usage.open() <= MAX_OPEN {
+                return;
+            }
+            collection.close_unused();
+        }
+    }
+
     fn is_closed(&self) -> bool {
         self.lock.lock().unwrap_or_else(PoisonError::into_inner).is_none()
     }
 
     /// The metadata of the readable collections, by name.
     fn infos(&self) -> Vec<CollectionInfo> {
-        self.all()
-            .iter()
-            .filter_map(|collection| collection.info().ok().flatten())
-            .collect()
+        let info = |collection: &Arc<Collection>| match collection.info() {
+            Ok(info) => info,
+            Err(error) => {
+                tracing::warn!(
+                    error = emend_core::error_chain(&error),
+                    "left a collection out of the list"
+                );
+                None
+            }
+        };
+        self.all().iter().filter_map(info).collect()
     }
 }
 
@@ -176,7 +210,13 @@ impl EdgeStore {
         if store.is_closed() {
             return ready(Err(storage_error("the store is closed".into()))).boxed();
         }
-        let work = tokio::task::spawn_blocking(move || span.in_scope(|| work(&store)));
+        let work = tokio::task::spawn_blocking(move || {
+            span.in_scope(|| {
+                let done = work(&store);
+                store.close_unused();
+                done
+            })
+        });
         work.map(|joined| joined.unwrap_or_else(|error| Err(storage_error(error.into()))))
             .boxed()
     }

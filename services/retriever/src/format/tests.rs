@@ -11,12 +11,12 @@ fn document(id: &str, content: impl Into<Vec<u8>>) -> Document {
 #[test]
 fn the_extension_decides_unless_the_format_is_given() {
     let mut page = document("a.txt", "<p>one</p>");
-    assert_eq!(extract(&page).unwrap().text, "<p>one</p>");
+    assert_eq!(extract(&page, &|| false).unwrap().text, "<p>one</p>");
     page.set_format(DocumentFormat::Html);
-    assert_eq!(extract(&page).unwrap().text, "one");
+    assert_eq!(extract(&page, &|| false).unwrap().text, "one");
     page.set_format(DocumentFormat::Unspecified);
     page.source = "b.html".into();
-    assert_eq!(extract(&page).unwrap().text, "one");
+    assert_eq!(extract(&page, &|| false).unwrap().text, "one");
 }
 
 #[test]

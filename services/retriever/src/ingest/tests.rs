@@ -16,9 +16,13 @@ fn document(id: &str, content: &str) -> Document {
     }
 }
 
+fn prepared(document: &Document) -> Result<Prepared, RetrieverError> {
+    prepare(document.clone(), SPLIT, &HashedEmbedder, &|| false)
+}
+
 #[test]
 fn the_title_comes_from_the_sender_then_the_page_then_the_first_heading() {
-    let title = |document: &Document| prepare(document, SPLIT, &HashedEmbedder).unwrap().title;
+    let title = |document: &Document| prepared(document).unwrap().title;
     let mut page = document("a.html", "<title>Page</title><h1>Heading</h1><p>text");
     assert_eq!(title(&page), "Page");
     page.title = " Sent ".into();
@@ -34,7 +38,7 @@ fn a_chunk_is_embedded_with_its_title_and_headings() {
         "# Harbour\n\nWelcome to the harbour.\n\n## Opening hours\n\n{}",
         "The office is open from eight to four. ".repeat(6)
     );
-    let prepared = prepare(&document("a.md", &text), SPLIT, &HashedEmbedder).unwrap();
+    let prepared = prepared(&document("a.md", &text)).unwrap();
     let last = prepared.chunks.last().unwrap();
     assert!(
         last.text.starts_with("Harbour › Opening hours\n\nThe office"),
@@ -54,7 +58,7 @@ fn chunks_without_content_are_not_found_unless_there_are_no_others() {
     let links =
         "[docs]: https://docs.example/guide\n[license]: https://docs.example/license\n[code]: https://code.example/x\n";
     let text = "The ferry leaves the north pier at seven in the morning. ".repeat(4);
-    let prepared = |text: &str| prepare(&document("a.md", text), SPLIT, &HashedEmbedder).unwrap();
+    let prepared = |text: &str| prepared(&document("a.md", text)).unwrap();
     let both = prepared(&format!("# Ferry\n\n{text}\n\n## Links\n\n{}", links.repeat(4)));
     assert!(both.chunks.len() > 1);
     assert!(
@@ -88,5 +92,30 @@ fn every_stored_input_changes_the_fingerprint() {
     for (index, one) in changed.iter().enumerate() {
         assert_ne!(*one, known, "{index}");
         assert!(!changed[..index].contains(one), "{index}");
+    }
+}
+
+#[test]
+fn a_title_is_one_line_of_bounded_length_without_controls() {
+    let mut page = document("a.txt", "words");
+    page.title = "Kettles\u{1b}]0;x\u{7} ".repeat(200);
+    let title = prepared(&page).unwrap().title;
+    assert!(
+        title.len() <= MAX_TITLE_BYTES && !title.contains(char::is_control),
+        "{title:?}"
+    );
+    assert!(title.starts_with("Kettles]0;x Kettles"));
+}
+
+#[test]
+fn preparing_stops_when_nobody_waits() {
+    let text = document("a.txt", &"The ferry leaves at seven. ".repeat(10_000));
+    let page = document("a.html", &"<p>The ferry leaves at seven.".repeat(10_000));
+    for (document, looks) in [(&text, 1), (&text, 3), (&text, 1000), (&page, 2)] {
+        let asked = std::sync::atomic::AtomicUsize::new(0);
+        let stop = || asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1 >= looks;
+        let stopped = prepare(document.clone(), SPLIT, &HashedEmbedder, &stop).unwrap_err();
+        assert!(stopped.to_string().contains("stopped"), "{stopped}");
+        assert!(asked.into_inner() <= looks + 1);
     }
 }

@@ -15,7 +15,7 @@ fn words(text: &str) -> usize {
 }
 
 fn split(text: &str, markdown: bool) -> SplitText<'_> {
-    SETTINGS.split(text, markdown, &words).unwrap()
+    SETTINGS.split(text, markdown, &words, &|| false).unwrap()
 }
 
 /// Invariants for any text: spans are correct, chunks are within sections, and only white space is left out.
@@ -99,13 +99,13 @@ fn small_adjacent_sections_are_merged_under_their_common_heading() {
 fn an_overlap_repeats_the_end_of_the_chunk_before() {
     let text = "one two three four five six seven eight nine ten eleven twelve";
     let settings = SplitSettings { overlap: 2, ..SETTINGS };
-    let pieces = settings.split(text, false, &words).unwrap();
+    let pieces = settings.split(text, false, &words, &|| false).unwrap();
     assert_eq!(pieces.chunks.len(), 2);
     assert!(pieces.chunks[0].text.ends_with("seven eight"));
     assert!(pieces.chunks[1].text.starts_with("seven eight nine"));
     assert!(
         SplitSettings { overlap: 8, ..SETTINGS }
-            .split(text, false, &words)
+            .split(text, false, &words, &|| false)
             .is_err()
     );
 }
@@ -135,7 +135,7 @@ fn a_megabyte_takes_seconds_at_most() {
     };
     for markdown in [false, true] {
         let began = std::time::Instant::now();
-        let pieces = settings.split(&text, markdown, &words).unwrap();
+        let pieces = settings.split(&text, markdown, &words, &|| false).unwrap();
         println!(
             "markdown {markdown}: {} chunks in {:?}",
             pieces.chunks.len(),

@@ -11,33 +11,45 @@ use text_splitter::ChunkSizer;
 /// this length, so that a part can end within it.
 const MAX_WORD: usize = 12;
 
+/// How many words are counted between two looks at whether to stop.
+const CHECK_EVERY: usize = 4096;
+
 /// The token counts of one text. As a [`ChunkSizer`] it sizes slices of that text.
 pub(super) struct Tokens<'t> {
     text: &'t str,
     count: &'t (dyn Fn(&str) -> usize + Sync),
-    /// Start, end and preceding token count of each word; the last entry is the end of the text and the total.
-    words: Vec<(usize, usize, usize)>,
+    /// Start, end and preceding token count of each word; the last entry is the end of the text and the total. There are
+    /// as many words as half the bytes of a text, so their numbers are small: a text has at most 32 MiB.
+    words: Vec<(u32, u32, u32)>,
     /// Parts with more bytes are too large regardless of their tokens.
     max_bytes: usize,
 }
 
 impl<'t> Tokens<'t> {
-    /// Counts every word of `text`.
-    pub(super) fn new(text: &'t str, count: &'t (dyn Fn(&str) -> usize + Sync), max_bytes: usize) -> Self {
+    /// Counts every word of `text`; `None` once `stop` says so.
+    pub(super) fn new(
+        text: &'t str,
+        count: &'t (dyn Fn(&str) -> usize + Sync),
+        max_bytes: usize,
+        stop: &dyn Fn() -> bool,
+    ) -> Option<Self> {
         let mut known: HashMap<&str, usize> = HashMap::new();
         let mut words = Vec::new();
         let mut total = 0;
-        for (start, word) in split_words(text) {
-            words.push((start, start + word.len(), total));
+        for (number, (start, word)) in split_words(text).enumerate() {
+            if number.is_multiple_of(CHECK_EVERY) && stop() {
+                return None;
+            }
+            words.push((small(start), small(start + word.len()), small(total)));
             total += *known.entry(word).or_insert_with(|| count(word));
         }
-        words.push((text.len(), text.len(), total));
-        Self {
+        words.push((small(text.len()), small(text.len()), small(total)));
+        Some(Self {
             text,
             count,
             words,
             max_bytes,
-        }
+        })
     }
 
     /// The number of tokens of the words that overlap a byte range of the text.
@@ -45,10 +57,10 @@ impl<'t> Tokens<'t> {
         if start >= end {
             return 0;
         }
-        let before = |index: usize| self.words.get(index).map_or(0, |(_, _, tokens)| *tokens);
+        let before = |index: usize| self.words.get(index).map_or(0, |(_, _, tokens)| *tokens as usize);
         // The first word that ends after `start`, and the first that begins at or after `end`.
-        let first = self.words.partition_point(|(_, ends, _)| *ends <= start);
-        let last = self.words.partition_point(|(begins, _, _)| *begins < end);
+        let first = self.words.partition_point(|(_, ends, _)| *ends as usize <= start);
+        let last = self.words.partition_point(|(begins, _, _)| (*begins as usize) < end);
         before(last.min(self.words.len() - 1)).saturating_sub(before(first))
     }
 }
@@ -65,6 +77,10 @@ impl ChunkSizer for &Tokens<'_> {
             _ => (self.count)(part),
         }
     }
+}
+
+fn small(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 /// The words of `text` with their byte offsets, split at white space and after [`MAX_WORD`] characters.

@@ -103,3 +103,24 @@ fn documents_and_ids_are_checked() {
     };
     assert_eq!(wrong(document("a", &odd)).len(), 2);
 }
+
+#[test]
+fn where_a_document_is_from_is_short_and_has_no_control_characters() {
+    let named = |id: &str, source: &str| {
+        let document = Document {
+            id: id.to_owned(),
+            source: source.to_owned(),
+            ..Document::default()
+        };
+        super::document("notes", &document).map_err(|error| error.to_string())
+    };
+    assert!(named("a", &"x".repeat(MAX_SOURCE_BYTES)).is_ok());
+    let long = named("a", &"x".repeat(MAX_SOURCE_BYTES + 1)).unwrap_err();
+    assert!(long.contains("document.source") && long.contains("4097"), "{long}");
+    let control = named("a\u{1b}[2J", "b\nc").unwrap_err();
+    assert!(
+        control.contains("document.id") && control.contains("document.source"),
+        "{control}"
+    );
+    assert!(!control.contains('\u{1b}'), "{control:?}");
+}

@@ -26,18 +26,20 @@ pub const MAX_COLUMNS: usize = 16_384;
 pub const MAX_TIME: Duration = Duration::from_secs(120);
 
 /// The bounds of reading one document.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Bounds {
+#[derive(Clone, Copy)]
+pub(crate) struct Bounds<'s> {
     until: Instant,
+    /// Whether nobody waits for the text any more.
+    stop: &'s (dyn Fn() -> bool + Sync),
 }
 
-impl Bounds {
-    pub(crate) fn new() -> Self {
-        Self::until(Instant::now() + MAX_TIME)
+impl<'s> Bounds<'s> {
+    pub(crate) fn new(stop: &'s (dyn Fn() -> bool + Sync)) -> Self {
+        Self::until(Instant::now() + MAX_TIME, stop)
     }
 
-    pub(crate) fn until(until: Instant) -> Self {
-        Self { until }
+    pub(crate) fn until(until: Instant, stop: &'s (dyn Fn() -> bool + Sync)) -> Self {
+        Self { until, stop }
     }
 
     /// Fails once the time is over, or where `text` has become too long.
@@ -53,11 +55,23 @@ impl Bounds {
                 limit: MAX_TEXT_BYTES,
             });
         }
-        if Instant::now() > self.until {
-            return Err(DocumentError::TooSlow {
-                seconds: MAX_TIME.as_secs(),
-            });
+        match self.stopped() {
+            Some(error) => Err(error),
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// When the time is over.
+    pub(crate) fn until_when(&self) -> Instant {
+        self.until
+    }
+
+    /// Why reading is to stop, where it is.
+    pub(crate) fn stopped(&self) -> Option<DocumentError> {
+        if (self.stop)() {
+            return Some(DocumentError::Stopped);
+        }
+        let seconds = MAX_TIME.as_secs();
+        (Instant::now() > self.until).then_some(DocumentError::TooSlow { seconds })
     }
 }

@@ -16,7 +16,7 @@ const SAMPLE_ROWS: usize = 100;
 const SAMPLE_BYTES: usize = 64 << 10;
 
 /// Reads rows. A text without a delimiter is plain text.
-pub(crate) fn extract(text: &str, bounds: Bounds) -> Result<Extracted, DocumentError> {
+pub(crate) fn extract(text: &str, bounds: Bounds<'_>) -> Result<Extracted, DocumentError> {
     // Excel writes down the delimiter.
     let (told, text) = match text.strip_prefix("sep=").and_then(|rest| rest.split_once('\n')) {
         Some((told, rest)) => (told.trim_end().bytes().next(), rest),

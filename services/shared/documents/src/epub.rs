@@ -18,7 +18,7 @@ const FORMAT: Format = Format::Epub;
 const CONTAINER: &str = "META-INF/container.xml";
 
 /// Reads the chapters in their order.
-pub(crate) fn extract(bytes: &[u8], bounds: Bounds) -> Result<Extracted, DocumentError> {
+pub(crate) fn extract(bytes: &[u8], bounds: Bounds<'_>) -> Result<Extracted, DocumentError> {
     let mut package = Package::within_bounds(FORMAT, bytes, bounds)?;
     let container = part(&mut package, CONTAINER)?;
     let mut root = None;
@@ -40,7 +40,7 @@ pub(crate) fn extract(bytes: &[u8], bounds: Bounds) -> Result<Extracted, Documen
         let Some(text) = package.text(FORMAT, &path)? else {
             continue;
         };
-        out.raw(html::extract(&text)?.text.trim());
+        out.raw(html::extract(&text, bounds)?.text.trim());
         bounds.check(out.text())?;
     }
     Ok(Extracted {
@@ -57,7 +57,7 @@ struct Book {
     chapters: Vec<String>,
 }
 
-fn contents(root: &str, bounds: Bounds) -> Result<Book, DocumentError> {
+fn contents(root: &str, bounds: Bounds<'_>) -> Result<Book, DocumentError> {
     let mut parts: HashMap<String, String> = HashMap::new();
     let mut order = Vec::new();
     let (mut title, mut is_in_title) = (String::new(), false);

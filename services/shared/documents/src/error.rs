@@ -39,6 +39,15 @@ pub enum DocumentError {
         /// Longest time in seconds.
         seconds: u64,
     },
+    /// Too many readers of other documents are still at work after their time.
+    #[error("reading {format} is held up by other documents that took too long: try again later")]
+    Busy {
+        /// The format that it would be read as.
+        format: Format,
+    },
+    /// Nobody waits for its text any more.
+    #[error("reading it was stopped")]
+    Stopped,
     /// The content is of a format without text, or of one that is not read.
     #[error("it is {kind}, which is not read: {}", crate::READABLE)]
     Unreadable {

@@ -1,8 +1,12 @@
 //! HTML to Markdown, without what is not the page's own text.
 
-use emend_text::html::{self, HtmlError, Rules};
+use emend_text::html::{self, HtmlError, Limits, Rules};
 
-use crate::Extracted;
+use crate::{
+    Extracted,
+    bounds::{Bounds, MAX_TEXT_BYTES},
+    error::DocumentError,
+};
 
 /// Elements whose text is not prose, or belongs to the site and not to the page.
 const RULES: Rules = Rules {
@@ -14,8 +18,15 @@ const RULES: Rules = Rules {
 };
 
 /// Converts a page.
-pub(crate) fn extract(html: &str) -> Result<Extracted, HtmlError> {
-    let page = html::read(html, RULES)?;
+pub(crate) fn extract(html: &str, bounds: Bounds<'_>) -> Result<Extracted, DocumentError> {
+    let limits = Limits {
+        bytes: MAX_TEXT_BYTES,
+        stop: &|| bounds.stopped().is_some(),
+    };
+    let page = html::read(html, RULES, limits).map_err(|error| match error {
+        HtmlError::Stopped => bounds.stopped().unwrap_or(DocumentError::Stopped),
+        error => DocumentError::Html(error),
+    })?;
     Ok(Extracted {
         text: without_anchors(page.markdown),
         title: page.title,

@@ -16,7 +16,7 @@ const CHECK_EVERY: usize = 1 << 16;
 
 /// The same JSON, one value a line, short lists and objects on one line. What is not JSON stays as it is as far as it
 /// can be told apart: strings, brackets and commas are all that is looked at.
-pub(crate) fn entries(text: &str, bounds: Bounds) -> Result<String, DocumentError> {
+pub(crate) fn entries(text: &str, bounds: Bounds<'_>) -> Result<String, DocumentError> {
     let longest = text.lines().map(str::len).max().unwrap_or(0);
     if text.len() <= MIN_BYTES && longest <= 2 * MAX_INLINE_BYTES {
         return Ok(text.to_owned());

@@ -15,11 +15,12 @@ mod office;
 mod opendocument;
 mod package;
 mod pdf;
+mod reader;
 mod settings;
 mod table;
 mod xml;
 
-use std::{borrow::Cow, panic::AssertUnwindSafe, thread};
+use std::borrow::Cow;
 
 use emend_core::limits::MAX_DOCUMENT_BYTES;
 
@@ -34,9 +35,6 @@ pub use format::{Format, extension, stem};
 /// What is read, on one line.
 pub const READABLE: &str = "what is read is text in any encoding, source code, Markdown, HTML, PDF, Word, PowerPoint, Excel, \
                             OpenDocument, EPUB, e-mail, CSV, JSON, YAML and TOML";
-
-/// Room for readers that go down into a document by recursion.
-const STACK_BYTES: usize = 64 << 20;
 
 /// The text of a document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,11 +65,17 @@ pub fn is_text(head: &[u8]) -> bool {
 }
 
 /// The text of a document called `name`, a path or an address. It is read as `format`, else by its extension; what is no
-/// text by its bytes is read as what it is. Blocks: a large document takes seconds.
+/// text by its bytes is read as what it is. Blocks: a large document takes seconds. `stop` is asked again and again
+/// whether anybody still waits for the text.
 ///
 /// # Errors
-/// The content is not of its format, is above a limit, or holds no text.
-pub fn extract(name: &str, format: Option<Format>, bytes: &[u8]) -> Result<Extracted, DocumentError> {
+/// The content is not of its format, is above a limit, or holds no text; [`DocumentError::Stopped`].
+pub fn extract(
+    name: &str,
+    format: Option<Format>,
+    bytes: &[u8],
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<Extracted, DocumentError> {
     if bytes.len() > MAX_DOCUMENT_BYTES {
         return Err(DocumentError::TooLarge { bytes: bytes.len() });
     }
@@ -102,7 +106,13 @@ pub fn extract(name: &str, format: Option<Format>, bytes: &[u8]) -> Result<Extra
     if !format.is_binary() && content::is_not_prose(bytes) {
         return Err(content::unreadable(bytes));
     }
-    let extracted = on_own_stack(format, || read(name, format, bytes, Bounds::new()))?;
+    let bounds = Bounds::new(stop);
+    let extracted = if is_read_by_a_library(format) {
+        let (name, bytes) = (name.to_owned(), bytes.to_owned());
+        reader::READERS.watch(format, bounds, move |bounds| read(&name, format, &bytes, bounds))?
+    } else {
+        reader::on_own_stack(format, || read(name, format, bytes, bounds))?
+    };
     if !extracted.text.chars().any(|c| !c.is_whitespace() && !c.is_control()) {
         let after = match format {
             Format::Html => " outside of its markup",
@@ -113,7 +123,7 @@ pub fn extract(name: &str, format: Option<Format>, bytes: &[u8]) -> Result<Extra
     Ok(extracted)
 }
 
-fn read(name: &str, format: Format, bytes: &[u8], bounds: Bounds) -> Result<Extracted, DocumentError> {
+fn read(name: &str, format: Format, bytes: &[u8], bounds: Bounds<'_>) -> Result<Extracted, DocumentError> {
     let text = || encoding::decode(bytes);
     let plain = |text: Cow<'_, str>| Extracted {
         text: text.into_owned(),
@@ -125,7 +135,7 @@ fn read(name: &str, format: Format, bytes: &[u8], bounds: Bounds) -> Result<Extr
             markdown: true,
             ..plain(text()?)
         },
-        Format::Html => html::extract(&text()?)?,
+        Format::Html => html::extract(&text()?, bounds)?,
         Format::Csv => delimited::extract(&text()?, bounds)?,
         Format::Json => Extracted {
             text: json::entries(&text()?, bounds)?,
@@ -170,21 +180,12 @@ fn has_name_as_title(format: Format) -> bool {
     )
 }
 
-/// Runs a reader on a thread with room for its recursion. A panic becomes an error.
-fn on_own_stack<T: Send>(
-    format: Format,
-    read: impl FnOnce() -> Result<T, DocumentError> + Send,
-) -> Result<T, DocumentError> {
-    let broken = |reason: String| DocumentError::Broken { format, reason };
-    thread::scope(|scope| {
-        let reader = thread::Builder::new()
-            .name("document".to_owned())
-            .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, AssertUnwindSafe(read))
-            .map_err(|error| broken(error.to_string()))?;
-        let panicked = |_| Err(broken("its reader broke off; save it in another format".to_owned()));
-        reader.join().unwrap_or_else(panicked)
-    })
+/// Whether most of the reading is one call that cannot be told to stop.
+fn is_read_by_a_library(format: Format) -> bool {
+    matches!(
+        format,
+        Format::Pdf | Format::Docx | Format::Pptx | Format::Xlsx | Format::Doc | Format::Ppt | Format::Xls
+    )
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ const MAX_ATTACHMENTS: usize = 100;
 
 /// Reads subject, addresses, date, and the body: as text where there is one, else from HTML. Attachments are named and
 /// not read.
-pub(crate) fn extract(bytes: &[u8], bounds: Bounds) -> Result<Extracted, DocumentError> {
+pub(crate) fn extract(bytes: &[u8], bounds: Bounds<'_>) -> Result<Extracted, DocumentError> {
     if bytes.contains(&0) {
         return Err(content::unreadable(bytes));
     }
@@ -56,7 +56,7 @@ pub(crate) fn extract(bytes: &[u8], bounds: Bounds) -> Result<Extracted, Documen
     for part in message.text_bodies() {
         let body = match &part.body {
             PartType::Text(body) => body.replace("\r\n", "\n"),
-            PartType::Html(body) => html::extract(body)?.text,
+            PartType::Html(body) => html::extract(body, bounds)?.text,
             _ => continue,
         };
         let body = body.trim();

@@ -16,7 +16,7 @@ use crate::{
 const SIGNIFICANT_DIGITS: usize = 15;
 
 /// Reads a document, a presentation or a workbook.
-pub(crate) fn extract(format: Format, bytes: &[u8], bounds: Bounds) -> Result<Extracted, DocumentError> {
+pub(crate) fn extract(format: Format, bytes: &[u8], bounds: Bounds<'_>) -> Result<Extracted, DocumentError> {
     if format.is_package() {
         Package::within_bounds(format, bytes, bounds)?;
     }
@@ -85,7 +85,7 @@ fn slide_heading(section: &Section) -> Option<String> {
     heading.filter(|heading| !heading.is_empty())
 }
 
-fn slide(out: &mut Markdown, number: u32, section: &Section, bounds: Bounds) -> Result<(), DocumentError> {
+fn slide(out: &mut Markdown, number: u32, section: &Section, bounds: Bounds<'_>) -> Result<(), DocumentError> {
     let heading = slide_heading(section);
     out.heading(
         1,
@@ -106,7 +106,7 @@ fn slide(out: &mut Markdown, number: u32, section: &Section, bounds: Bounds) -> 
 }
 
 /// Writes the blocks of a section without its first `skipped` headings.
-fn blocks(out: &mut Markdown, section: &Section, skipped: usize, bounds: Bounds) -> Result<(), DocumentError> {
+fn blocks(out: &mut Markdown, section: &Section, skipped: usize, bounds: Bounds<'_>) -> Result<(), DocumentError> {
     let mut skipped = skipped;
     for block in &section.content {
         match block {

@@ -28,7 +28,7 @@ const SKIPPED: [&str; 8] = [
 ];
 
 /// Reads the content of a package.
-pub(crate) fn extract(format: Format, bytes: &[u8], bounds: Bounds) -> Result<Extracted, DocumentError> {
+pub(crate) fn extract(format: Format, bytes: &[u8], bounds: Bounds<'_>) -> Result<Extracted, DocumentError> {
     let mut package = Package::within_bounds(format, bytes, bounds)?;
     let Some(content) = package.text(format, "content.xml")? else {
         return Err(DocumentError::Broken {
@@ -58,7 +58,7 @@ pub(crate) fn extract(format: Format, bytes: &[u8], bounds: Bounds) -> Result<Ex
     })
 }
 
-fn title(format: Format, meta: &str, bounds: Bounds) -> Result<Option<String>, DocumentError> {
+fn title(format: Format, meta: &str, bounds: Bounds<'_>) -> Result<Option<String>, DocumentError> {
     let (mut title, mut is_inside) = (String::new(), false);
     xml::walk(format, meta, bounds, |node| {
         match node {
@@ -82,9 +82,9 @@ struct OpenTable {
     cell_repeated: usize,
 }
 
-struct OdfReader {
+struct OdfReader<'b> {
     format: Format,
-    bounds: Bounds,
+    bounds: Bounds<'b>,
     out: Markdown,
     pages: Vec<PageStart>,
     /// What each style is based on.
@@ -109,8 +109,8 @@ struct OdfReader {
     in_notes: bool,
 }
 
-impl OdfReader {
-    fn new(bounds: Bounds, format: Format) -> Self {
+impl<'b> OdfReader<'b> {
+    fn new(bounds: Bounds<'b>, format: Format) -> Self {
         Self {
             format,
             bounds,

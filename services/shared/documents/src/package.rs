@@ -28,7 +28,7 @@ impl<'b> Package<'b> {
     }
 
     /// Opens a package whose parts are within the limits.
-    pub(crate) fn within_bounds(format: Format, bytes: &'b [u8], bounds: Bounds) -> Result<Self, DocumentError> {
+    pub(crate) fn within_bounds(format: Format, bytes: &'b [u8], bounds: Bounds<'_>) -> Result<Self, DocumentError> {
         let mut package = Self::open(Cursor::new(bytes)).map_err(|error| broken(format, &error))?;
         package.check(format, bounds)?;
         Ok(package)
@@ -73,7 +73,7 @@ impl<'b> Package<'b> {
 
     /// Unpacks every part once, without keeping it: what an archive says of its sizes need not be true. Markup of Office
     /// documents is looked through, because their readers go down into it by recursion.
-    fn check(&mut self, format: Format, bounds: Bounds) -> Result<(), DocumentError> {
+    fn check(&mut self, format: Format, bounds: Bounds<'_>) -> Result<(), DocumentError> {
         if self.archive.len() > MAX_PARTS {
             return Err(DocumentError::TooMany {
                 what: "parts",

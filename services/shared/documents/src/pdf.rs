@@ -20,7 +20,7 @@ const MIN_RUNNING_PAGES: usize = 3;
 const MAX_RUNNING_BYTES: usize = 200;
 
 /// Reads the pages, each under a heading with its number; the headings of the document are below it.
-pub(crate) fn extract(bytes: &[u8], bounds: Bounds) -> Result<Extracted, DocumentError> {
+pub(crate) fn extract(bytes: &[u8], bounds: Bounds<'_>) -> Result<Extracted, DocumentError> {
     let parser = PdfParser::from_bytes_with_options(bytes, ParseOptions::new().sequential()).map_err(error)?;
     let count = parser.page_count() as usize;
     if count > MAX_PAGES {

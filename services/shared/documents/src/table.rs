@@ -23,7 +23,7 @@ const MAX_HEADER_COLUMNS: usize = 16;
 pub(crate) fn write(
     out: &mut Markdown,
     rows: impl IntoIterator<Item = Result<Vec<String>, DocumentError>>,
-    bounds: Bounds,
+    bounds: Bounds<'_>,
 ) -> Result<(), DocumentError> {
     let mut block: Option<Block> = None;
     let mut titles: Vec<String> = Vec::new();

@@ -52,7 +52,7 @@ impl Element<'_> {
 pub(crate) fn walk(
     format: Format,
     xml: &str,
-    bounds: Bounds,
+    bounds: Bounds<'_>,
     mut visit: impl FnMut(Node<'_>) -> Result<(), DocumentError>,
 ) -> Result<(), DocumentError> {
     let broken = |reason: String| DocumentError::Broken { format, reason };

@@ -29,6 +29,24 @@ pub fn excerpt(text: &str, most: usize) -> String {
     format!("{}…", line[..end].trim_end())
 }
 
+/// A title or name on one line, [`printable`], at most `most` bytes long, cut after a whole character.
+#[must_use]
+pub fn one_line(text: &str, most: usize) -> String {
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().filter(|c| !c.is_control()));
+        if line.len() > most {
+            line.truncate(line.floor_char_boundary(most));
+            break;
+        }
+    }
+    line.truncate(line.trim_end().len());
+    line
+}
+
 /// Bytes of the first pieces that are together at most `room` columns wide.
 fn fitting<'a>(pieces: impl Iterator<Item = &'a str>, room: usize) -> usize {
     let (mut width, mut end) = (0, 0);

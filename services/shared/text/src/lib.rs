@@ -20,7 +20,7 @@ mod words;
 pub use abstention::is_abstention;
 pub use content::has_content;
 pub use ends::{ends_question, ends_sentence, is_closing_mark, is_sentence_end, sentence_separator};
-pub use excerpt::{excerpt, printable};
+pub use excerpt::{excerpt, one_line, printable};
 pub use inline::without_marks;
 pub use language::{Language, language};
 pub use plain::plain;

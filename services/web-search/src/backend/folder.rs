@@ -16,6 +16,7 @@ use emend_core::Scope;
 use emend_proto::v1::Passage;
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::choice::{choose, passage};
 use super::{Provider, Search, SearchResults};
@@ -30,6 +31,8 @@ const REFRESH_PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug)]
 pub struct Folder {
     inner: Arc<Inner>,
+    /// Reading ends with the last clone.
+    _closing: Arc<DropGuard>,
 }
 
 /// How a folder is searched.
@@ -46,18 +49,23 @@ struct Inner {
     folder: PathBuf,
     settings: FolderSettings,
     library: ArcSwap<Library>,
+    /// Cancelled when nobody searches any more.
+    closed: CancellationToken,
     /// When the folder was last checked. The task that checks it holds the lock.
     checked: Arc<tokio::sync::Mutex<Instant>>,
 }
 
 impl Folder {
-    /// Reads the pages of `folder`.
+    /// Reads the pages of `folder`. Dropping the future stops reading.
     ///
     /// # Errors
     /// [`LoadError::Folder`] when it cannot be read. A page in it that cannot be read is logged and left out.
     pub async fn open(folder: PathBuf, settings: FolderSettings) -> Result<Self, LoadError> {
         let path = folder.clone();
-        let opened = tokio::task::spawn_blocking(move || Library::open(&path, settings.passage_chars)).await;
+        let closed = CancellationToken::new();
+        let closing = Arc::new(closed.clone().drop_guard());
+        let token = closed.clone();
+        let opened = tokio::task::spawn_blocking(move || Library::open(&path, settings.passage_chars, &token)).await;
         let library = match opened {
             Ok(Ok(library)) => library,
             Ok(Err(source)) => return Err(LoadError::Folder { folder, source }),
@@ -69,8 +77,10 @@ impl Folder {
                 folder,
                 settings,
                 library: ArcSwap::from_pointee(library),
+                closed,
                 checked,
             }),
+            _closing: closing,
         })
     }
 
@@ -87,7 +97,7 @@ impl Folder {
         // The task holds the lock until it ends, even if the query stops waiting.
         let refresh = tokio::task::spawn_blocking(move || {
             let library = inner.library.load_full();
-            if let Some(newer) = library.refreshed(&inner.folder, inner.settings.passage_chars) {
+            if let Some(newer) = library.refreshed(&inner.folder, inner.settings.passage_chars, &inner.closed) {
                 inner.library.store(Arc::new(newer));
             }
             *checked = Instant::now();

@@ -2,13 +2,16 @@
 
 use std::borrow::Cow;
 
-use emend_text::html::{self, HtmlError, Rules};
+use emend_text::html::{self, HtmlError, Limits, Rules};
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 
 use super::page::Found;
 
 /// How far into a page its encoding has to be declared (HTML Standard, 4.2.5.4).
 const DECLARATION_BYTES: usize = 1024;
+
+/// Most bytes of Markdown of a page: what people read is some thousandth of it.
+const MAX_TEXT_BYTES: usize = 8 << 20;
 
 /// Elements that hold no text of the page: code, frames, and what surrounds the content.
 const RULES: Rules = Rules {
@@ -44,9 +47,13 @@ fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
 /// by blank lines.
 ///
 /// # Errors
-/// The page is nested too deep.
-pub(in crate::backend) fn read(content: &str) -> Result<Found, HtmlError> {
-    let page = html::read(content, RULES)?;
+/// The page is above a limit of [`html::read`], or `stop` says so.
+pub(in crate::backend) fn read(content: &str, stop: &dyn Fn() -> bool) -> Result<Found, HtmlError> {
+    let limits = Limits {
+        bytes: MAX_TEXT_BYTES,
+        stop,
+    };
+    let page = html::read(content, RULES, limits)?;
     Ok(Found {
         url: page.url,
         title: page.title.or(page.heading).unwrap_or_default(),

@@ -8,6 +8,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use tokio_util::sync::CancellationToken;
+
 use super::page::Page;
 use super::window::windows;
 
@@ -48,16 +50,23 @@ pub(in crate::backend) struct Hit<'a> {
 }
 
 impl Index {
-    /// Indexes all windows of `pages`, of at most `chars` characters each.
-    pub(in crate::backend) fn build(pages: impl IntoIterator<Item = Arc<Page>>, chars: usize) -> Self {
+    /// Indexes all windows of `pages`, of at most `chars` characters each; `None` if `closed` is cancelled meanwhile.
+    pub(in crate::backend) fn build(
+        pages: impl IntoIterator<Item = Arc<Page>>,
+        chars: usize,
+        closed: &CancellationToken,
+    ) -> Option<Self> {
         let mut index = Self::default();
         let mut all_words = 0_u64;
         for page in pages {
             let title = emend_text::words(&page.title);
             for range in windows(&page.text, chars) {
+                if closed.is_cancelled() {
+                    return None;
+                }
                 // More than 2³² windows do not fit into memory.
                 let Ok(window) = u32::try_from(index.windows.len()) else {
-                    return index;
+                    return Some(index);
                 };
                 let mut counts: HashMap<String, u32> = HashMap::new();
                 let mut words = 0;
@@ -85,7 +94,7 @@ impl Index {
             }
         }
         index.mean_words = (all_words as f64 / index.windows.len().max(1) as f64).max(1.0);
-        index
+        Some(index)
     }
 
     /// Windows of all pages.

@@ -14,6 +14,7 @@ use encoding_rs::Encoding;
 use ipnet::IpNet;
 use reqwest::header::{CONTENT_TYPE, HeaderValue, LOCATION};
 use reqwest::{Client, Response};
+use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 use url::{Host, Url};
 
@@ -181,7 +182,10 @@ impl PageReader {
         let fetched = tokio::time::timeout(PAGE_TIMEOUT, self.fetch(result.url.clone(), domains)).await;
         let (url, content_type, bytes) = fetched.map_err(|_| PageError::Timeout)??;
         let saved = SystemTime::now();
-        let read = tokio::task::spawn_blocking(move || text(&bytes, &content_type));
+        // Reading stops when nobody waits for the page any more.
+        let waiting = CancellationToken::new();
+        let _guard = waiting.clone().drop_guard();
+        let read = tokio::task::spawn_blocking(move || text(&bytes, &content_type, &|| waiting.is_cancelled()));
         let (title, text) = read.await.map_err(|error| PageError::Unreadable(error.to_string()))??;
         if !text.contains(char::is_alphanumeric) {
             return Err(PageError::Empty);
@@ -282,7 +286,7 @@ fn content_type(response: &Response) -> Result<String, PageError> {
 }
 
 /// Title and text of a page. Blocks: a large page takes a while.
-fn text(bytes: &[u8], content_type: &str) -> Result<(String, String), PageError> {
+fn text(bytes: &[u8], content_type: &str, stop: &dyn Fn() -> bool) -> Result<(String, String), PageError> {
     let charset = content_type
         .split(';')
         .find_map(|part| part.trim().strip_prefix("charset="));
@@ -294,7 +298,7 @@ fn text(bytes: &[u8], content_type: &str) -> Result<(String, String), PageError>
     if content_type.starts_with("text/plain") || content_type.starts_with("text/markdown") {
         return Ok((String::new(), decoded.trim().to_owned()));
     }
-    let found = html::read(&decoded).map_err(|error| PageError::Unreadable(error.to_string()))?;
+    let found = html::read(&decoded, stop).map_err(|error| PageError::Unreadable(error.to_string()))?;
     Ok((found.title, found.text))
 }
 

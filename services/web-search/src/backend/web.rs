@@ -8,6 +8,7 @@ use emend_proto::v1::Passage;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, stream};
 use moka::sync::Cache;
+use tokio_util::sync::CancellationToken;
 
 use super::choice::{choose, passage};
 use super::engine::{Engine, WebResult};
@@ -88,8 +89,8 @@ impl Web {
             .filter_map(std::future::ready)
             .collect::<Vec<Page>>()
             .await;
-        let (search, chars) = (search.clone(), self.passage_chars);
-        let chosen = tokio::task::spawn_blocking(move || best(pages, &search, chars));
+        let (search, chars, gone) = (search.clone(), self.passage_chars, scope.cancel.clone());
+        let chosen = tokio::task::spawn_blocking(move || best(pages, &search, chars, &gone));
         chosen.await.map_err(|_| SearchError::Failed { provider })
     }
 
@@ -122,10 +123,13 @@ impl Web {
     }
 }
 
-/// The passages of `pages` that fit the query, in the order in which the engine found the pages.
-fn best(pages: Vec<Page>, search: &Search, chars: usize) -> Vec<Passage> {
+/// The passages of `pages` that fit the query, in the order in which the engine found the pages. None if the caller is
+/// `gone`.
+fn best(pages: Vec<Page>, search: &Search, chars: usize, gone: &CancellationToken) -> Vec<Passage> {
     let pages: Vec<Arc<Page>> = pages.into_iter().map(Arc::new).collect();
-    let index = Index::build(pages.iter().cloned(), chars);
+    let Some(index) = Index::build(pages.iter().cloned(), chars, gone) else {
+        return Vec::new();
+    };
     let mut hits = index.search(&search.query, |_| true);
     let rank = |page: &Arc<Page>| {
         pages

@@ -79,9 +79,18 @@ pub(super) struct Catalog {
 }
 
 impl Catalog {
-    /// Opens or creates the file.
+    /// Creates the file.
+    pub(super) fn create(path: &Path) -> Result<Self, CatalogError> {
+        Self::of(Builder::new().set_cache_size(CACHE_BYTES).create(path)?)
+    }
+
+    /// Opens the file.
     pub(super) fn open(path: &Path) -> Result<Self, CatalogError> {
-        let database = Builder::new().set_cache_size(CACHE_BYTES).create(path)?;
+        Self::of(Builder::new().set_cache_size(CACHE_BYTES).open(path)?)
+    }
+
+    /// With all tables.
+    fn of(database: Database) -> Result<Self, CatalogError> {
         // The table that was added last.
         let incomplete = matches!(
             database.begin_read()?.open_table(TERMS),

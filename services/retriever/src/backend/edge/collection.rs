@@ -1,11 +1,14 @@
 //! A collection, with one writer at a time and concurrent readers.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::index::{self, MAX_CHUNKS};
-use super::open::{INDEX, Open, OpenError, points_of};
-use super::{ranking, space};
+use super::open::{INDEX, Need, Open, OpenError, points_of};
+use super::space::Space;
+use super::usage::Usage;
+use super::{private, ranking};
 use crate::backend::{
     CollectionInfo, EmbedderInfo, ListedDocument, NewDocument, Search, SearchHit, StoreError, StoredDocument,
 };
@@ -24,6 +27,12 @@ pub(super) struct Collection {
     /// reopen, and taken briefly before replaced points are removed, so that no search that still needs them is
     /// running.
     open: RwLock<Option<Open>>,
+    /// The counts and the embedder as read last; `None` where they were not read since they changed.
+    info: Mutex<Option<CollectionInfo>>,
+    usage: Arc<Usage>,
+    /// When it was used last, by the clock of `usage`.
+    used: AtomicU64,
+    space: Space,
 }
 
 #[derive(Default)]
@@ -34,39 +43,70 @@ struct Writer {
 }
 
 impl Collection {
-    /// A collection in `folder`. Nothing is opened or created yet.
-    pub(super) fn new(name: &str, folder: PathBuf) -> Self {
+    /// A collection in `folder`, counted in `usage`. Nothing is opened or created yet.
+    pub(super) fn new(name: &str, folder: PathBuf, usage: Arc<Usage>) -> Self {
         Self {
             name: name.to_owned(),
             folder,
             writer: Mutex::default(),
             open: RwLock::new(None),
+            info: Mutex::new(None),
+            usage,
+            used: AtomicU64::new(0),
+            space: Space::default(),
         }
     }
 
-    /// Opens the collection if it is not open.
-    pub(super) fn open(&self) -> Result<(), StoreError> {
-        self.read("open the collection", |_| Ok(()))
+    #[cfg(test)]
+    pub(super) fn set_space(&mut self, space: Space) {
+        self.space = space;
     }
 
-    /// The counts and the embedder; `None` before the first document.
+    /// The counts and the embedder; `None` before the first document. A collection that is not open is not kept open for
+    /// it.
     pub(super) fn info(&self) -> Result<Option<CollectionInfo>, StoreError> {
-        self.read("read the collection", |open| Ok(open.catalog.info(&self.name)?))
+        const OPERATION: &str = "read the collection";
+        if let Some(known) = self.known_info() {
+            return Ok(Some(known));
+        }
+        if self.read_lock().is_some() {
+            let info = self.read(OPERATION, Need::Catalog, |open| self.noted(open))?;
+            return Ok(info);
+        }
+        // Held while the file is open, which cannot be opened twice.
+        let open = self.write_lock();
+        let info = match &*open {
+            Some(open) => self.noted(open),
+            None if !self.folder.exists() => Ok(None),
+            None => self.opened().and_then(|once| self.noted(&once)),
+        };
+        drop(open);
+        info.map_err(self.failed(OPERATION))
+    }
+
+    /// Reads the counts, and keeps them until they change.
+    fn noted(&self, open: &Open) -> Result<Option<CollectionInfo>, OpenError> {
+        let mut known = self.info.lock().unwrap_or_else(PoisonError::into_inner);
+        known.clone_from(&open.catalog.info(&self.name)?);
+        Ok(known.clone())
+    }
+
+    fn known_info(&self) -> Option<CollectionInfo> {
+        self.info.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What embedded the documents; `None` before the first document.
     pub(super) fn embedder(&self) -> Result<Option<EmbedderInfo>, StoreError> {
-        self.read("read the collection", |open| Ok(open.catalog.embedder()?))
+        Ok(self.info()?.map(|info| info.embedder))
     }
 
-    /// What embedded the documents, where that was read before and nobody is opening the collection.
+    /// What embedded the documents, where that was read before and nobody is reading it.
     pub(super) fn known_embedder(&self) -> Option<EmbedderInfo> {
-        let open = self.open.try_read().ok()?;
-        open.as_ref()?.catalog.known_embedder().cloned()
+        Some(self.info.try_lock().ok()?.as_ref()?.embedder.clone())
     }
 
     pub(super) fn stored(&self, document: &str) -> Result<Option<StoredDocument>, StoreError> {
-        self.read("read a document", |open| {
+        self.read("read a document", Need::Catalog, |open| {
             Ok(open
                 .catalog
                 .snapshot()?
@@ -77,7 +117,7 @@ impl Collection {
     }
 
     pub(super) fn documents(&self, after: &str, limit: usize) -> Result<Vec<ListedDocument>, StoreError> {
-        self.read("list the documents", |open| {
+        self.read("list the documents", Need::Catalog, |open| {
             Ok(open.catalog.snapshot()?.documents_after(after, limit)?)
         })
     }
@@ -103,8 +143,9 @@ impl Collection {
             });
         }
         let mut writer = self.writer();
-        std::fs::create_dir_all(&self.folder).map_err(|error| self.failed(OPERATION)(error.into()))?;
-        space::require(&self.folder, size(document))?;
+        private::create_folder(self.folder.parent().unwrap_or(&self.folder))
+            .map_err(|error| self.failed(OPERATION)(error.into()))?;
+        self.space.for_document(self.existing_folder(), size(document))?;
         self.prepare(embedder, &mut writer)
             .map_err(|error| self.recover(OPERATION, error))??;
         let version = writer.next_version;
@@ -122,6 +163,7 @@ impl Collection {
             Ok(open.catalog.put(embedder, version, document)?)
         });
         let replaced = replaced.map_err(|error| self.recover(OPERATION, error))?;
+        self.forget_info();
         self.remove_points(replaced);
         writer.inserted += chunks;
         Ok(writer.inserted >= OPTIMIZE_AT)
@@ -131,16 +173,18 @@ impl Collection {
     pub(super) fn delete(&self, documents: &[String]) -> Result<u32, StoreError> {
         const OPERATION: &str = "remove documents";
         let _writer = self.writer();
-        self.ensure_open().map_err(self.failed(OPERATION))?;
+        self.space.for_upkeep(self.existing_folder())?;
+        self.ensure_open(Need::Index).map_err(self.failed(OPERATION))?;
         let removed = self.read_once(|open| Ok(open.catalog.delete(documents)?));
         let removed = removed.map_err(|error| self.recover(OPERATION, error))?;
+        self.forget_info();
         let count = u32::try_from(removed.len()).unwrap_or(u32::MAX);
         self.remove_points(removed);
         Ok(count)
     }
 
     pub(super) fn search(&self, search: &Search) -> Result<Vec<SearchHit>, StoreError> {
-        self.read("search", |open| {
+        self.read("search", Need::Index, |open| {
             let Some(index) = &open.index else {
                 return Ok(Vec::new());
             };
@@ -172,13 +216,31 @@ impl Collection {
 
     /// Closes the collection. The next operation opens it again.
     pub(super) fn close(&self) {
-        let _writer = self.writer();
-        *self.write_lock() = None;
+        let mut writer = self.writer();
+        self.set_open(&mut self.write_lock(), None);
+        *writer = Writer::default();
+        self.forget_info();
+    }
+
+    /// Closes the collection unless it is in use.
+    pub(super) fn close_unused(&self) {
+        let (Ok(mut writer), Ok(mut open)) = (self.writer.try_lock(), self.open.try_write()) else {
+            return;
+        };
+        self.set_open(&mut open, None);
+        *writer = Writer::default();
+    }
+
+    /// When it was used last; `None` where it is not open.
+    pub(super) fn last_used(&self) -> Option<u64> {
+        // Somebody opens or closes it, who uses it now.
+        let open = self.open.try_read().ok()?;
+        open.is_some().then(|| self.used.load(Ordering::Relaxed))
     }
 
     /// Ensures that there is an index and that it was created with `embedder`, and reads the next version.
     fn prepare(&self, embedder: &EmbedderInfo, writer: &mut Writer) -> Result<Result<(), StoreError>, OpenError> {
-        self.ensure_open()?;
+        self.ensure_open(Need::Index)?;
         let (stored, has_index) = self.read_once(|open| Ok((open.catalog.embedder()?, open.index.is_some())))?;
         if let Some(stored) = stored.filter(|stored| stored != embedder) {
             return Ok(Err(StoreError::OtherEmbedder {
@@ -219,9 +281,24 @@ impl Collection {
     }
 
     /// Runs `work` on the open collection. On failure, reopens the collection and retries once.
-    fn read<T>(&self, operation: &'static str, work: impl Fn(&Open) -> Result<T, OpenError>) -> Result<T, StoreError> {
-        self.ensure_open().map_err(self.failed(operation))?;
-        match self.read_once(&work) {
+    fn read<T>(
+        &self,
+        operation: &'static str,
+        need: Need,
+        work: impl Fn(&Open) -> Result<T, OpenError>,
+    ) -> Result<T, StoreError> {
+        let outcome = loop {
+            if need == Need::Index && !self.is_open(need) {
+                self.space.for_upkeep(self.existing_folder())?;
+            }
+            self.ensure_open(need).map_err(self.failed(operation))?;
+            match self.read_once(&work) {
+                // Another collection was opened in its place just now.
+                Err(OpenError::NotOpen) => {}
+                outcome => break outcome,
+            }
+        };
+        match outcome {
             Ok(value) => Ok(value),
             Err(error) => {
                 tracing::warn!(%error, collection = self.name, operation, "operation failed, reopening the collection");
@@ -235,27 +312,70 @@ impl Collection {
     fn read_once<T>(&self, work: impl FnOnce(&Open) -> Result<T, OpenError>) -> Result<T, OpenError> {
         match &*self.read_lock() {
             Some(open) => work(open),
-            None => Err(std::io::Error::other("the collection is not open").into()),
+            None => Err(OpenError::NotOpen),
         }
     }
 
-    fn ensure_open(&self) -> Result<(), OpenError> {
-        if self.read_lock().is_some() {
+    fn is_open(&self, need: Need) -> bool {
+        self.read_lock().as_ref().is_some_and(|open| open.has(need))
+    }
+
+    fn ensure_open(&self, need: Need) -> Result<(), OpenError> {
+        self.used.store(self.usage.now(), Ordering::Relaxed);
+        if self.is_open(need) {
             return Ok(());
         }
         let mut open = self.write_lock();
         if open.is_none() {
-            *open = Some(Open::at(&self.folder)?);
+            let new = self.opened()?;
+            self.set_open(&mut open, Some(new));
         }
-        Ok(())
+        match &mut *open {
+            Some(open) if !open.has(need) => {
+                self.usage.opened_index();
+                open.open_index(&self.folder)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Closes and opens the collection, which reconciles catalog and index.
     fn reopen(&self) -> Result<(), OpenError> {
         let mut open = self.write_lock();
-        *open = None;
-        *open = Some(Open::at(&self.folder)?);
+        self.set_open(&mut open, None);
+        self.forget_info();
+        let mut new = self.opened()?;
+        self.usage.opened_index();
+        new.open_index(&self.folder)?;
+        self.set_open(&mut open, Some(new));
         Ok(())
+    }
+
+    fn opened(&self) -> Result<Open, OpenError> {
+        self.usage.opened_catalog();
+        Open::at(&self.folder)
+    }
+
+    /// Replaces what is open, and counts it.
+    fn set_open(&self, open: &mut Option<Open>, new: Option<Open>) {
+        match (open.is_some(), new.is_some()) {
+            (false, true) => self.usage.opened(),
+            (true, false) => self.usage.closed(),
+            _ => {}
+        }
+        *open = new;
+    }
+
+    fn forget_info(&self) {
+        *self.info.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// The collection's folder, or the one above it before the first document.
+    fn existing_folder(&self) -> &Path {
+        match self.folder.parent() {
+            Some(parent) if !self.folder.exists() => parent,
+            _ => &self.folder,
+        }
     }
 
     /// Reopens the collection after a failed write. Until then the catalog accepts no writes, and the index may hold
@@ -268,10 +388,17 @@ impl Collection {
     }
 
     fn failed(&self, operation: &'static str) -> impl Fn(OpenError) -> StoreError {
-        move |error| StoreError::Storage {
-            operation,
-            folder: self.folder.clone(),
-            source: Box::new(error),
+        move |error| match error {
+            OpenError::Damaged(reason) => StoreError::Damaged {
+                collection: self.name.clone(),
+                folder: self.folder.clone(),
+                reason,
+            },
+            error => StoreError::Storage {
+                operation,
+                folder: self.folder.clone(),
+                source: Box::new(error),
+            },
         }
     }
 
@@ -285,7 +412,7 @@ impl Collection {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn read_lock(&self) -> RwLockReadGuard<'_, Option<Open>> {
+    pub(super) fn read_lock(&self) -> RwLockReadGuard<'_, Option<Open>> {
         self.open.read().unwrap_or_else(PoisonError::into_inner)
     }
 

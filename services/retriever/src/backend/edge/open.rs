@@ -2,15 +2,18 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::catalog::{Catalog, CatalogError, DocumentRecord, Snapshot};
 use super::index::{Index, IndexError, Point};
+use super::private;
 use crate::backend::EmbedderInfo;
 use crate::terms::Terms;
 
-const CATALOG: &str = "documents.redb";
+pub(super) const CATALOG: &str = "documents.redb";
+const NEW_CATALOG: &str = "documents.redb.new";
 pub(super) const INDEX: &str = "index";
 
 /// The catalog or the index failed.
@@ -20,6 +23,12 @@ pub(super) enum OpenError {
     Catalog(CatalogError),
     #[error(transparent)]
     Index(#[from] IndexError),
+    /// Another thread closed the collection in between.
+    #[error("the collection is not open")]
+    NotOpen,
+    /// The catalog is there and holds nothing that could be read.
+    #[error("{0}")]
+    Damaged(String),
 }
 
 impl<E: Into<CatalogError>> From<E> for OpenError {
@@ -30,28 +39,67 @@ impl<E: Into<CatalogError>> From<E> for OpenError {
 
 pub(super) struct Open {
     pub(super) catalog: Catalog,
-    /// `None` before the first document, which determines the dimensions.
+    /// `None` until it is needed, and before the first document, which determines the dimensions.
     pub(super) index: Option<Index>,
 }
 
+/// What an operation needs of a collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Need {
+    Catalog,
+    Index,
+}
+
 impl Open {
-    /// Opens the folder of a collection, or creates it.
+    /// Opens the catalog in the folder of a collection, or creates both.
+    ///
+    /// # Errors
+    /// [`OpenError::Damaged`] where the catalog is lost or cannot be read: it is not replaced by an empty one, which would
+    /// remove every document.
     pub(super) fn at(folder: &Path) -> Result<Self, OpenError> {
-        let fresh = !folder.exists();
-        fs::create_dir_all(folder)?;
-        let catalog = Catalog::open(&folder.join(CATALOG))?;
-        if fresh {
-            // A new file survives a power cut only if its directory entry is synced.
-            File::open(folder)?.sync_all()?;
-            if let Some(parent) = folder.parent() {
-                File::open(parent)?.sync_all()?;
+        let path = folder.join(CATALOG);
+        let damaged = |reason: &str| Err(OpenError::Damaged(format!("{CATALOG} {reason}")));
+        match fs::metadata(&path) {
+            Ok(file) if file.len() == 0 => return damaged("is empty"),
+            Ok(_) => {}
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
+            Err(_) if folder.join(INDEX).exists() => return damaged("is missing"),
+            Err(_) => {
+                private::create_folder(folder)?;
+                // Under another name until it is whole, so that a crash leaves none that is not.
+                let new = folder.join(NEW_CATALOG);
+                remove_file(&new)?;
+                drop(Catalog::create(&new)?);
+                fs::rename(&new, &path)?;
+                // A new file survives a power cut only if its directory entry is synced.
+                File::open(folder)?.sync_all()?;
+                if let Some(parent) = folder.parent() {
+                    File::open(parent)?.sync_all()?;
+                }
             }
         }
-        let index = match catalog.embedder()? {
-            Some(embedder) => Some(open_index(&folder.join(INDEX), embedder.dimensions, &catalog)?),
-            None => None,
-        };
-        Ok(Self { catalog, index })
+        let catalog = Catalog::open(&path).and_then(|catalog| {
+            catalog.embedder()?;
+            Ok(catalog)
+        });
+        match catalog {
+            Ok(catalog) => Ok(Self { catalog, index: None }),
+            Err(error) if is_damage(&error) => damaged(&format!("is damaged ({error})")),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether the collection is open as far as an operation needs it.
+    pub(super) fn has(&self, need: Need) -> bool {
+        need == Need::Catalog || self.index.is_some() || self.catalog.known_embedder().is_none()
+    }
+
+    /// Opens the index, where there are documents, and reconciles it with the catalog.
+    pub(super) fn open_index(&mut self, folder: &Path) -> Result<(), OpenError> {
+        if let (None, Some(embedder)) = (&self.index, self.catalog.embedder()?) {
+            self.index = Some(open_index(&folder.join(INDEX), embedder.dimensions, &self.catalog)?);
+        }
+        Ok(())
     }
 
     /// Creates an empty index for the first document of a collection.
@@ -81,6 +129,22 @@ fn open_index(folder: &Path, dimensions: usize, catalog: &Catalog) -> Result<Ind
             reconcile(&index, catalog)?;
             Ok(index)
         }
+    }
+}
+
+/// Whether a catalog cannot be read because of what is in it, rather than because of the disk.
+fn is_damage(error: &CatalogError) -> bool {
+    match error {
+        CatalogError::Corrupted(_) => true,
+        CatalogError::Io(error) => matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof),
+        _ => false,
+    }
+}
+
+fn remove_file(path: &Path) -> std::io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }
 

@@ -9,6 +9,8 @@ use super::*;
 use crate::backend::{Chunk, Query, Section, Unit};
 use crate::terms::Terms;
 
+mod many;
+
 const NAME: &str = "notes";
 
 fn embedder(dimensions: usize) -> EmbedderInfo {
@@ -68,9 +70,13 @@ fn search(seed: u64, dimensions: usize, limit: usize) -> Search {
     }
 }
 
+fn collection_in(folder: &Path) -> Collection {
+    Collection::new(NAME, folder.join(NAME), Arc::default())
+}
+
 /// Stores documents `0..count` with four dimensions and closes the store.
 fn filled(folder: &Path, count: u64) {
-    let collection = Collection::new(NAME, folder.join(NAME));
+    let collection = collection_in(folder);
     for seed in 0..count {
         collection
             .put(
@@ -84,7 +90,7 @@ fn filled(folder: &Path, count: u64) {
 
 /// Checks that every document is found completely and once.
 fn check(folder: &Path, count: u64) {
-    let collection = Collection::new(NAME, folder.join(NAME));
+    let collection = collection_in(folder);
     let info = collection.info().unwrap().unwrap();
     assert_eq!((info.documents, info.passages), (count, count * 3));
     let found = collection.search(&search(1, 4, 100)).unwrap();
@@ -158,7 +164,7 @@ fn a_lost_or_damaged_index_is_rebuilt() {
 #[test]
 fn readers_always_find_a_document_while_it_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
-    let collection = Collection::new(NAME, folder.path().join(NAME));
+    let collection = collection_in(folder.path());
     let put = |round: u32| {
         let text = format!("round {round}");
         collection
@@ -199,7 +205,7 @@ fn the_log_of_the_engine_shrinks_when_the_index_is_opened_and_writes_go_on() {
     const DIMENSIONS: usize = 2048;
     let folder = tempfile::tempdir().unwrap();
     let index_folder = folder.path().join(NAME).join("index");
-    let collection = Collection::new(NAME, folder.path().join(NAME));
+    let collection = collection_in(folder.path());
     let put = |id: &str, seed| {
         collection
             .put(&embedder(DIMENSIONS), &document(id, id, seed, 400, DIMENSIONS))
@@ -210,7 +216,7 @@ fn the_log_of_the_engine_shrinks_when_the_index_is_opened_and_writes_go_on() {
     }
     let before = index::log_bytes(&index_folder);
     collection.close();
-    collection.open().unwrap();
+    assert_eq!(collection.search(&search(1, DIMENSIONS, 1)).unwrap().len(), 1);
     let after = index::log_bytes(&index_folder);
     assert!(
         after < before && after <= 24 << 20,
@@ -272,6 +278,7 @@ fn the_embedder_is_told_without_waiting_once_it_was_read() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path(), 1);
     let store = EdgeStore::open(folder.path()).unwrap();
+    assert!(store.0.existing(NAME).is_ok());
     // No thread takes work over here: whatever is not there at once never comes.
     assert_eq!(store.embedder(NAME).now_or_never().unwrap().unwrap(), embedder(4));
     let store_closed = async {

@@ -7,7 +7,7 @@ fn by_letters(text: &str) -> usize {
 #[test]
 fn a_part_has_the_tokens_of_its_words() {
     let text = "  one two\n\nthree 4 ";
-    let tokens = Tokens::new(text, &by_letters, 1000);
+    let tokens = Tokens::new(text, &by_letters, 1000, &|| false).unwrap();
     assert_eq!((&tokens).size(text), 12);
     assert_eq!((&tokens).size(&text[2..9]), 6);
     assert_eq!((&tokens).size(&text[9..11]), 0);
@@ -19,7 +19,7 @@ fn a_part_has_the_tokens_of_its_words() {
 
 #[test]
 fn a_slice_of_another_text_is_counted() {
-    let tokens = Tokens::new("one", &by_letters, 1000);
+    let tokens = Tokens::new("one", &by_letters, 1000, &|| false).unwrap();
     let elsewhere = String::from("four");
     assert_eq!((&tokens).size(&elsewhere), 4);
 }
@@ -27,7 +27,7 @@ fn a_slice_of_another_text_is_counted() {
 #[test]
 fn text_without_spaces_is_counted_in_parts() {
     let text = "字".repeat(40);
-    let tokens = Tokens::new(&text, &by_letters, 1000);
+    let tokens = Tokens::new(&text, &by_letters, 1000, &|| false).unwrap();
     assert_eq!((&tokens).size(&text), 40);
     assert_eq!((&tokens).size(&text[..3 * MAX_WORD]), MAX_WORD);
     assert!((&tokens).size(&text[..3]) <= MAX_WORD);
@@ -36,7 +36,7 @@ fn text_without_spaces_is_counted_in_parts() {
 #[test]
 fn too_many_bytes_never_fit() {
     let text = format!("a{}b", " ".repeat(100));
-    let tokens = Tokens::new(&text, &by_letters, 50);
+    let tokens = Tokens::new(&text, &by_letters, 50, &|| false).unwrap();
     assert_eq!((&tokens).size(&text), usize::MAX);
 }
 
@@ -48,7 +48,7 @@ fn each_word_is_counted_once() {
         by_letters(text)
     };
     let text = "again and again ".repeat(1000);
-    let tokens = Tokens::new(&text, &count, usize::MAX);
+    let tokens = Tokens::new(&text, &count, usize::MAX, &|| false).unwrap();
     assert_eq!(tokens.between(0, text.len()), 13_000);
     assert_eq!(calls.into_inner(), 2);
 }

@@ -1,7 +1,7 @@
 use super::*;
 
 fn read(text: &str) -> String {
-    extract(text, Bounds::new()).unwrap().text
+    extract(text, Bounds::new(&|| false)).unwrap().text
 }
 
 #[test]
@@ -31,6 +31,6 @@ fn values_may_hold_lines_and_rows_may_be_short() {
 
 #[test]
 fn a_text_without_a_delimiter_stays_as_it_is() {
-    let extracted = extract("milk\nbread\n", Bounds::new()).unwrap();
+    let extracted = extract("milk\nbread\n", Bounds::new(&|| false)).unwrap();
     assert_eq!((extracted.text.as_str(), extracted.markdown), ("milk\nbread\n", false));
 }

@@ -26,7 +26,7 @@ fn chapters_are_read_in_their_order_without_the_contents() {
             b"<html><body><h1>Two</h1><p>words</p></body></html>",
         ),
     ]);
-    let book = extract(&bytes, Bounds::new()).unwrap();
+    let book = extract(&bytes, Bounds::new(&|| false)).unwrap();
     assert_eq!(book.title.as_deref(), Some("Of Tides"));
     assert_eq!(book.text, "# One\n\n```\nlet a;\n```\n\n# Two\n\nwords");
 }
@@ -34,7 +34,7 @@ fn chapters_are_read_in_their_order_without_the_contents() {
 #[test]
 fn a_book_without_its_parts_is_refused() {
     let bytes = package(&[("mimetype", b"application/epub+zip")]);
-    let refused = extract(&bytes, Bounds::new()).unwrap_err();
+    let refused = extract(&bytes, Bounds::new(&|| false)).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "it cannot be read as EPUB: it has no part META-INF/container.xml"

@@ -1,5 +1,9 @@
 use super::*;
 
+fn extract(html: &str) -> Result<Extracted, DocumentError> {
+    super::extract(html, Bounds::new(&|| false))
+}
+
 #[test]
 fn a_page_becomes_markdown_without_its_furniture() {
     let page = "<!doctype html><html><head><title> Tide\n tables &amp; more </title><style>p { color: red }</style>\
@@ -36,7 +40,10 @@ fn anchors_without_a_text_are_dropped_and_code_stays() {
 fn depth_is_refused_and_does_not_end_the_process() {
     let deep = |depth: usize| format!("{}text{}", "<div>".repeat(depth), "</div>".repeat(depth));
     assert_eq!(extract(&deep(400)).unwrap().text, "text");
-    assert_eq!(extract(&deep(200_000)).unwrap_err(), HtmlError::TooDeep);
+    assert_eq!(
+        extract(&deep(200_000)).unwrap_err(),
+        DocumentError::Html(HtmlError::TooDeep)
+    );
     // Elements that nobody closes do not nest.
     assert!(extract(&"<p>one<br>".repeat(5_000)).unwrap().text.contains("one"));
 }

@@ -1,7 +1,7 @@
 use super::*;
 
 fn read(text: &str) -> String {
-    entries(text, Bounds::new()).unwrap()
+    entries(text, Bounds::new(&|| false)).unwrap()
 }
 
 #[test]

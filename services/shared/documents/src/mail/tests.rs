@@ -1,7 +1,7 @@
 use super::*;
 
 fn read(text: &str) -> Extracted {
-    extract(text.replace('\n', "\r\n").as_bytes(), Bounds::new()).unwrap()
+    extract(text.replace('\n', "\r\n").as_bytes(), Bounds::new(&|| false)).unwrap()
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn a_charset_of_long_ago_is_read() {
     let mut bytes = b"From: a@example.org\r\nSubject: x\r\nContent-Type: text/plain; charset=euc-kr\r\n\r\n".to_vec();
     bytes.extend_from_slice(&encoding_rs::EUC_KR.encode("주차장은 지하 2층").0);
     assert!(
-        extract(&bytes, Bounds::new())
+        extract(&bytes, Bounds::new(&|| false))
             .unwrap()
             .text
             .ends_with("\n주차장은 지하 2층\n")
@@ -50,7 +50,7 @@ fn a_charset_of_long_ago_is_read() {
 
 #[test]
 fn what_is_no_message_is_refused() {
-    let refused = extract(b"just words, and no header at all", Bounds::new()).unwrap_err();
+    let refused = extract(b"just words, and no header at all", Bounds::new(&|| false)).unwrap_err();
     assert!(
         refused.to_string().starts_with("it cannot be read as e-mail"),
         "{refused}"

@@ -2,7 +2,7 @@ use super::*;
 use crate::fixtures::{docx, pptx, xlsx};
 
 fn read(format: Format, bytes: &[u8]) -> Extracted {
-    extract(format, bytes, Bounds::new()).unwrap()
+    extract(format, bytes, Bounds::new(&|| false)).unwrap()
 }
 
 #[test]
@@ -67,13 +67,13 @@ fn a_presentation_becomes_its_slides() {
 
 #[test]
 fn what_is_no_office_document_is_refused() {
-    let refused = extract(Format::Docx, b"PK\x03\x04 rubbish", Bounds::new()).unwrap_err();
+    let refused = extract(Format::Docx, b"PK\x03\x04 rubbish", Bounds::new(&|| false)).unwrap_err();
     assert!(
         refused.to_string().starts_with("it cannot be read as DOCX"),
         "{refused}"
     );
     let mut old = b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1".to_vec();
     old.extend([0; 600]);
-    let refused = extract(Format::Doc, &old, Bounds::new()).unwrap_err();
+    let refused = extract(Format::Doc, &old, Bounds::new(&|| false)).unwrap_err();
     assert!(refused.to_string().starts_with("it cannot be read as DOC"), "{refused}");
 }

@@ -2,7 +2,7 @@ use super::*;
 use crate::fixtures::opendocument;
 
 fn read(kind: &str, format: Format, content: &str) -> Extracted {
-    extract(format, &opendocument(kind, content), Bounds::new()).unwrap()
+    extract(format, &opendocument(kind, content), Bounds::new(&|| false)).unwrap()
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::fixtures::pdf;
 fn a_document_is_read_by_page() {
     let read = extract(
         &pdf(&["Tides rise twice a day", "Ferries leave at seven"]),
-        Bounds::new(),
+        Bounds::new(&|| false),
     )
     .unwrap();
     assert_eq!(

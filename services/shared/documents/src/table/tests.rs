@@ -5,7 +5,7 @@ fn written(rows: &[&[&str]]) -> String {
     let rows = rows
         .iter()
         .map(|row| Ok(row.iter().map(|value| (*value).to_owned()).collect()));
-    write(&mut out, rows, Bounds::new()).unwrap();
+    write(&mut out, rows, Bounds::new(&|| false)).unwrap();
     out.finish()
 }
 
@@ -14,7 +14,7 @@ fn every_block_of_rows_carries_the_header() {
     let mut rows: Vec<Vec<String>> = vec![vec!["order".into(), "city".into()]];
     rows.extend((0..100).map(|number| vec![format!("SO-{number}"), "Tampere".into()]));
     let mut out = Markdown::default();
-    write(&mut out, rows.into_iter().map(Ok), Bounds::new()).unwrap();
+    write(&mut out, rows.into_iter().map(Ok), Bounds::new(&|| false)).unwrap();
     let text = out.finish();
     let blocks: Vec<&str> = text.split("\n\n").collect();
     assert!(blocks.len() > 3, "{text}");

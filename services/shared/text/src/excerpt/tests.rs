@@ -24,3 +24,11 @@ fn a_text_is_measured_in_columns() {
     assert_eq!(excerpt("👨‍👩‍👧👨‍👩‍👧", 3), "👨‍👩‍👧…");
     assert_eq!(excerpt("word", 0), "…");
 }
+
+#[test]
+fn a_name_is_one_line_without_controls_and_bounded() {
+    assert_eq!(one_line(" a\u{1b}[31m\n b\tc\u{0} ", 100), "a[31m b c");
+    assert_eq!(one_line("dé fg", 2), "d");
+    assert_eq!(one_line("ab cd", 3), "ab");
+    assert_eq!(one_line(&"word ".repeat(1000), 9), "word word");
+}

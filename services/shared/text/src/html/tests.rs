@@ -1,5 +1,15 @@
 use super::*;
 
+mod hostile;
+
+fn read(html: &str, rules: Rules) -> Result<Page, HtmlError> {
+    let limits = Limits {
+        bytes: 32 << 20,
+        stop: &|| false,
+    };
+    super::read(html, rules, limits)
+}
+
 const ALL: Rules = Rules {
     skipped: &["script", "nav"],
     shown: false,
@@ -66,4 +76,78 @@ fn depth_is_refused_and_does_not_end_the_process() {
     );
     // Elements that nobody closes do not nest.
     assert!(read(&"<p>one<br>".repeat(5_000), ALL).unwrap().markdown.contains("one"));
+}
+
+#[test]
+fn blocks_lists_tables_and_code_become_markdown() {
+    for (html, markdown) in [
+        (
+            "<h2>Two <i>words</i></h2><p>One\n two.<p>Three<br>four",
+            "## Two *words*\n\nOne two.\n\nThree  \nfour",
+        ),
+        (
+            "<ul><li>one<ol start=3><li>a<li>b</ol><li><p>two</p><p>more</p></ul>after",
+            "*   one\n    3.  a\n    4.  b\n*   two\n\n    more\n\nafter",
+        ),
+        ("<blockquote><p>a</p><p>b</p></blockquote>c", "> a\n> \n> b\n\nc"),
+        (
+            "<table><caption>Prices</caption><tr><th>Size<th>Price<tr><td>1 | 2<td><p>9</p></table>end",
+            "Prices\n\n| Size | Price |\n| --- | --- |\n| 1 &#124; 2 | 9 |\n\nend",
+        ),
+        (
+            "<table><tr><th>Size</th><td>1 l</td></tr><tr><th>Price</th><td>9</td><td>10</td></tr></table>",
+            "| Size | 1 l | |\n| --- | --- | --- |\n| Price | 9 | 10 |",
+        ),
+        (
+            "<table><tr><td>left<td><table><tr><td>right</table></table>",
+            "left\n\nright",
+        ),
+        (
+            "<pre><code class='x language-rust'>\nfn a() {\n    b::&lt;C&gt;()\n}\n</code></pre>",
+            "```rust\nfn a() {\n    b::<C>()\n}\n```",
+        ),
+        (
+            "<p>Call <code>a `b` c</code> or <code>d</code>.",
+            "Call ``a `b` c`` or `d`.",
+        ),
+        ("<dl><dt>term<dd>meaning<dt>next</dl>", "term\n\nmeaning\n\nnext"),
+        (
+            "<p>a <b> bold </b>, <strong>one</strong><b>two</b> <i></i><a href='x(1)' title='a \"t\"'> link </a>.",
+            "a **bold** , **onetwo** [link](x\\(1\\) \"a \\\"t\\\"\") .",
+        ),
+        (
+            "a<hr>b<p>1. c</p><p>- d</p><p># e *f* &lt;g&gt;",
+            "a\n\n* * *\n\nb\n\n1\\. c\n\n\\- d\n\n\\# e \\*f\\* \\<g>",
+        ),
+        (
+            "<p>one<div>two</div>three<select><option>a<option>b</select>",
+            "one\n\ntwo\n\nthree\n\na\n\nb",
+        ),
+        (
+            "<svg><g><path d=''/><title/>x</g></svg>after <textarea>a <b> c</textarea>",
+            "xafter\n\na \\<b> c",
+        ),
+    ] {
+        assert_eq!(read(html, ALL).unwrap().markdown, markdown, "{html}");
+    }
+}
+
+#[test]
+fn ends_that_are_missing_or_wrong_lose_no_text() {
+    for (html, markdown) in [
+        ("<p><b>one<p>two</b>three", "**one**\n\ntwothree"),
+        ("<b><div>one</b>two</div>three</b>four", "**onetwo\n\nthree**four"),
+        ("</div></p><div><table><tr><td>a</div>b</table>c</div>", "ab\n\nc"),
+        ("<a href=1>one<a href=2>two</a></a>", "[one](1)[two](2)"),
+        ("<nav><nav>x</nav>y</nav>z", "z"),
+        ("<svg><g><p>text</p>", "text"),
+        ("<td>cell</td><li>item</li><tr>row", "cell\n\n*   item\n\nrow"),
+        ("<p hidden>a<p>b<span hidden>c<span>d</span>e</span>f", "a\n\nbcdef"),
+    ] {
+        assert_eq!(read(html, ALL).unwrap().markdown, markdown, "{html}");
+    }
+    let hidden = read("<p hidden>a<p>b<span hidden>c<span>d</span>e</span>f", SHOWN).unwrap();
+    assert_eq!(hidden.markdown, "bf");
+    let pre = read("<h1>c</h1><pre>a\n  b</pre>c", SHOWN).unwrap();
+    assert_eq!(pre.markdown, "# c\n\n```\na\n  b\n```\n\nc");
 }

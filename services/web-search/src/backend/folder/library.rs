@@ -7,8 +7,9 @@ use std::time::SystemTime;
 use std::{fs, io};
 
 use ignore::WalkBuilder;
+use tokio_util::sync::CancellationToken;
 
-use super::page::{self, Format};
+use super::page::{self, Budget, Format};
 use crate::backend::index::Index;
 use crate::backend::page::Page;
 
@@ -30,21 +31,23 @@ pub(super) struct Library {
 }
 
 impl Library {
-    /// Reads all pages below `folder`.
+    /// Reads all pages below `folder`, until `closed` is cancelled.
     ///
     /// # Errors
     /// The folder cannot be read.
-    pub(super) fn open(folder: &Path, passage_chars: usize) -> io::Result<Self> {
+    pub(super) fn open(folder: &Path, passage_chars: usize, closed: &CancellationToken) -> io::Result<Self> {
         // The walk below skips what it cannot read, but a missing folder or a file must be an error.
         drop(fs::read_dir(folder)?);
-        Ok(Self::default().refreshed(folder, passage_chars).unwrap_or_default())
+        Ok(Self::default()
+            .refreshed(folder, passage_chars, closed)
+            .unwrap_or_default())
     }
 
-    /// The library for the current state of the folder; `None` if no file has changed.
+    /// The library for the current state of the folder; `None` if no file has changed, or `closed` is cancelled.
     ///
     /// Unchanged files are not read again. If the folder is temporarily missing, as when a volume is swapped, the
     /// library is kept.
-    pub(super) fn refreshed(&self, folder: &Path, passage_chars: usize) -> Option<Self> {
+    pub(super) fn refreshed(&self, folder: &Path, passage_chars: usize, closed: &CancellationToken) -> Option<Self> {
         if let Err(error) = fs::read_dir(folder) {
             tracing::warn!(folder = %folder.display(), %error, "cannot read the folder of saved pages, keeping the pages read before");
             return None;
@@ -59,6 +62,9 @@ impl Library {
         let mut skipped = 0_usize;
         let all = stamps.len();
         for (number, (path, (format, stamp))) in stamps.into_iter().enumerate() {
+            if closed.is_cancelled() {
+                return None;
+            }
             let kept = self
                 .files
                 .get(&path)
@@ -69,7 +75,7 @@ impl Library {
                     skipped += 1;
                     tracing::warn!(file = %path.display(), error = %emend_core::error_chain(&error), "skipped a page");
                 };
-                page::read(&path, format, stamp.written, &mut on_error)
+                page::read(&path, format, stamp.written, &Budget::of_file(closed), &mut on_error)
                     .into_iter()
                     .map(Arc::new)
                     .collect()
@@ -84,7 +90,8 @@ impl Library {
         let index = Index::build(
             files.values().flat_map(|(_, pages)| pages.iter().cloned()),
             passage_chars,
-        );
+            closed,
+        )?;
         if pages == 0 {
             tracing::warn!(folder = %folder.display(), "the folder has no pages; supported are .html, .htm, .md, .markdown, .txt and .jsonl files");
         }
@@ -100,12 +107,20 @@ impl Library {
 }
 
 /// The page files below `folder`, in the order of their paths. Hidden files and folders are skipped. Symbolic links are
-/// followed, as mounted volumes are full of them.
+/// followed within the folder, as mounted volumes are full of them; what they lead to outside of it is none of it.
 fn scan(folder: &Path) -> BTreeMap<PathBuf, (Format, Stamp)> {
+    let root = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
     let walk = WalkBuilder::new(folder)
         .standard_filters(false)
         .hidden(true)
         .follow_links(true)
+        .filter_entry(move |entry| {
+                let is_inside = !entry.path_is_symlink() || stays_in(&root, entry.path());
+                if !is_inside {
+                    tracing::warn!(link = %entry.path().display(), "skipped a symbolic link that leads out of the folder of saved pages");
+                }
+                is_inside
+            })
         .build();
     let mut found = BTreeMap::new();
     for entry in walk {
@@ -135,6 +150,11 @@ fn scan(folder: &Path) -> BTreeMap<PathBuf, (Format, Stamp)> {
         }
     }
     found
+}
+
+/// Whether what is at `path` is below `root`; both may be symbolic links.
+fn stays_in(root: &Path, path: &Path) -> bool {
+    fs::canonicalize(path).is_ok_and(|path| path.starts_with(root))
 }
 
 #[cfg(test)]

@@ -1,12 +1,14 @@
 //! Saved pages, and how they are read from files.
 
 use std::collections::HashMap;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufReader, Read as _};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
+use emend_core::{BoundedLines, open_regular};
 use emend_text::html::HtmlError;
 use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::front_matter;
@@ -17,6 +19,13 @@ use crate::domains::Domain;
 /// Maximum bytes of a page, as for a document of a collection. Larger files or lines of a .jsonl file are skipped.
 const MAX_PAGE_BYTES: usize = 32 * 1024 * 1024;
 
+/// Longest time to read a file, which takes milliseconds.
+const MAX_TIME: Duration = Duration::from_secs(10);
+/// How many lines of a .jsonl file are read between two looks at whether to stop.
+const CHECK_EVERY: usize = 64;
+/// Longest title, in bytes; a longer one is cut.
+const MAX_TITLE_BYTES: usize = 1 << 10;
+
 /// Why a file, or a line of it, is not a page.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PageError {
@@ -24,6 +33,10 @@ pub(super) enum PageError {
     Read(#[from] io::Error),
     #[error("is larger than {MAX_PAGE_BYTES} bytes")]
     TooLarge,
+    #[error("reading it took longer than {} s", MAX_TIME.as_secs())]
+    TooSlow,
+    #[error("the service stops")]
+    Stopped,
     #[error(transparent)]
     Html(#[from] HtmlError),
     #[error("holds no text")]
@@ -54,26 +67,64 @@ impl Format {
     }
 }
 
-/// Reads the pages of one file. Unreadable pages are reported to `on_error` and skipped, so that one bad page does not
-/// affect the others.
-pub(super) fn read(path: &Path, format: Format, saved: SystemTime, on_error: &mut dyn FnMut(PageError)) -> Vec<Page> {
-    let result = match format {
-        Format::JsonLines => json_lines(path, saved, on_error),
-        _ => single(path, format, saved).map(|page| vec![page]),
-    };
-    result.unwrap_or_else(|error| {
-        on_error(error);
-        Vec::new()
-    })
+/// How long reading goes on.
+pub(super) struct Budget<'c> {
+    until: Instant,
+    closed: &'c CancellationToken,
 }
 
-fn single(path: &Path, format: Format, saved: SystemTime) -> Result<Page, PageError> {
-    if std::fs::metadata(path)?.len() > MAX_PAGE_BYTES as u64 {
+impl<'c> Budget<'c> {
+    /// The budget of one file. Reading stops when `closed` is cancelled.
+    pub(super) fn of_file(closed: &'c CancellationToken) -> Self {
+        let until = Instant::now() + MAX_TIME;
+        Self { until, closed }
+    }
+
+    fn check(&self) -> Result<(), PageError> {
+        if self.closed.is_cancelled() {
+            Err(PageError::Stopped)
+        } else if Instant::now() >= self.until {
+            Err(PageError::TooSlow)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// Reads the pages of one file. Unreadable pages are reported to `on_error` and skipped, so that one bad page does not
+/// affect the others.
+pub(super) fn read(
+    path: &Path,
+    format: Format,
+    saved: SystemTime,
+    budget: &Budget<'_>,
+    on_error: &mut dyn FnMut(PageError),
+) -> Vec<Page> {
+    let mut pages = Vec::new();
+    let result = match format {
+        Format::JsonLines => json_lines(path, saved, budget, &mut pages, on_error),
+        _ => single(path, format, saved, budget).map(|page| pages.push(page)),
+    };
+    if let Err(error) = result {
+        on_error(error);
+    }
+    pages
+}
+
+fn single(path: &Path, format: Format, saved: SystemTime, budget: &Budget<'_>) -> Result<Page, PageError> {
+    let mut bytes = Vec::new();
+    open_regular(path)?
+        .take(MAX_PAGE_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)?;
+    if bytes.len() > MAX_PAGE_BYTES {
         return Err(PageError::TooLarge);
     }
-    let bytes = std::fs::read(path)?;
     let found = if format == Format::Html {
-        html::read(&html::decode(&bytes))?
+        let stop = || budget.check().is_err();
+        html::read(&html::decode(&bytes), &stop).map_err(|error| match error {
+            HtmlError::Stopped => budget.check().err().unwrap_or(PageError::Html(error)),
+            error => PageError::Html(error),
+        })?
     } else {
         front_matter::read(&String::from_utf8_lossy(&bytes), format == Format::Markdown)
     };
@@ -100,32 +151,38 @@ struct Line {
     doc_id: Option<serde_json::Value>,
 }
 
-fn json_lines(path: &Path, saved: SystemTime, on_error: &mut dyn FnMut(PageError)) -> Result<Vec<Page>, PageError> {
-    let mut reader = BufReader::new(std::fs::File::open(path)?);
+fn json_lines(
+    path: &Path,
+    saved: SystemTime,
+    budget: &Budget<'_>,
+    pages: &mut Vec<Page>,
+    on_error: &mut dyn FnMut(PageError),
+) -> Result<(), PageError> {
+    let file = open_regular(path)?;
     let base = file_url(path).ok_or(PageError::Empty)?;
-    let mut pages = Vec::new();
-    let mut bytes = Vec::new();
-    for line in 1.. {
-        bytes.clear();
-        if reader.read_until(b'\n', &mut bytes)? == 0 {
-            break;
+    for line in BoundedLines::new(BufReader::new(file), MAX_PAGE_BYTES) {
+        let line = line?;
+        // A large file holds many pages: the time is that of each.
+        if line.number.is_multiple_of(CHECK_EVERY) && budget.closed.is_cancelled() {
+            return Err(PageError::Stopped);
         }
-        if bytes.trim_ascii().is_empty() {
-            continue;
-        }
-        match json_line(&bytes, line, &base, saved) {
-            Ok(page) => pages.push(page),
-            Err(error) => on_error(error),
+        match line.bytes {
+            Some(bytes) if bytes.trim_ascii().is_empty() => {}
+            Some(bytes) => match json_line(&bytes, line.number, &base, saved) {
+                Ok(page) => pages.push(page),
+                Err(error) => on_error(error),
+            },
+            None => on_error(PageError::Line {
+                line: line.number,
+                reason: format!("it is larger than {MAX_PAGE_BYTES} bytes"),
+            }),
         }
     }
-    Ok(pages)
+    Ok(())
 }
 
 fn json_line(bytes: &[u8], line: usize, base: &Url, saved: SystemTime) -> Result<Page, PageError> {
     let wrong = |reason: String| PageError::Line { line, reason };
-    if bytes.len() > MAX_PAGE_BYTES {
-        return Err(wrong(format!("it is larger than {MAX_PAGE_BYTES} bytes")));
-    }
     let parsed: Line = serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))?;
     let doc_id = parsed
         .doc_id
@@ -159,7 +216,7 @@ fn page(
     Ok(Page {
         domain: Domain::of(&url),
         url,
-        title,
+        title: emend_text::one_line(&title, MAX_TITLE_BYTES),
         text,
         saved,
         metadata,

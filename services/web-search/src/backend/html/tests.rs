@@ -1,7 +1,7 @@
 use super::*;
 
 fn page(content: &str) -> Found {
-    read(content).unwrap()
+    read(content, &|| false).unwrap()
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn index(pages: &[(&str, &str)]) -> Index {
             metadata: HashMap::new(),
         })
     });
-    Index::build(pages, 1500)
+    Index::build(pages, 1500, &CancellationToken::new()).unwrap()
 }
 
 fn titles<'a>(index: &'a Index, query: &str) -> Vec<&'a str> {

@@ -9,7 +9,7 @@ use crate::backend::{Chunk, EmbedderInfo, NewDocument, Section};
 
 /// Stores documents of one chunk each: identifier, text and embedding.
 fn stored(folder: &Path, documents: &[(&str, &str, [f32; 2])]) -> Collection {
-    let collection = Collection::new("notes", folder.join("notes"));
+    let collection = Collection::new("notes", folder.join("notes"), Default::default());
     let embedder = EmbedderInfo {
         id: "fixed".to_owned(),
         dimensions: 2,

@@ -1,0 +1,56 @@
+//! Room for documents that are worked on.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::error::RetrieverError;
+
+/// Most bytes of documents that are read, split, embedded and stored at once, over all streams: one of the largest, and
+/// small ones beside it. While it is worked on, a document takes some ten times its size.
+const MAX_BYTES: usize = 48 << 20;
+/// What a place is counted in, in bytes.
+const UNIT: usize = 1 << 10;
+
+/// Room for a number of bytes. Who needs more than there is waits for its turn.
+#[derive(Clone, Debug)]
+pub(crate) struct Room {
+    free: Arc<Semaphore>,
+    units: usize,
+}
+
+/// A place for a document; dropping it gives it back.
+#[derive(Debug)]
+pub(crate) struct Place {
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Room {
+    pub(crate) fn new() -> Self {
+        Self::of(MAX_BYTES)
+    }
+
+    fn of(bytes: usize) -> Self {
+        let units = bytes.div_ceil(UNIT);
+        Self {
+            free: Arc::new(Semaphore::new(units)),
+            units,
+        }
+    }
+
+    /// Waits for a place for a document of so many bytes; one that is larger than the room takes all of it. Those who
+    /// came first get theirs first.
+    ///
+    /// # Errors
+    /// [`RetrieverError::Stopped`] never in practice: the room is not closed.
+    pub(crate) async fn take(&self, bytes: usize) -> Result<Place, RetrieverError> {
+        let units = bytes.div_ceil(UNIT).clamp(1, self.units);
+        let units = u32::try_from(units).unwrap_or(u32::MAX);
+        let permit = Arc::clone(&self.free).acquire_many_owned(units).await;
+        let permit = permit.map_err(|_| RetrieverError::Stopped)?;
+        Ok(Place { _permit: permit })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! Reading files that somebody else wrote: regular ones only, and their lines within a bound.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead};
+use std::path::Path;
+
+/// Opens a file to read it, where it is a regular one. Opening a pipe, a device or a socket could wait for ever, and
+/// reading it too.
+///
+/// # Errors
+/// The file cannot be opened, or is not a regular file.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    // A pipe is opened without waiting for its writer; it makes no difference to a regular file.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    let file = options.open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        let what = "it is not a regular file but a folder, a pipe, a device or a socket";
+        Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+    }
+}
+
+/// The lines of a file, none of them longer than a bound.
+#[derive(Debug)]
+pub struct BoundedLines<R> {
+    reader: R,
+    limit: usize,
+    number: usize,
+}
+
+/// A line, without the break at its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NumberedLine {
+    /// Its number in the file, from 1.
+    pub number: usize,
+    /// Its bytes; none where it is longer than the bound.
+    pub bytes: Option<Vec<u8>>,
+}
+
+impl<R: BufRead> BoundedLines<R> {
+    /// The lines of `reader` with at most `limit` bytes each; of a longer one only the number is told.
+    pub fn new(reader: R, limit: usize) -> Self {
+        let number = 0;
+        Self { reader, limit, number }
+    }
+
+    fn read(&mut self) -> io::Result<Option<NumberedLine>> {
+        let mut line = Vec::new();
+        let (mut is_long, mut is_empty) = (false, true);
+        loop {
+            let buffer = match self.reader.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                buffer => buffer?,
+            };
+            if buffer.is_empty() && is_empty {
+                return Ok(None);
+            }
+            is_empty = false;
+            let end = buffer.iter().position(|byte| *byte == b'\n');
+            let part = &buffer[..end.unwrap_or(buffer.len())];
+            is_long |= line.len() + part.len() > self.limit;
+            if is_long {
+                line = Vec::new();
+            } else {
+                line.extend_from_slice(part);
+            }
+            let is_last = end.is_some() || buffer.is_empty();
+            let used = part.len() + usize::from(end.is_some());
+            self.reader.consume(used);
+            if is_last {
+                self.number += 1;
+                let number = self.number;
+                let bytes = (!is_long).then_some(line);
+                return Ok(Some(NumberedLine { number, bytes }));
+            }
+        }
+    }
+}
+
+impl<R: BufRead> Iterator for BoundedLines<R> {
+    type Item = io::Result<NumberedLine>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.read().transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! What a page says about itself.
+
+use super::tag::StartTag;
+use crate::html::MAX_LINE_BYTES;
+
+#[derive(Debug, Default)]
+pub(super) struct Head {
+    canonical: Option<String>,
+    open_graph: Option<String>,
+    title: Option<String>,
+    heading: Option<String>,
+    /// What is being read, and how many elements are open with it.
+    reading: Option<(Line, usize)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    Title,
+    Heading,
+}
+
+impl Head {
+    /// Looks for the page's address.
+    pub(super) fn look_at(&mut self, tag: &StartTag) {
+        let is_canonical = || {
+            let rel = tag.rel.as_deref().unwrap_or_default();
+            rel.split_ascii_whitespace()
+                .any(|rel| rel.eq_ignore_ascii_case("canonical"))
+        };
+        match tag.name.as_str() {
+            "link" if self.canonical.is_none() && is_canonical() => self.canonical.clone_from(&tag.href),
+            "meta" if self.open_graph.is_none() && tag.property.as_deref() == Some("og:url") => {
+                self.open_graph.clone_from(&tag.content);
+            }
+            _ => {}
+        }
+    }
+
+    /// An element has begun, and so many are open with it.
+    pub(super) fn begin(&mut self, name: &str, is_hidden: bool, open: usize) {
+        if self.reading.is_some() {
+            return;
+        }
+        // The first one: drawings inside the page may have titles of their own.
+        if name == "title" && self.title.is_none() {
+            self.title = Some(String::new());
+            self.reading = Some((Line::Title, open));
+        } else if name == "h1" && self.heading.is_none() && !is_hidden {
+            self.heading = Some(String::new());
+            self.reading = Some((Line::Heading, open));
+        }
+    }
+
+    pub(super) fn text(&mut self, text: &str, is_hidden: bool) {
+        let line = match self.reading {
+            Some((Line::Title, _)) => &mut self.title,
+            Some((Line::Heading, _)) if !is_hidden => &mut self.heading,
+            _ => return,
+        };
+        if let Some(line) = line {
+            let room = MAX_LINE_BYTES.saturating_sub(line.len());
+            line.push_str(&text[..text.floor_char_boundary(room)]);
+        }
+    }
+
+    /// An element has ended, and so many are still open.
+    pub(super) fn end(&mut self, open: usize) {
+        if self.reading.is_some_and(|(_, depth)| open < depth) {
+            self.reading = None;
+        }
+    }
+
+    pub(super) fn title(&self) -> Option<String> {
+        line(self.title.as_deref())
+    }
+
+    pub(super) fn heading(&self) -> Option<String> {
+        line(self.heading.as_deref())
+    }
+
+    pub(super) fn url(self) -> Option<String> {
+        self.canonical.or(self.open_graph)
+    }
+}
+
+/// A text on one line; none where that is empty.
+fn line(text: Option<&str>) -> Option<String> {
+    let words: Vec<_> = text?.split_whitespace().collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
