@@ -230,6 +230,7 @@ async fn a_server_that_accepts_and_says_nothing_is_bounded_by_the_deadline() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::await_holding_lock, reason = "only threads of actors wait for it")]
 async fn a_server_that_hangs_loses_its_calls_and_gets_no_more_until_it_answers() {
     let (first, second) = (start("first").await, start("second").await);
     let name = Name::default();

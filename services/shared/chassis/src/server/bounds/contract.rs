@@ -36,7 +36,7 @@ pub(super) struct Method {
 /// The fields of a message, by number.
 type Fields = BTreeMap<u32, Field>;
 
-/// A field of a message that is a text, a message, or a list of numbers.
+/// A field of a message that can be there any number of times, or has such a field in it.
 #[derive(Debug)]
 pub(super) struct Field {
     pub(super) name: String,
@@ -49,9 +49,9 @@ pub(super) struct Field {
 /// What a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Text or bytes.
+    /// Text, or a message with nothing in it that is counted.
     Bytes,
-    /// A message, an index.
+    /// A message to look into, an index.
     Message(usize),
     /// A list of numbers, each of at least so many bytes.
     Numbers(usize),
@@ -140,7 +140,11 @@ impl Sizes<'_> {
         let (kind, size) = match field.r#type() {
             Type::Message => {
                 let message = *self.places.get(field.type_name())?;
-                (Kind::Message(message), self.message(message, 0))
+                let kind = match self.grows(message, 0) {
+                    true => Kind::Message(message),
+                    false => Kind::Bytes,
+                };
+                (kind, self.message(message, 0))
             }
             Type::String | Type::Bytes => (Kind::Bytes, TEXT_BYTES),
             // One number is no list.
@@ -149,9 +153,23 @@ impl Sizes<'_> {
             Type::Float | Type::Fixed32 | Type::Sfixed32 => (Kind::Numbers(4), NUMBER_BYTES),
             _ => (Kind::Numbers(1), NUMBER_BYTES),
         };
+        if !repeated && kind == Kind::Bytes {
+            return None;
+        }
         let name = field.name().to_owned();
         let memory = if repeated { GROWTH * size } else { 0 };
         Some((u32::try_from(field.number()).ok()?, Field { name, kind, memory }))
+    }
+
+    /// Whether there is anything in a message that can be there any number of times.
+    fn grows(&self, place: usize, depth: usize) -> bool {
+        let fields = self.all.get(place).map_or(&[][..], |message| &message.field);
+        fields.iter().any(|field| {
+            let inner = self.places.get(field.type_name()).filter(|_| depth < MAX_NESTING);
+            // One that goes deeper than is looked may have something there.
+            field.label() == Label::Repeated
+                || field.r#type() == Type::Message && inner.is_none_or(|inner| self.grows(*inner, depth + 1))
+        })
     }
 
     /// Bytes of a message, at least what prost's struct of it has.

@@ -59,7 +59,8 @@ pub(super) struct TooManyElements {
 /// Why the scan does not go on.
 enum Stop {
     Malformed,
-    TooMany(TooManyElements),
+    /// The field that was the last.
+    TooMany(u32),
 }
 
 use Stop::Malformed;
@@ -97,44 +98,61 @@ impl Scan {
     /// # Errors
     /// [`TooManyElements`], as soon as it needs too much memory.
     pub(super) fn read(&mut self, mut bytes: &[u8]) -> Result<(), TooManyElements> {
-        while let Some((&byte, rest)) = bytes.split_first() {
-            let next = match self.expects {
-                Expects::Nothing => return Ok(()),
-                Expects::Bytes(wanted) => {
-                    let taken = wanted.min(bytes.len());
-                    bytes = &bytes[taken..];
-                    self.at += taken;
-                    self.bytes(wanted - taken)
+        while !bytes.is_empty() {
+            match self.step(bytes) {
+                Ok(taken) => bytes = &bytes[taken..],
+                Err(Malformed) => self.expects = Expects::Nothing,
+                Err(Stop::TooMany(number)) => {
+                    return Err(TooManyElements {
+                        field: self.path(number),
+                    });
                 }
-                number => {
-                    bytes = rest;
-                    self.number(number, byte)
-                }
-            };
-            self.expects = match next.and_then(|next| self.close(next)) {
-                Ok(next) => next,
-                Err(Stop::Malformed) => Expects::Nothing,
-                Err(Stop::TooMany(error)) => return Err(error),
-            };
+            }
         }
         Ok(())
     }
 
-    /// Takes one byte of the number that is expected, and goes on with the whole of it.
-    fn number(&mut self, mut expected: Expects, byte: u8) -> Result<Expects, Stop> {
-        if self.at >= self.end() {
-            return Err(Malformed);
-        }
-        self.at += 1;
-        let (Expects::Key(varint) | Expects::Length(_, varint) | Expects::Value(varint)) = &mut expected else {
-            return Ok(expected);
+    /// Reads what is expected, as far as it is there; says how many bytes that took.
+    fn step(&mut self, bytes: &[u8]) -> Result<usize, Stop> {
+        let end = self.end();
+        let mut taken = 0;
+        let next = match &mut self.expects {
+            Expects::Nothing => return Ok(bytes.len()),
+            Expects::Bytes(wanted) => {
+                taken = bytes.len().min(*wanted);
+                *wanted -= taken;
+                self.at += taken;
+                match *wanted {
+                    0 => KEY,
+                    _ => return Ok(taken),
+                }
+            }
+            Expects::Key(varint) | Expects::Length(_, varint) | Expects::Value(varint) => {
+                let number = loop {
+                    if self.at >= end {
+                        return Err(Malformed);
+                    }
+                    let Some(&byte) = bytes.get(taken) else {
+                        return Ok(taken);
+                    };
+                    taken += 1;
+                    self.at += 1;
+                    if let Some(number) = varint.take(byte)? {
+                        break number;
+                    }
+                };
+                match self.expects {
+                    Expects::Key(_) => self.key(number)?,
+                    Expects::Length(field, _) => self.length(field, number)?,
+                    _ => KEY,
+                }
+            }
         };
-        match (varint.take(byte)?, expected) {
-            (None, expected) => Ok(expected),
-            (Some(key), Expects::Key(_)) => self.key(key),
-            (Some(length), Expects::Length(field, _)) => self.length(field, length),
-            (Some(_), _) => Ok(KEY),
+        self.expects = next;
+        if matches!(next, Expects::Key(_)) {
+            self.close()?;
         }
+        Ok(taken)
     }
 
     fn key(&mut self, key: u64) -> Result<Expects, Stop> {
@@ -177,8 +195,7 @@ impl Scan {
         };
         self.memory = self.memory.saturating_add(field.memory.saturating_mul(count));
         if self.memory > MAX_MESSAGE_MEMORY {
-            let field = self.path(number);
-            return Err(Stop::TooMany(TooManyElements { field }));
+            return Err(Stop::TooMany(number));
         }
         if let Kind::Message(message) = kind {
             self.enter(Some(message), number, self.at + length)?;
@@ -205,15 +222,13 @@ impl Scan {
     }
 
     /// Closes the messages that end here.
-    fn close(&mut self, next: Expects) -> Result<Expects, Stop> {
-        if matches!(next, Expects::Key(Varint { bytes: 0, .. })) {
-            while self.open.len() > 1 && self.at >= self.end() {
-                if self.open.pop().is_some_and(|ended| ended.message.is_none()) {
-                    return Err(Malformed);
-                }
+    fn close(&mut self) -> Result<(), Stop> {
+        while self.open.len() > 1 && self.at >= self.end() {
+            if self.open.pop().is_some_and(|ended| ended.message.is_none()) {
+                return Err(Malformed);
             }
         }
-        Ok(next)
+        Ok(())
     }
 
     fn end(&self) -> usize {

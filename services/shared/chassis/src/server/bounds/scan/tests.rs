@@ -118,7 +118,7 @@ prop_compose! {
     fn request()(question in ".{0,20}", answer in ".{0,50}", passages in vec(passage(), 0..5),
                  texts in vec(".{0,20}", 0..5)) -> GradeGroundednessRequest {
         let sentences = texts.into_iter().map(|text| Sentence { text, ..Default::default() }).collect();
-        GradeGroundednessRequest { question, answer, passages, sentences, ..Default::default() }
+        GradeGroundednessRequest { question, answer, passages, sentences }
     }
 }
 
