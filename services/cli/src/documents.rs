@@ -298,7 +298,9 @@ fn json_document(line: &[u8], at: &str) -> Result<Document, Skipped> {
     }
     if text.len() > MAX_DOCUMENT_BYTES {
         let limit = MAX_DOCUMENT_BYTES >> 20;
-        return Err(refuse(format!("the `text` of document `{id}` is above the limit of {limit} MiB; split it")));
+        return Err(refuse(format!(
+            "the `text` of document `{id}` is above the limit of {limit} MiB; split it"
+        )));
     }
     let metadata = fields
         .iter()

@@ -125,12 +125,21 @@ fn a_line_that_is_too_long_is_skipped_with_its_number_and_the_others_are_read() 
     let folder = folder(&[("d.jsonl", b"")]);
     let path = folder.path().join("d.jsonl");
     let long = "x".repeat(100);
-    fs::write(&path, format!("{{\"id\":\"a\",\"text\":\"x\"}}\n{{\"id\":\"b\",\"text\":\"{long}\"}}\n\n{{\"id\":\"c\",\"text\":\"x\"}}")).unwrap();
+    fs::write(
+        &path,
+        format!(
+            "{{\"id\":\"a\",\"text\":\"x\"}}\n{{\"id\":\"b\",\"text\":\"{long}\"}}\n\n{{\"id\":\"c\",\"text\":\"x\"}}"
+        ),
+    )
+    .unwrap();
     let read: Vec<_> = json_documents(File::open(&path).unwrap(), "d.jsonl".to_owned(), 50).collect();
     let ids: Vec<_> = read.iter().flatten().map(|document| document.id.as_str()).collect();
     assert_eq!(ids, ["a", "c"]);
     let skipped = read[1].clone().unwrap_err();
-    assert_eq!((skipped.source.as_str(), skipped.kind), ("d.jsonl:2", FileKind::LongLine));
+    assert_eq!(
+        (skipped.source.as_str(), skipped.kind),
+        ("d.jsonl:2", FileKind::LongLine)
+    );
     assert_eq!(summary(&[skipped]), "1 line that is too long (.jsonl)");
 }
 
@@ -138,7 +147,10 @@ fn a_line_that_is_too_long_is_skipped_with_its_number_and_the_others_are_read() 
 fn a_text_above_the_limit_is_refused_with_its_line() {
     let line = format!("{{\"id\":\"a\",\"text\":\"{}\"}}", "x".repeat(MAX_DOCUMENT_BYTES + 1));
     let refused = json_document(line.as_bytes(), "d.jsonl:7").unwrap_err();
-    assert!(refused.source == "d.jsonl:7" && refused.reason.contains("32 MiB"), "{refused:?}");
+    assert!(
+        refused.source == "d.jsonl:7" && refused.reason.contains("32 MiB"),
+        "{refused:?}"
+    );
 }
 
 #[cfg(unix)]
@@ -150,12 +162,17 @@ fn links_pipes_and_devices_in_a_folder_are_reported_and_not_read() {
     link(&outside.path().join("secret.md"), "link.md");
     link(outside.path(), "linked");
     for name in ["pipe.jsonl", "pipe.md"] {
-        let made = std::process::Command::new("mkfifo").arg(folder.path().join(name)).status();
+        let made = std::process::Command::new("mkfifo")
+            .arg(folder.path().join(name))
+            .status();
         assert!(made.unwrap().success());
     }
     let found = find(&[folder.path().to_owned()]).unwrap();
     assert_eq!(names(&found), ["a.md"]);
-    assert_eq!(summary(&found.skipped), "2 symbolic links (.md), 2 pipes and devices (.jsonl, .md)");
+    assert_eq!(
+        summary(&found.skipped),
+        "2 symbolic links (.md), 2 pipes and devices (.jsonl, .md)"
+    );
     // Given by name it is an error, and nobody waits for it.
     for name in ["pipe.jsonl", "pipe.md"] {
         let found = find(&[folder.path().join(name)]).unwrap();
