@@ -11,6 +11,9 @@ use emend_cli::args::{Arguments, Command, EvalCommand};
 
 #[tokio::main]
 async fn main() -> ExitCode {
+    if let Some(code) = emend_documents::reader_process() {
+        return code;
+    }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return misused(&error),

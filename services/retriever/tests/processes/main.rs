@@ -5,6 +5,8 @@
 mod crash;
 #[cfg(unix)]
 mod disk;
+#[cfg(unix)]
+mod reader;
 
 use std::{
     io::{BufRead as _, BufReader},

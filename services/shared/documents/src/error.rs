@@ -45,6 +45,15 @@ pub enum DocumentError {
         /// The format that it would be read as.
         format: Format,
     },
+    /// Reading it took too much memory.
+    #[error("reading it takes more than {} MiB of memory: split it, or save it in another format", limit >> 20)]
+    TooMuchMemory {
+        /// Most bytes.
+        limit: u64,
+    },
+    /// What the process says that read it.
+    #[error("{0}")]
+    Reader(String),
     /// Nobody waits for its text any more.
     #[error("reading it was stopped")]
     Stopped,

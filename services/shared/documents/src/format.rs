@@ -71,7 +71,40 @@ impl fmt::Display for Format {
     }
 }
 
+/// All formats, in the order of their numbers.
+const ALL: [Format; 19] = [
+    Format::PlainText,
+    Format::Markdown,
+    Format::Html,
+    Format::Pdf,
+    Format::Docx,
+    Format::Pptx,
+    Format::Xlsx,
+    Format::Doc,
+    Format::Ppt,
+    Format::Xls,
+    Format::Odt,
+    Format::Ods,
+    Format::Odp,
+    Format::Epub,
+    Format::Email,
+    Format::Csv,
+    Format::Json,
+    Format::Yaml,
+    Format::Toml,
+];
+
 impl Format {
+    /// A number for it, the same within one program.
+    pub(crate) fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// The format of a number.
+    pub(crate) fn of_number(number: u8) -> Option<Self> {
+        ALL.get(usize::from(number)).copied()
+    }
+
     /// The format that the extension of a file's name or of an address stands for. Source code and other plain text has
     /// too many extensions: those are told by the content.
     pub fn of_name(name: &str) -> Option<Self> {

@@ -15,6 +15,7 @@ mod office;
 mod opendocument;
 mod package;
 mod pdf;
+mod process;
 mod reader;
 mod settings;
 mod table;
@@ -31,6 +32,7 @@ pub use bounds::{
 };
 pub use error::DocumentError;
 pub use format::{Format, extension, stem};
+pub use process::{MAX_READER_BYTES, reader_process};
 
 /// What is read, on one line.
 pub const READABLE: &str = "what is read is text in any encoding, source code, Markdown, HTML, PDF, Word, PowerPoint, Excel, \
@@ -107,7 +109,9 @@ pub fn extract(
         return Err(content::unreadable(bytes));
     }
     let bounds = Bounds::new(stop);
-    let extracted = if is_read_by_a_library(format) {
+    let extracted = if is_read_by_a_library(format) && process::is_available() {
+        process::read(name, format, bytes, bounds)?
+    } else if is_read_by_a_library(format) {
         let (name, bytes) = (name.to_owned(), bytes.to_owned());
         reader::READERS.watch(format, bounds, move |bounds| read(&name, format, &bytes, bounds))?
     } else {

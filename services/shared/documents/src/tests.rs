@@ -4,6 +4,7 @@ use super::*;
 use crate::fixtures::{docx, opendocument, package, pdf, pdf_file, pdf_of, pptx, xlsx};
 
 mod hostile;
+mod mutations;
 
 fn extract(name: &str, format: Option<Format>, bytes: &[u8]) -> Result<Extracted, DocumentError> {
     super::extract(name, format, bytes, &|| false)
