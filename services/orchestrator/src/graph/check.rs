@@ -165,7 +165,7 @@ pub(super) fn unbounded_cycles(graph: &Graph) -> Option<Finding> {
     let mut open: Vec<_> = edges(graph).collect();
     loop {
         let components = components(graph, open.iter().map(|(from, _, to)| (*from, *to)));
-        // Of nodes that an edge joins: one of an edge's ends, and whatever else.
+        // Asked of an edge and another node, or of both ends of the edge: the edge is on the cycle.
         let share_a_cycle = |a: NodeId, b: NodeId| components[a.0] == components[b.0];
         let before = open.len();
         open.retain(|(from, condition, to)| {
