@@ -71,7 +71,8 @@ fn the_collection_that_was_not_used_for_longest_is_closed_and_none_in_use() {
     drop(reading);
     // A closed one is opened again, also to be written to.
     assert_eq!(find(1), 1);
-    let more = store.put("c3", &embedder(4), document("e", "more", 2, 1, 4));
+    let four = embedder(4);
+    let more = store.put("c3", &four, document("e", "more", 2, 1, 4));
     runtime.block_on(more).unwrap();
     assert_eq!(runtime.block_on(store.collection("c3")).unwrap().documents, 2);
     assert_eq!(store.0.usage.open(), MAX_OPEN);
