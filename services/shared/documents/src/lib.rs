@@ -184,12 +184,9 @@ fn has_name_as_title(format: Format) -> bool {
     )
 }
 
-/// Whether most of the reading is one call that cannot be told to stop.
+/// Whether it is read by a library: one call that cannot be told to stop, and whose memory nobody counts.
 fn is_read_by_a_library(format: Format) -> bool {
-    matches!(
-        format,
-        Format::Pdf | Format::Docx | Format::Pptx | Format::Xlsx | Format::Doc | Format::Ppt | Format::Xls
-    )
+    format.is_binary() || format == Format::Email
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::{
     Extracted, PageStart,
-    bounds::{Bounds, MAX_COLUMNS, MAX_PAGES},
+    bounds::{Bounds, MAX_COLUMNS, MAX_PAGES, MAX_UNPACKED_BYTES},
     error::DocumentError,
     format::Format,
     markdown::{Markdown, one_line},
@@ -80,6 +80,20 @@ struct OpenTable {
     row_repeated: usize,
     cell: String,
     cell_repeated: usize,
+    /// Bytes of its values, each as often as it stands for itself, and what it takes to keep them.
+    bytes: usize,
+}
+
+impl OpenTable {
+    /// Counts so many bytes more.
+    fn add(&mut self, bytes: usize) -> Result<(), DocumentError> {
+        self.bytes += bytes;
+        let limit = MAX_UNPACKED_BYTES;
+        match self.bytes <= limit {
+            true => Ok(()),
+            false => Err(DocumentError::Unpacked { limit }),
+        }
+    }
 }
 
 struct OdfReader<'b> {
@@ -318,6 +332,8 @@ impl<'b> OdfReader<'b> {
             });
         }
         let room = MAX_COLUMNS.saturating_sub(table.row.len());
+        // Before they are made: a long value may stand for many.
+        table.add(value.len() * count.min(room))?;
         table.row.extend(std::iter::repeat_n(value, count.min(room)));
         Ok(())
     }
@@ -338,9 +354,10 @@ impl<'b> OdfReader<'b> {
         } else {
             table.row_repeated.min(MAX_REPEATED)
         };
+        let bytes: usize = row.iter().map(|value| value.len() + size_of::<String>()).sum();
+        table.add(bytes * count)?;
         table.rows.extend(std::iter::repeat_n(row, count));
-        let values = table.rows.len().saturating_mul(used.max(1));
-        self.bounds.check_length(values)
+        self.bounds.check("")
     }
 
     fn end_table(&mut self) -> Result<(), DocumentError> {

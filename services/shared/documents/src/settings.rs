@@ -1,6 +1,8 @@
 //! YAML and TOML, with blank lines where one entry ends and the next one begins.
 
-/// A text up to this size, in bytes, stays as it is: it is not split.
+use crate::bounds::MAX_ROWS;
+
+/// A text up to this size, in bytes, stays as it is: it is not split. One of more than [`MAX_ROWS`] lines does so too.
 const MIN_BYTES: usize = 600;
 
 /// The text with a blank line before every entry of the top level that has more than one line, and after it.
@@ -9,7 +11,10 @@ pub(crate) fn entries(text: &str) -> String {
     if text.len() <= MIN_BYTES {
         return text.to_owned();
     }
-    let lines: Vec<&str> = text.lines().collect();
+    let lines: Vec<&str> = text.lines().take(MAX_ROWS + 1).collect();
+    if lines.len() > MAX_ROWS {
+        return text.to_owned();
+    }
     let has_tables = lines.iter().any(|line| line.starts_with('['));
     let mut out = String::with_capacity(text.len() + text.len() / 16);
     // The lines of the last entry, and whether it is separated from the one before.

@@ -170,6 +170,36 @@ fn tables_that_are_too_wide_are_refused() {
 }
 
 #[test]
+fn cells_that_stand_for_many_are_counted_before_they_are_made() {
+    let limit = MAX_UNPACKED_BYTES;
+    let cell = |columns: usize, text: &str| {
+        format!(
+            "<table:table-cell table:number-columns-repeated=\"{columns}\"><text:p>{text}</text:p></table:table-cell>"
+        )
+    };
+    let wide = cell(1000, "1").repeat(16);
+    let rows = format!("<table:table-row table:number-rows-repeated=\"1000\">{wide}</table:table-row>");
+    let long = format!(
+        "<table:table-row>{}</table:table-row>",
+        cell(1000, &"1".repeat(300_000))
+    );
+    for row in [rows, long] {
+        let sheet = opendocument(
+            "spreadsheet",
+            &format!("<table:table table:name=\"S\">{row}</table:table>"),
+        );
+        let refused = extract("a.ods", None, &sheet).unwrap_err();
+        assert_eq!(refused, DocumentError::Unpacked { limit });
+    }
+}
+
+#[test]
+fn lines_of_settings_are_bounded() {
+    let text = "a\n".repeat(MAX_ROWS + 1);
+    assert_eq!(extract("a.yaml", None, text.as_bytes()).unwrap().text, text);
+}
+
+#[test]
 fn one_line_of_thirty_mebibytes_is_bounded() {
     let long = "a,".repeat(15 << 20);
     let refused = extract("a.csv", None, long.as_bytes()).unwrap_err();

@@ -42,42 +42,39 @@ async fn collections_are_opened_when_they_are_used_first() {
     assert_eq!(opens(), (4, 1));
 }
 
-#[tokio::test]
-async fn the_collection_that_was_not_used_for_longest_is_closed_and_none_in_use() {
+#[test]
+fn the_collection_that_was_not_used_for_longest_is_closed_and_none_in_use() {
     let folder = tempfile::tempdir().unwrap();
     let count = MAX_OPEN + 3;
     store_of(folder.path(), count);
     let store = EdgeStore::open(folder.path()).unwrap();
-    let find = async |number: usize| {
-        store
-            .search(&format!("c{number}"), search(1, 4, 1))
-            .await
-            .unwrap()
-            .len()
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let find = |number: usize| {
+        let name = format!("c{number}");
+        runtime.block_on(store.search(&name, search(1, 4, 1))).unwrap().len()
     };
     let is_open = |number: usize| store.0.existing(&format!("c{number}")).unwrap().last_used().is_some();
     for number in 0..MAX_OPEN {
-        assert_eq!(find(number).await, 1);
+        assert_eq!(find(number), 1);
     }
     assert_eq!(store.0.usage.open(), MAX_OPEN);
     // Used again, so the second one is next.
-    find(0).await;
-    find(MAX_OPEN).await;
+    find(0);
+    find(MAX_OPEN);
     assert_eq!(store.0.usage.open(), MAX_OPEN);
     assert!(is_open(0) && !is_open(1) && is_open(MAX_OPEN));
     // The third one is being read.
     let third = store.0.existing("c2").unwrap();
     let reading = third.read_lock();
-    find(MAX_OPEN + 1).await;
+    find(MAX_OPEN + 1);
     assert!(is_open(2) && !is_open(3));
     drop(reading);
     // A closed one is opened again, also to be written to.
-    assert_eq!(find(1).await, 1);
-    store
-        .put("c3", &embedder(4), document("e", "more", 2, 1, 4))
-        .await
-        .unwrap();
-    assert_eq!(store.collection("c3").await.unwrap().documents, 2);
+    assert_eq!(find(1), 1);
+    let four = embedder(4);
+    let more = store.put("c3", &four, document("e", "more", 2, 1, 4));
+    runtime.block_on(more).unwrap();
+    assert_eq!(runtime.block_on(store.collection("c3")).unwrap().documents, 2);
     assert_eq!(store.0.usage.open(), MAX_OPEN);
 }
 
