@@ -10,6 +10,7 @@ mod wire;
 use std::sync::Arc;
 use std::time::Duration;
 
+use emend_core::without_secrets;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
@@ -17,7 +18,9 @@ use tracing::Instrument;
 
 use super::call::{self, Caller};
 use super::fallback::Chain;
-use super::{ApiKey, Chat, ChatDelta, ChatError, ChatOptions, ChatReply, ChatRequest, Fallback};
+use super::length::Room;
+use super::{Chat, ChatDelta, ChatError, ChatOptions, ChatReply, ChatRequest, Fallback, FinishReason};
+use crate::ApiKey;
 use dialect::Dialect;
 use limit::Limit;
 
@@ -33,11 +36,8 @@ impl ChatOptions {
         self.check()?;
         let Some(url) = &self.llm_url else { return Ok(None) };
         let first = OpenAi::new(self, url)?;
-        let keys = self
-            .llm_fallback_api_key
-            .iter()
-            .map(Some)
-            .chain(std::iter::repeat(None));
+        let keys = self.fallback_keys()?;
+        let keys = keys.iter().map(Some).chain(std::iter::repeat(None));
         let others: Vec<Arc<dyn Chat>> = self
             .llm_fallback
             .iter()
@@ -83,13 +83,7 @@ impl OpenAi {
                     format!("name the model that {} serves", endpoint.host_str().unwrap_or_default()),
                 )
             })?;
-        let from_environment = || {
-            std::env::var("OPENAI_API_KEY")
-                .ok()
-                .filter(|key| !key.trim().is_empty())
-                .map(ApiKey::from)
-        };
-        let key = options.llm_api_key.clone().or_else(from_environment);
+        let key = options.api_key()?;
         Self::at(options, endpoint, model, key).map_err(|reason| invalid("--llm-url", reason))
     }
 
@@ -194,7 +188,7 @@ impl Inner {
             // Holds the concurrency slot until the body is read.
             let (response, _slot) = self.send(request, false, (slot, deadline)).await?;
             let body = self.body(response).await?;
-            wire::reply(&body, &self.model, request.may_be_empty).map_err(|problem| {
+            let mut reply = wire::reply(&body, &self.model, request.may_be_empty).map_err(|problem| {
                 request.receipt.wasted(wire::spent(&body));
                 match problem {
                     wire::Problem::Refusal(reason) => ChatError::Refused {
@@ -203,7 +197,11 @@ impl Inner {
                     },
                     wire::Problem::Malformed(reason) => self.bad_reply(reason),
                 }
-            })
+            })?;
+            if !Room::of(request.max_tokens).take(&mut reply.text) {
+                reply.finish_reason = FinishReason::Length;
+            }
+            Ok(reply)
         };
         tokio::time::timeout_at(deadline, call)
             .await
@@ -214,10 +212,11 @@ impl Inner {
 /// The URL of the endpoint. Adds `/v1` unless the path contains a version, and `/chat/completions` unless present.
 fn endpoint(base: &str) -> Result<reqwest::Url, String> {
     let base = base.trim();
+    let shown = || without_secrets(base);
     let mut url = reqwest::Url::parse(base)
-        .map_err(|error| format!("`{base}` is not a URL ({error}); write http://host:port/v1"))?;
+        .map_err(|error| format!("`{}` is not a URL ({error}); write http://host:port/v1", shown()))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return Err(format!("`{base}` is not an http or https URL"));
+        return Err(format!("`{}` is not an http or https URL", shown()));
     }
     let path = url.path().trim_end_matches('/').to_owned();
     let versioned = path
