@@ -95,7 +95,7 @@ async fn a_model_is_asked_about_few_sentences_at_once_when_each_takes_much_evide
     let request = GradeGroundednessRequest {
         question: "How many steps?".to_owned(),
         passages: evidence(),
-        answer: (0..40).map(|number| format!("He counts {number} steps. ")).collect(),
+        answer: (0..12).map(|number| format!("He counts {number} steps. ")).collect(),
         sentences: Vec::new(),
     };
     let mut client = grader.client.clone();
@@ -106,7 +106,7 @@ async fn a_model_is_asked_about_few_sentences_at_once_when_each_takes_much_evide
     let response = soon(call).await.unwrap().unwrap().into_inner();
     assert_eq!(
         (response.sentences.len(), response.usage.unwrap().model_calls),
-        (40, 40)
+        (12, 12)
     );
     assert_eq!(*chat.most.borrow(), 5);
 }
