@@ -1,7 +1,11 @@
 //! Maps places in a passage's text to places in its document. Every service uses this mapping. All
 //! places are half-open ranges of Unicode code points.
 
+mod code_points;
+
 use crate::v1::{Passage, Span, TextPiece};
+
+pub use code_points::CodePointOffsets;
 
 /// The place in the document of the characters at `range` of the passage's text. `None` if the
 /// passage has no known place (the web), if `range` is not within its text, or if the characters

@@ -9,7 +9,8 @@ mod search;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, builder::Styles};
+use clap::{Args, Parser, Subcommand, ValueEnum as _, builder::Styles};
+use emend_chassis::LogFormat;
 use emend_evaluator::EvaluatorOptions;
 use emend_models::{
     chat::{ChatOptions, LocalModel},
@@ -47,6 +48,13 @@ pub struct Arguments {
 }
 
 impl Arguments {
+    /// The form of the log: that of `EMEND_LOG_FORMAT` when it is one, else text.
+    #[must_use]
+    pub fn log_format(&self) -> LogFormat {
+        let format = std::env::var("EMEND_LOG_FORMAT").unwrap_or_default();
+        LogFormat::from_str(&format, true).unwrap_or_default()
+    }
+
     /// The log filter: `EMEND_LOG` when set, else by `--verbose`. `up` is a server and says more by itself.
     #[must_use]
     pub fn log_filter(&self) -> String {
@@ -90,7 +98,14 @@ pub enum Command {
         emend ask --docs . --llm-url http://127.0.0.1:11434/v1 --llm-model llama3.1 \"What is this?\"")]
     Ask(Box<AskOptions>),
     /// Run the six services until Ctrl-C
-    #[command(after_help = "Examples:\n  emend up\n  emend up --base-port 6000 --data-dir ./data")]
+    ///
+    /// Whatever a service reads from the environment when it runs by itself, such as EMEND_MAX_IN_FLIGHT,
+    /// EMEND_DEFAULT_TIMEOUT, EMEND_CHUNK_TOKENS or EMEND_GRADE_CACHE_ENTRIES, holds here too, for every service that has
+    /// the option; `emend-grader --help` and the others list them. EMEND_LISTEN, EMEND_CONFIG and the addresses of services,
+    /// such as EMEND_GRADER_URL, are of one service alone, and are refused.
+    #[command(
+        after_help = "Examples:\n  emend up\n  emend up --base-port 6000 --data-dir ./data\n  EMEND_MAX_IN_FLIGHT=200 emend up"
+    )]
     Up(Box<UpOptions>),
     /// Store documents in a collection
     ///
@@ -197,7 +212,7 @@ pub struct IngestOptions {
     )]
     pub collection: String,
     /// A running retriever, for instance http://127.0.0.1:50051
-    #[arg(long, env = "EMEND_RETRIEVER_URL", value_name = "URL")]
+    #[arg(long, env = "EMEND_RETRIEVER_URL", hide_env_values = true, value_name = "URL")]
     pub url: Option<String>,
     /// Also remove documents of the collection that are no longer among PATHs
     #[arg(long)]

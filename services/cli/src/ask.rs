@@ -8,7 +8,7 @@ use emend_core::limits::{MAX_GRAPH_BYTES, MAX_MESSAGE_BYTES};
 use std::{
     collections::HashMap,
     fs,
-    io::{IsTerminal as _, Write as _},
+    io::IsTerminal as _,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -28,7 +28,7 @@ use self::history::Conversation;
 use crate::{
     args::{AskOptions, Json},
     cluster::{Cluster, Component, Plan},
-    ingest, json, render,
+    ingest, json, render, terminal,
 };
 
 /// Exit status of an error.
@@ -77,7 +77,7 @@ impl Asked {
         }
         let history = self.conversation.as_ref().map(Conversation::sent).unwrap_or_default();
         if !history.notice.is_empty() {
-            anstream::eprintln!("history: {}", history.notice);
+            terminal::eprintln(format_args!("history: {}", history.notice));
         }
         Question {
             question: self.question.clone(),
@@ -130,8 +130,8 @@ pub async fn run(options: AskOptions) -> Result<ExitCode> {
     render::error(&error);
     match format {
         None => {}
-        Some(Json::Result) => print_line(&serde_json::to_string_pretty(&render::error_json(&error))?)?,
-        Some(Json::Events) => print_line(&render::error_json(&error).to_string())?,
+        Some(Json::Result) => terminal::print_json(&render::error_json(&error), true)?,
+        Some(Json::Events) => terminal::print_json(&render::error_json(&error), false)?,
     }
     Ok(ExitCode::from(code))
 }
@@ -234,7 +234,7 @@ async fn ask(channel: TracedChannel, options: &AskOptions, asked: &Asked, questi
                 }
                 live.show(&event);
             }
-            Some(Json::Events) => print_line(&json::value("WalkEvent", &event)?.to_string())?,
+            Some(Json::Events) => terminal::print_json(&json::value("WalkEvent", &event)?, false)?,
             Some(Json::Result) => {}
         }
         if let Some(Event::Finished(finished)) = event.event {
@@ -254,16 +254,16 @@ async fn ask(channel: TracedChannel, options: &AskOptions, asked: &Asked, questi
 
 fn finish(result: &WalkResult, format: Option<Json>) -> Result<ExitCode> {
     if let Some(failure) = &result.failure {
-        anstream::eprintln!("{}", render::failure(failure));
+        terminal::eprintln(render::failure(failure));
     }
     match format {
         None => {
             if std::io::stderr().is_terminal() {
-                anstream::eprintln!();
+                terminal::eprintln("");
             }
-            anstream::print!("{}", render::result(result));
+            terminal::print(render::result(result))?;
         }
-        Some(Json::Result) => print_line(&serde_json::to_string_pretty(&json::value("WalkResult", result)?)?)?,
+        Some(Json::Result) => terminal::print_json(&json::value("WalkResult", result)?, true)?,
         Some(Json::Events) => {}
     }
     Ok(match result.status() {
@@ -271,12 +271,6 @@ fn finish(result: &WalkResult, format: Option<Json>) -> Result<ExitCode> {
         WalkStatus::Failed => ExitCode::from(FAILED),
         _ => ExitCode::SUCCESS,
     })
-}
-
-fn print_line(line: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{line}")?;
-    Ok(out.flush()?)
 }
 
 /// The name of the collection that mirrors `paths`. It depends only on the canonical paths and the embedder, not on the

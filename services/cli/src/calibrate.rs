@@ -3,6 +3,7 @@
 use std::{fs, process::ExitCode};
 
 use anyhow::{Context as _, Result};
+use emend_core::printable_line;
 use emend_eval::{
     calibrate::{self, Fit, Labelled},
     pairs::Task,
@@ -12,6 +13,7 @@ use emend_evaluator::{Evaluator, Targets};
 use crate::{
     args::CalibrateOptions,
     progress::{self, Measuring},
+    terminal,
 };
 
 /// Fits the models for which there are pairs, and writes all coefficients to a file.
@@ -46,13 +48,13 @@ pub async fn run(options: CalibrateOptions) -> Result<ExitCode> {
             "thresholds": fitted.thresholds(),
             "models": fitted.rows(),
         });
-        anstream::println!("{}", serde_json::to_string_pretty(&whole)?);
+        terminal::print_json(&whole, true)?;
     } else {
-        anstream::print!("{}", fitted.text());
-        anstream::println!(
+        terminal::print(fitted.text())?;
+        terminal::println(format_args!(
             "written to {}; use it with EMEND_EVALUATOR_COEFFICIENTS",
-            options.out.display()
-        );
+            printable_line(&options.out.display().to_string())
+        ))?;
     }
     Ok(ExitCode::SUCCESS)
 }

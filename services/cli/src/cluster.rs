@@ -9,7 +9,8 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use emend_chassis::{ServeError, TracedChannel, Upstream, config::defaults};
+use clap::{CommandFactory, FromArgMatches};
+use emend_chassis::{ServeError, TracedChannel, Upstream, config::from_environment};
 use emend_models::{
     chat::{Chat, ChatOptions},
     embed::Embedder,
@@ -152,6 +153,7 @@ impl Cluster {
         if plan.components.is_empty() {
             bail!("no service to start");
         }
+        let local = &local.clone().with_environment().map_err(|error| anyhow!(error))?;
         for (option, chosen) in [("--generator", &local.generator), ("--rewriter", &local.rewriter)] {
             if chosen == &Some(Backend::Cascade) {
                 bail!("{option} cascade: only the grader can be a cascade; use embedded, llm or local:MODEL");
@@ -213,53 +215,54 @@ impl Cluster {
         let chat = chat_of(local, component);
         let handle = match component {
             Component::Retriever => {
-                let mut options = defaults::<emend_retriever::Options>();
+                let mut options = own::<emend_retriever::Options>(component)?;
                 options.data_dir = Some(data_dir(local)?);
                 options.embedder = local.embedder.clone();
                 self.spawn(component, emend_retriever::serve(options, listener, shutdown))
             }
             Component::Grader => {
-                let mut options = defaults::<emend_grader::Options>();
+                let mut options = own::<emend_grader::Options>(component)?;
                 options.evaluator = local.evaluator.clone();
                 options.prompts = local.prompts.clone();
                 options.embedder = local.embedder.clone();
-                if let Some(chat) = chat {
-                    options.chat = chat;
-                    options.backend = match local.grader {
-                        Some(Backend::Cascade) => emend_grader::BackendKind::Cascade,
-                        _ => emend_grader::BackendKind::Llm,
-                    };
-                }
+                options.backend = match (&chat, &local.grader) {
+                    (None, _) => emend_grader::BackendKind::Embedded,
+                    (Some(_), Some(Backend::Cascade)) => emend_grader::BackendKind::Cascade,
+                    (Some(_), _) => emend_grader::BackendKind::Llm,
+                };
+                options.chat = chat.unwrap_or_else(|| local.no_chat());
                 self.spawn(component, emend_grader::serve(options, listener, shutdown))
             }
             Component::Generator => {
-                let mut options = defaults::<emend_generator::Options>();
+                let mut options = own::<emend_generator::Options>(component)?;
                 options.evaluator = local.evaluator.clone();
                 options.prompts = local.prompts.clone();
                 options.embedder = local.embedder.clone();
-                if let Some(chat) = chat {
-                    options.chat = chat;
-                    options.backend = emend_generator::BackendKind::OpenAi;
-                }
+                options.backend = match chat {
+                    Some(_) => emend_generator::BackendKind::OpenAi,
+                    None => emend_generator::BackendKind::Extractive,
+                };
+                options.chat = chat.unwrap_or_else(|| local.no_chat());
                 self.spawn(component, emend_generator::serve(options, listener, shutdown))
             }
             Component::Rewriter => {
-                let mut options = defaults::<emend_rewriter::Options>();
+                let mut options = own::<emend_rewriter::Options>(component)?;
                 options.prompts = local.prompts.clone();
-                if let Some(chat) = chat {
-                    options.chat = chat;
-                    options.backend = emend_rewriter::BackendKind::Llm;
-                }
+                options.backend = match chat {
+                    Some(_) => emend_rewriter::BackendKind::Llm,
+                    None => emend_rewriter::BackendKind::Keywords,
+                };
+                options.chat = chat.unwrap_or_else(|| local.no_chat());
                 self.spawn(component, emend_rewriter::serve(options, listener, shutdown))
             }
             Component::WebSearch => {
-                let mut options = defaults::<emend_web_search::Options>();
+                let mut options = own::<emend_web_search::Options>(component)?;
                 options.web = local.web.clone();
                 options.folder.clone_from(&local.web_folder);
                 self.spawn(component, emend_web_search::serve(options, listener, shutdown))
             }
             Component::Orchestrator => {
-                let mut options = defaults::<emend_orchestrator::Options>();
+                let mut options = own::<emend_orchestrator::Options>(component)?;
                 let url = |component: Component| {
                     self.urls
                         .get(&component)
@@ -338,6 +341,19 @@ fn failure(ended: Result<Ended, JoinError>) -> anyhow::Error {
         Ok((component, Ok(()))) => anyhow!("{} exited unexpectedly", component.name()),
         Err(error) => anyhow!(error).context("a service task failed"),
     }
+}
+
+/// The options that a service has from the environment.
+fn own<O: CommandFactory + FromArgMatches>(component: Component) -> Result<O> {
+    from_environment().map_err(|error| {
+        let error = error.to_string();
+        let error = error
+            .split("\n\n")
+            .next()
+            .unwrap_or_default()
+            .trim_start_matches("error: ");
+        anyhow!("an environment variable of the {}: {error}", component.name())
+    })
 }
 
 /// The language model of a component; `None` if it uses none.

@@ -13,7 +13,10 @@ use emend_orchestrator::{
     mermaid,
 };
 
-use crate::args::{GraphCommand, GraphFormat};
+use crate::{
+    args::{GraphCommand, GraphFormat},
+    terminal,
+};
 
 /// Exit status of a wrong command line, as clap has it.
 const MISUSED: u8 = 2;
@@ -26,7 +29,7 @@ pub fn run(command: GraphCommand) -> Result<ExitCode> {
     match command {
         GraphCommand::List { graphs_dir } => {
             for graph in Catalog::load(graphs_dir.as_deref())?.iter() {
-                anstream::print!("{}", show::entry(graph)?);
+                terminal::print(show::entry(graph)?)?;
             }
         }
         GraphCommand::Show {
@@ -38,16 +41,16 @@ pub fn run(command: GraphCommand) -> Result<ExitCode> {
             let graph = found(&graph, graphs_dir.as_deref())?;
             if let Some(walk) = walk {
                 if !matches!(format, None | Some(GraphFormat::Mermaid)) {
-                    anstream::eprintln!("error: --walk draws on the flowchart; leave --format out or make it mermaid");
+                    terminal::eprintln("error: --walk draws on the flowchart; leave --format out or make it mermaid");
                     return Ok(ExitCode::from(MISUSED));
                 }
-                anstream::print!("{}", mermaid::walked(&graph, &walk::read(&walk)?)?);
+                terminal::print(mermaid::walked(&graph, &walk::read(&walk)?)?)?;
                 return Ok(ExitCode::SUCCESS);
             }
             match format.unwrap_or(GraphFormat::Summary) {
-                GraphFormat::Summary => anstream::print!("{}", show::summary(&graph)?),
-                GraphFormat::Mermaid => anstream::print!("{}", mermaid::flowchart(&graph)),
-                GraphFormat::Yaml => anstream::print!("{}", graph.source()),
+                GraphFormat::Summary => terminal::print(show::summary(&graph)?)?,
+                GraphFormat::Mermaid => terminal::print(mermaid::flowchart(&graph))?,
+                GraphFormat::Yaml => terminal::print(graph.source())?,
             }
         }
         GraphCommand::Check {

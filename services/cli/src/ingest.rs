@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 use emend_chassis::{TracedChannel, Upstream, retrying};
-use emend_core::Deadline;
+use emend_core::{Deadline, printable, printable_line};
 use emend_documents::READABLE;
 use emend_proto::v1::{
     DeleteDocumentsRequest, IngestRequest, IngestStatus, ListDocumentsRequest,
@@ -25,7 +25,7 @@ use crate::{
     args::IngestOptions,
     cluster::{Cluster, Component, Plan},
     documents::{self, FileKind, Skipped, Source},
-    progress,
+    progress, terminal,
 };
 
 /// Deadline of an ingest call. The deadline of a question would be too short for large document sets.
@@ -84,7 +84,7 @@ pub async fn run(options: IngestOptions) -> Result<ExitCode> {
     }
     let outcome = outcome?;
     if options.json {
-        anstream::println!("{}", serde_json::to_string(&outcome)?);
+        terminal::print_json(&outcome, false)?;
     } else {
         report(&outcome);
     }
@@ -261,17 +261,20 @@ pub fn report(outcome: &Outcome) {
     count(outcome.unchanged, "unchanged");
     count(outcome.removed, "removed");
     count(outcome.failed.len() as u64, "failed");
-    anstream::eprintln!("documents: {}", parts.join(", "));
+    terminal::eprintln(format_args!("documents: {}", parts.join(", ")));
     if outcome.skipped > 0 {
-        anstream::eprintln!("skipped: {} (-v names them)", outcome.skipped_kinds);
+        terminal::eprintln(format_args!(
+            "skipped: {} (-v names them)",
+            printable_line(&outcome.skipped_kinds)
+        ));
     }
     for (line, reason) in outcome.skipped_lines.iter().take(10) {
-        anstream::eprintln!("  {line}: {reason}");
+        terminal::eprintln(format_args!("  {}: {}", printable_line(line), printable(reason)));
     }
     for (document, reason) in outcome.failed.iter().take(10) {
-        anstream::eprintln!("  {document}: {reason}");
+        terminal::eprintln(format_args!("  {}: {}", printable_line(document), printable(reason)));
     }
     if outcome.failed.len() > 10 {
-        anstream::eprintln!("  and {} more", outcome.failed.len() - 10);
+        terminal::eprintln(format_args!("  and {} more", outcome.failed.len() - 10));
     }
 }

@@ -15,4 +15,5 @@ pub mod json;
 pub mod models;
 pub mod progress;
 pub mod render;
+pub mod terminal;
 pub mod up;

@@ -1,13 +1,13 @@
 //! `emend`: questions answered over your own documents.
 
-use std::{
-    io::{self, Write as _},
-    process::ExitCode,
-};
+use std::process::ExitCode;
 
 use clap::Parser as _;
 use emend_chassis::{ServiceOptions, Telemetry, TelemetryOptions};
-use emend_cli::args::{Arguments, Command, EvalCommand};
+use emend_cli::{
+    args::{Arguments, Command, EvalCommand},
+    terminal,
+};
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -20,12 +20,13 @@ async fn main() -> ExitCode {
     };
     let logging = ServiceOptions {
         log: arguments.log_filter(),
+        log_format: arguments.log_format(),
         ..ServiceOptions::default()
     };
     let telemetry = match TelemetryOptions::from_environment("emend", &logging).and_then(Telemetry::start) {
         Ok(telemetry) => telemetry,
         Err(error) => {
-            anstream::eprintln!("error: {error}");
+            terminal::eprintln(format_args!("error: {error}"));
             return ExitCode::from(1);
         }
     };
@@ -61,8 +62,13 @@ fn misused(error: &clap::Error) -> ExitCode {
     if error.use_stderr() && wants_json {
         let told = anyhow::anyhow!("{}", error.to_string().trim_end());
         // A reader that left needs no words.
-        let _ = writeln!(io::stdout(), "{}", emend_cli::render::error_json(&told));
+        let _ = terminal::print_json(&emend_cli::render::error_json(&told), false);
     }
-    let _ = error.print();
+    let shown = error.render();
+    if error.use_stderr() {
+        terminal::eprint(shown.ansi());
+    } else {
+        let _ = terminal::print(shown.ansi());
+    }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }

@@ -14,6 +14,7 @@ use emend_models::{
 use crate::{
     args::ModelsCommand,
     progress::{self, ModelProgress},
+    terminal,
 };
 
 /// The default options of a chat model.
@@ -40,12 +41,16 @@ pub async fn run(command: ModelsCommand) -> Result<ExitCode> {
                         .unwrap_or_default(),
                     None => "not downloaded".to_owned(),
                 };
-                anstream::println!("{:<28} {:<12} {place}", model.name, model.licence);
+                terminal::println(format_args!("{:<28} {:<12} {place}", model.name, model.licence))?;
             }
         }
         ModelsCommand::Fetch { embedder, llm_local } => {
             let loaded = progress::embedder(&embedder).await?;
-            anstream::println!("{} is ready: {} dimensions", loaded.id(), loaded.dimensions());
+            terminal::println(format_args!(
+                "{} is ready: {} dimensions",
+                loaded.id(),
+                loaded.dimensions()
+            ))?;
             if llm_local.is_some() {
                 let options = ChatOptions {
                     llm_local,
@@ -56,7 +61,7 @@ pub async fn run(command: ModelsCommand) -> Result<ExitCode> {
                 let loaded = options.load(progress).await;
                 shown.finish();
                 if let Some(chat) = loaded? {
-                    anstream::println!("{} is ready to chat", chat.model());
+                    terminal::println(format_args!("{} is ready to chat", chat.model()))?;
                 }
             }
         }

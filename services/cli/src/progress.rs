@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use emend_core::printable_line;
 use emend_eval::progress::Progress;
 use emend_models::{
     embed::{self, Embedder, EmbedderOptions, ModelError},
@@ -17,7 +18,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 pub fn spinner(message: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
         .with_style(style("{spinner} {msg} {elapsed:.dim}"))
-        .with_message(message.to_owned());
+        .with_message(printable_line(message));
     bar.enable_steady_tick(Duration::from_millis(100));
     bar
 }
@@ -52,7 +53,7 @@ impl Progress for Measuring {
     fn begin(&self, what: &str, total: u64) {
         self.bar.reset();
         self.bar.set_length(total);
-        self.bar.set_message(what.to_owned());
+        self.bar.set_message(printable_line(what));
     }
 
     fn advance(&self) {
@@ -105,7 +106,7 @@ impl ModelProgress {
                 reported.set_length(total);
                 reported.set_position(step.done);
             }
-            reported.set_message(step.message.to_owned());
+            reported.set_message(printable_line(step.message));
         });
         (Self { bar }, progress)
     }

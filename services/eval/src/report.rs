@@ -6,6 +6,7 @@ mod table;
 use std::time::{Duration, SystemTime};
 
 use anyhow::Result;
+use emend_core::without_secrets;
 use serde::Serialize;
 
 use crate::{
@@ -235,9 +236,14 @@ fn shown(command: impl Iterator<Item = String>) -> String {
             _ if index == 0 => "emend".to_owned(),
             _ if std::mem::take(&mut secret) => "***".to_owned(),
             Some((flag, _)) if is_secret(flag) => format!("{flag}=***"),
+            Some((flag, address)) if address.contains("://") => format!("{flag}={}", without_secrets(address)),
             _ => {
                 secret = is_secret(&word);
-                word
+                if word.contains("://") {
+                    without_secrets(&word)
+                } else {
+                    word
+                }
             }
         };
         let plain = |c: char| c.is_alphanumeric() || "-_./:,=+@%*".contains(c);

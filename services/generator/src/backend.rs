@@ -12,6 +12,7 @@ use emend_evaluator::Evaluator;
 use emend_models::embed;
 use emend_models::progress::Progress;
 use emend_models::prompt::Prompts;
+use emend_proto::place::CodePointOffsets;
 use emend_proto::v1::generate_response::Event;
 use emend_proto::v1::{FinishReason, GenerateFinished, GenerateRequest, GenerateResponse, Sentence, Span};
 use emend_text::Language;
@@ -126,14 +127,7 @@ async fn abstain(language: Language, model: &str, deltas: &Deltas) -> Result<Gen
 
 /// Converts a byte range of `text` to a range of code points.
 fn code_points(text: &str, range: Range<usize>) -> Span {
-    let count = |range: Range<usize>| text.get(range).map_or(0, |part| part.chars().count());
-    let start = count(0..range.start);
-    let end = start + count(range);
-    let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-    Span {
-        start: place(start),
-        end: place(end),
-    }
+    CodePointOffsets::new(text).span(&range)
 }
 
 #[cfg(test)]

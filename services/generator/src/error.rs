@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use emend_chassis::Gone;
-use emend_core::{Code, ServiceError};
+use emend_core::{BrokenOff, Code, ServiceError};
 use emend_evaluator::EvaluateError;
-use emend_models::chat::ChatError;
+use emend_models::chat::{ChatError, MODEL_CALLS, ModelFailure};
 use emend_models::embed::ModelError;
 use emend_models::prompt::PromptError;
 
@@ -14,7 +14,10 @@ use emend_models::prompt::PromptError;
 pub enum GenerateError {
     /// Time ran out before the first word.
     #[error("the deadline passed before the first word: give the call a longer timeout or fewer passages")]
-    OutOfTime,
+    OutOfTime {
+        /// Calls of models that were made all the same.
+        model_calls: u32,
+    },
     /// The reader of the answer has disconnected.
     #[error(transparent)]
     Gone(#[from] Gone),
@@ -22,8 +25,11 @@ pub enum GenerateError {
     #[error("the sentences cannot be scored")]
     Evaluator(#[from] EvaluateError),
     /// The model gave no answer.
-    #[error("the model gave no answer")]
-    Chat(#[from] ChatError),
+    #[error("the model gave no answer: {0}")]
+    Model(ModelFailure),
+    /// Preparing the texts was broken off.
+    #[error("preparing the texts failed: try again")]
+    Preparing(#[from] BrokenOff),
     /// The prompt could not be rendered.
     #[error("the prompt cannot be rendered")]
     Prompt(#[from] PromptError),
@@ -32,17 +38,32 @@ pub enum GenerateError {
 impl ServiceError for GenerateError {
     fn code(&self) -> Code {
         match self {
-            Self::OutOfTime => Code::DeadlineExceeded,
+            Self::OutOfTime { .. } => Code::DeadlineExceeded,
             Self::Gone(_) => Code::Cancelled,
-            Self::Evaluator(_) => Code::Unavailable,
+            Self::Evaluator(_) | Self::Preparing(_) => Code::Unavailable,
             Self::Prompt(_) => Code::Internal,
-            Self::Chat(error) => error.code(),
+            Self::Model(failure) => failure.code(),
+        }
+    }
+
+    fn reason(&self) -> &'static str {
+        match self {
+            Self::Model(failure) => failure.reason(),
+            other => other.code().name(),
+        }
+    }
+
+    fn metadata(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::Model(failure) => failure.metadata(),
+            Self::OutOfTime { model_calls } => vec![(MODEL_CALLS, model_calls.to_string())],
+            Self::Gone(_) | Self::Evaluator(_) | Self::Prompt(_) | Self::Preparing(_) => Vec::new(),
         }
     }
 
     fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::Chat(error) => error.retry_after(),
+            Self::Model(failure) => failure.retry_after(),
             _ => None,
         }
     }

@@ -4,7 +4,7 @@
 //! the answer does not cover yet. A later attempt never repeats an earlier answer (R3).
 
 use emend_text::{ends_question, ends_sentence};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use emend_evaluator::SentenceScore;
@@ -19,6 +19,12 @@ const SAME: f64 = 0.6;
 const AGAIN: f64 = 0.8;
 /// Minimum content words of a sentence to be matched by word overlap.
 const TELLING: usize = 3;
+
+/// Most candidates: the best ones. An answer has a hundred sentences at most, and each candidate is compared with those
+/// that are chosen, with the answer so far, and once more for each earlier attempt.
+const MAX_CANDIDATES: usize = 500;
+/// Most sentences of the answer so far with which a candidate is compared by its words: the last ones.
+const MAX_SAID: usize = 200;
 
 /// A sentence that may be quoted.
 #[derive(Clone, Debug)]
@@ -48,6 +54,7 @@ pub(crate) fn candidates(
 ) -> Vec<Candidate> {
     let asked = content(question);
     let mut found: Vec<Candidate> = Vec::new();
+    let mut by_key: HashMap<String, usize> = HashMap::new();
     for score in scores.iter().filter(|score| score.probability >= answers) {
         let Some(passage) = passages.get(score.passage) else {
             continue;
@@ -64,19 +71,25 @@ pub(crate) fn candidates(
             continue;
         }
         let key = key(&text);
-        match found.iter_mut().find(|candidate| candidate.key == key) {
-            Some(known) if known.places.iter().all(|(index, _)| *index != score.passage) => {
-                known.places.push((score.passage, range));
+        match by_key.get(&key) {
+            Some(index) => {
+                let known = found.get_mut(*index).map(|known| &mut known.places);
+                if let Some(places) = known.filter(|places| places.iter().all(|(index, _)| *index != score.passage)) {
+                    places.push((score.passage, range));
+                }
             }
-            Some(_) => {}
-            None => found.push(Candidate {
-                places: vec![(score.passage, range)],
-                text,
-                probability: score.probability,
-                key,
-                words,
-                title: content(&passage.title),
-            }),
+            None if found.len() >= MAX_CANDIDATES => {}
+            None => {
+                by_key.insert(key.clone(), found.len());
+                found.push(Candidate {
+                    places: vec![(score.passage, range)],
+                    text,
+                    probability: score.probability,
+                    key,
+                    words,
+                    title: content(&passage.title),
+                });
+            }
         }
     }
     found
@@ -183,7 +196,8 @@ struct Said {
 
 impl Said {
     fn new(answer: &str) -> Self {
-        let ranges = emend_text::sentences(answer).into_iter();
+        let mut ranges = emend_text::sentences(answer);
+        let ranges = ranges.split_off(ranges.len().saturating_sub(MAX_SAID)).into_iter();
         Self {
             key: key(answer),
             sentences: ranges
@@ -224,11 +238,11 @@ fn pick(asked: &BTreeSet<String>, candidates: &[Candidate], most: usize) -> Vec<
             break;
         }
         let new = covers(candidate);
-        let repeats = chosen
-            .iter()
-            .filter_map(|index| candidates.get(*index))
-            .any(|c| overlap(&c.words, &candidate.words) >= SAME);
-        if !repeats && !new.is_subset(&covered) {
+        if new.is_subset(&covered) {
+            continue;
+        }
+        let mut others = chosen.iter().filter_map(|index| candidates.get(*index));
+        if !others.any(|c| overlap(&c.words, &candidate.words) >= SAME) {
             covered.extend(new);
             chosen.push(index);
         }

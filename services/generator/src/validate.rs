@@ -2,7 +2,8 @@
 
 use emend_chassis::{InvalidRequest, Violations};
 use emend_core::limits::{
-    MAX_ANSWER_BYTES, MAX_HISTORY, MAX_PASSAGE_BYTES, MAX_PASSAGES, MAX_QUESTION_BYTES, MAX_TOKENS,
+    MAX_ANSWER_BYTES, MAX_ANSWER_SENTENCES, MAX_HISTORY, MAX_PASSAGE_BYTES, MAX_PASSAGES, MAX_QUESTION_BYTES,
+    MAX_TOKENS,
 };
 use emend_proto::v1::GenerateRequest;
 use emend_proto::v1::chat_message::Role;
@@ -36,6 +37,10 @@ pub(crate) fn generate(request: &GenerateRequest) -> Result<(), InvalidRequest> 
             format!("must be at most {MAX_PIECES} pieces, are {pieces}")
         });
     }
+    let count = request.unsupported.len();
+    violations.require(count <= MAX_ANSWER_SENTENCES, "unsupported", || {
+        format!("must be at most {MAX_ANSWER_SENTENCES} sentences, are {count}")
+    });
     let bytes: usize = request.unsupported.iter().map(String::len).sum();
     violations.require(bytes <= MAX_ANSWER_BYTES, "unsupported", || {
         format!("must be at most {MAX_ANSWER_BYTES} bytes together, are {bytes}")

@@ -26,7 +26,9 @@ pub(crate) async fn grade(
         .instrument(span.clone())
         .await;
     if graded.grades.iter().all(Grade::is_out_of_time) {
-        return Err(GradeError::OutOfTime);
+        return Err(GradeError::OutOfTime {
+            model_calls: graded.usage.model_calls,
+        });
     }
     let evaluation = evaluate(&graded.grades, thresholds);
     record(&span, &graded.grades, evaluation);

@@ -1,9 +1,10 @@
 //! Errors of grading as a whole. A single missing grade is not an error (R4): see
 //! [`Ungraded`](crate::backend::Ungraded).
 
-use emend_core::{Code, FieldViolation, ServiceError};
+use emend_core::limits::MAX_ANSWER_SENTENCES;
+use emend_core::{BrokenOff, Code, FieldViolation, ServiceError};
 use emend_evaluator::EvaluateError;
-use emend_models::chat::ChatError;
+use emend_models::chat::{ChatError, MODEL_CALLS};
 use emend_models::embed::ModelError;
 use emend_models::prompt::PromptError;
 
@@ -12,16 +13,35 @@ use emend_models::prompt::PromptError;
 pub enum GradeError {
     /// Time ran out before the first grade.
     #[error("the deadline passed before anything was graded: give the call a longer timeout or fewer passages")]
-    OutOfTime,
+    OutOfTime {
+        /// Calls of models that were made all the same.
+        model_calls: u32,
+    },
+    /// The answer has more sentences than a request may have.
+    #[error("invalid request: answer: {}", too_many_sentences(*sentences))]
+    TooManySentences {
+        /// How many it has.
+        sentences: usize,
+    },
     /// The passages were cut into more strips than a request may have.
     #[error("invalid request: size: {}", too_many_strips(*most))]
     TooManyStrips {
         /// The most strips that a request may have.
         most: usize,
     },
-    /// The task that cuts passages failed.
-    #[error("cutting the passages into strips was broken off")]
-    Cutting,
+    /// Preparing the texts failed.
+    #[error("preparing the texts to grade was broken off")]
+    Preparing,
+}
+
+impl From<BrokenOff> for GradeError {
+    fn from(_: BrokenOff) -> Self {
+        Self::Preparing
+    }
+}
+
+fn too_many_sentences(sentences: usize) -> String {
+    format!("must have at most {MAX_ANSWER_SENTENCES} sentences, has {sentences}: grade it in parts")
 }
 
 fn too_many_strips(most: usize) -> String {
@@ -31,9 +51,16 @@ fn too_many_strips(most: usize) -> String {
 impl ServiceError for GradeError {
     fn code(&self) -> Code {
         match self {
-            Self::OutOfTime => Code::DeadlineExceeded,
-            Self::TooManyStrips { .. } => Code::InvalidArgument,
-            Self::Cutting => Code::Internal,
+            Self::OutOfTime { .. } => Code::DeadlineExceeded,
+            Self::TooManyStrips { .. } | Self::TooManySentences { .. } => Code::InvalidArgument,
+            Self::Preparing => Code::Internal,
+        }
+    }
+
+    fn metadata(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::OutOfTime { model_calls } => vec![(MODEL_CALLS, model_calls.to_string())],
+            Self::TooManyStrips { .. } | Self::TooManySentences { .. } | Self::Preparing => Vec::new(),
         }
     }
 
@@ -43,7 +70,11 @@ impl ServiceError for GradeError {
                 field: "size".to_owned(),
                 description: too_many_strips(*most),
             }],
-            Self::OutOfTime | Self::Cutting => Vec::new(),
+            Self::TooManySentences { sentences } => vec![FieldViolation {
+                field: "answer".to_owned(),
+                description: too_many_sentences(*sentences),
+            }],
+            Self::OutOfTime { .. } | Self::Preparing => Vec::new(),
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Support of an answer by evidence, sentence by sentence.
 
-use emend_core::{Scope, semconv};
+use emend_core::limits::MAX_ANSWER_SENTENCES;
+use emend_core::{Scope, Turns, semconv};
 use emend_models::verdict::Support as Level;
+use emend_proto::place::CodePointOffsets;
 use emend_proto::v1::{GradeGroundednessRequest, GradeGroundednessResponse, Sentence, Support};
 use tracing::{Instrument, info_span};
 
 use crate::backend::{Backend, Grade, Groundedness};
-use crate::code_point_offsets::CodePointOffsets;
 use crate::error::GradeError;
 
 pub(crate) async fn grade(
@@ -20,14 +21,13 @@ pub(crate) async fn grade(
         answer,
         sentences,
     } = request;
-    let mut sentences = if sentences.is_empty() {
-        split(&answer)
-    } else {
-        sentences
-    };
-    // A sentence that abstains is not a claim, so there is nothing to support (R8).
-    let is_claim = |sentence: &&mut Sentence| !emend_text::is_abstention(&sentence.text);
-    let mut claims: Vec<&mut Sentence> = sentences.iter_mut().filter(is_claim).collect();
+    let prepare = move || prepared(&answer, sentences);
+    let (mut sentences, is_claim) = Turns::shared().piece(prepare).await??;
+    let mut claims: Vec<&mut Sentence> = sentences
+        .iter_mut()
+        .zip(is_claim)
+        .filter_map(|(sentence, is_claim)| is_claim.then_some(sentence))
+        .collect();
     let span = info_span!(
         "grade groundedness",
         { semconv::GEN_AI_EVALUATION_NAME } = "groundedness",
@@ -43,7 +43,9 @@ pub(crate) async fn grade(
         .instrument(span.clone())
         .await;
     if !texts.is_empty() && graded.grades.iter().all(Grade::is_out_of_time) {
-        return Err(GradeError::OutOfTime);
+        return Err(GradeError::OutOfTime {
+            model_calls: graded.usage.model_calls,
+        });
     }
     let (support, score) = overall(&graded.grades);
     for (sentence, grade) in claims.iter_mut().zip(&graded.grades) {
@@ -70,6 +72,22 @@ pub(crate) async fn grade(
         fully_supported: levels.map(|(fully, _)| fully),
         partially_supported: levels.map(|(_, partially)| partially),
     })
+}
+
+/// The sentences to grade, those of the answer if none are given, each with whether it is a claim. A sentence that abstains
+/// is none, so there is nothing to support (R8).
+fn prepared(answer: &str, given: Vec<Sentence>) -> Result<(Vec<Sentence>, Vec<bool>), GradeError> {
+    let sentences = if given.is_empty() { split(answer) } else { given };
+    if sentences.len() > MAX_ANSWER_SENTENCES {
+        return Err(GradeError::TooManySentences {
+            sentences: sentences.len(),
+        });
+    }
+    let claims = sentences
+        .iter()
+        .map(|sentence| !emend_text::is_abstention(&sentence.text));
+    let claims = claims.collect();
+    Ok((sentences, claims))
 }
 
 /// Splits an answer into sentences with their spans.

@@ -9,7 +9,6 @@
 //! missing grade is UNGRADED, which is not a bad grade (R4).
 
 pub mod backend;
-mod code_point_offsets;
 mod config;
 mod documents;
 mod error;

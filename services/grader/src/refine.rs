@@ -2,14 +2,14 @@
 //! text.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use emend_core::{Scope, semconv};
-use emend_proto::v1::{RefineKnowledgeRequest, RefineKnowledgeResponse, Strip};
-use tokio::task::spawn_blocking;
+use emend_core::{Scope, Turns, semconv};
+use emend_proto::place::CodePointOffsets;
+use emend_proto::v1::{Passage, RefineKnowledgeRequest, RefineKnowledgeResponse, Strip};
 use tracing::{Instrument, Span, info_span};
 
 use crate::backend::{Backend, Grade, Strips};
-use crate::code_point_offsets::CodePointOffsets;
 use crate::error::GradeError;
 use crate::strips::Cut;
 
@@ -25,18 +25,19 @@ pub(crate) async fn refine(
 ) -> Result<RefineKnowledgeResponse, GradeError> {
     let threshold = request.threshold.unwrap_or(backend.thresholds().strip);
     let most = usize::try_from(request.max_strips.unwrap_or(KEPT)).unwrap_or(usize::MAX);
-    let (request, cuts) = cut(request).await?;
+    let unit = Cut::of(request.unit(), request.size);
+    let passages: Arc<[Passage]> = request.passages.into();
+    let cuts = cut(&passages, unit).await?;
     let span = info_span!(
         "grade strips",
         { semconv::GEN_AI_EVALUATION_NAME } = "relevance",
         { semconv::GEN_AI_EVALUATION_SCORE_VALUE } = tracing::field::Empty,
-        emend.passages = request.passages.len(),
+        emend.passages = passages.len(),
         emend.strips = cuts.iter().map(Vec::len).sum::<usize>(),
         emend.kept = tracing::field::Empty,
         emend.ungraded = tracing::field::Empty,
     );
-    let groups: Vec<Strips<'_>> = request
-        .passages
+    let groups: Vec<Strips<'_>> = passages
         .iter()
         .zip(&cuts)
         .filter(|(_, ranges)| !ranges.is_empty())
@@ -50,11 +51,13 @@ pub(crate) async fn refine(
         .instrument(span.clone())
         .await;
     if !graded.grades.is_empty() && graded.grades.iter().all(Grade::is_out_of_time) {
-        return Err(GradeError::OutOfTime);
+        return Err(GradeError::OutOfTime {
+            model_calls: graded.usage.model_calls,
+        });
     }
     let kept = kept(&graded.grades, threshold, most);
     record(&span, &graded.grades, &kept);
-    let places = request.passages.iter().zip(&cuts).flat_map(|(passage, ranges)| {
+    let places = passages.iter().zip(&cuts).flat_map(|(passage, ranges)| {
         let mut offsets = CodePointOffsets::new(&passage.text);
         ranges.iter().map(move |range| Strip {
             passage_id: passage.id.clone(),
@@ -81,23 +84,25 @@ pub(crate) async fn refine(
     })
 }
 
-/// Cuts each passage into strips, as byte ranges. This runs on the blocking thread pool, because a
-/// request may hold megabytes of text.
-async fn cut(request: RefineKnowledgeRequest) -> Result<(RefineKnowledgeRequest, Vec<Vec<Range<usize>>>), GradeError> {
-    let work = move || {
-        let cut = Cut::of(request.unit(), request.size);
-        let mut left = MAX_CUT_STRIPS;
-        let mut cuts = Vec::with_capacity(request.passages.len());
-        for passage in &request.passages {
-            let ranges = cut.ranges(&passage.text);
-            left = left
-                .checked_sub(ranges.len())
-                .ok_or(GradeError::TooManyStrips { most: MAX_CUT_STRIPS })?;
-            cuts.push(ranges);
-        }
-        Ok((request, cuts))
-    };
-    spawn_blocking(work).await.map_err(|_| GradeError::Cutting)?
+/// Cuts each passage into strips, as byte ranges, in pieces: a request may hold megabytes of text.
+async fn cut(passages: &Arc<[Passage]>, cut: Cut) -> Result<Vec<Vec<Range<usize>>>, GradeError> {
+    let mut left = MAX_CUT_STRIPS;
+    let mut cuts = Vec::with_capacity(passages.len());
+    for place in 0..passages.len() {
+        let passages = Arc::clone(passages);
+        let ranges = Turns::shared()
+            .piece(move || {
+                passages
+                    .get(place)
+                    .map_or_else(Vec::new, |passage| cut.ranges(&passage.text))
+            })
+            .await?;
+        left = left
+            .checked_sub(ranges.len())
+            .ok_or(GradeError::TooManyStrips { most: MAX_CUT_STRIPS })?;
+        cuts.push(ranges);
+    }
+    Ok(cuts)
 }
 
 /// Which strips are kept, `most` of them at most: first those that reach the threshold, best first,

@@ -35,7 +35,11 @@ pub(crate) async fn decide(
         ..DecideRetrievalResponse::default()
     };
     let decision = match graded.grades {
-        grade if grade.is_out_of_time() => return Err(GradeError::OutOfTime),
+        grade if grade.is_out_of_time() => {
+            return Err(GradeError::OutOfTime {
+                model_calls: graded.usage.model_calls,
+            });
+        }
         Grade::Graded(retrieval) => {
             span.record(semconv::GEN_AI_EVALUATION_SCORE_VALUE, retrieval.yes);
             response.probability = Some(retrieval.yes);

@@ -5,6 +5,7 @@ mod embedded;
 mod http;
 mod inflight;
 mod injection;
+mod largest;
 mod limits;
 mod lists;
 mod llm;
@@ -145,6 +146,8 @@ async fn soon<T>(future: impl Future<Output = T>) -> T {
 #[derive(Clone)]
 struct Gated {
     inside: watch::Sender<usize>,
+    /// The most calls that were being answered at one time.
+    most: watch::Sender<usize>,
     open: Arc<Semaphore>,
 }
 
@@ -152,6 +155,7 @@ impl Gated {
     fn shut() -> Self {
         Self {
             inside: watch::Sender::new(0),
+            most: watch::Sender::new(0),
             open: Arc::new(Semaphore::new(0)),
         }
     }
@@ -185,6 +189,8 @@ impl Chat for Gated {
         request.receipt.called();
         async move {
             self.inside.send_modify(|inside| *inside += 1);
+            let inside = *self.inside.borrow();
+            self.most.send_modify(|most| *most = inside.max(*most));
             let _inside = Inside(self.inside.clone());
             if request.messages.iter().any(|message| message.content.contains("stuck")) {
                 futures::future::pending::<()>().await;

@@ -27,7 +27,11 @@ pub(crate) async fn grade(
         ..GradeUsefulnessResponse::default()
     };
     let label = match graded.grades {
-        grade if grade.is_out_of_time() => return Err(GradeError::OutOfTime),
+        grade if grade.is_out_of_time() => {
+            return Err(GradeError::OutOfTime {
+                model_calls: graded.usage.model_calls,
+            });
+        }
         Grade::Graded(grade) => {
             span.record(semconv::GEN_AI_EVALUATION_SCORE_VALUE, grade.score);
             response.utility = Some(u32::from(grade.utility));

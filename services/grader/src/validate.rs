@@ -1,7 +1,9 @@
 //! Checks requests against the limits of the contract before admission (R15).
 
 use emend_chassis::{InvalidRequest, Violations};
-use emend_core::limits::{MAX_ANSWER_BYTES, MAX_PASSAGE_BYTES, MAX_PASSAGES, MAX_QUESTION_BYTES, MAX_STRIPS};
+use emend_core::limits::{
+    MAX_ANSWER_BYTES, MAX_ANSWER_SENTENCES, MAX_PASSAGE_BYTES, MAX_PASSAGES, MAX_QUESTION_BYTES, MAX_STRIPS,
+};
 use emend_proto::v1::{
     DecideRetrievalRequest, GradeDocumentsRequest, GradeGroundednessRequest, GradeUsefulnessRequest, Passage,
     RefineKnowledgeRequest, Sentence, StripUnit,
@@ -9,6 +11,8 @@ use emend_proto::v1::{
 
 /// Most sentences of a strip.
 const MAX_STRIP_SENTENCES: u32 = 100;
+/// Most blank sentences that an error names; a status has little room.
+const MAX_NAMED: usize = 20;
 /// Most words of a strip.
 const MAX_STRIP_WORDS: u32 = 1000;
 
@@ -38,7 +42,8 @@ pub(crate) fn groundedness(request: &GradeGroundednessRequest) -> Result<(), Inv
     let mut violations = Violations::new();
     text(&mut violations, "question", &request.question, MAX_QUESTION_BYTES);
     passages(&mut violations, &request.passages);
-    let has_text = request.passages.is_empty() || request.passages.iter().any(|p| !p.text.trim().is_empty());
+    let mut first = request.passages.iter().take(MAX_PASSAGES);
+    let has_text = request.passages.is_empty() || first.any(|p| !p.text.trim().is_empty());
     violations.require(has_text, "passages", || {
         "hold no text: there is no evidence to grade against".to_owned()
     });
@@ -147,16 +152,18 @@ fn passage_texts(violations: &mut Violations, passages: &[Passage]) {
 }
 
 fn sentences(violations: &mut Violations, sentences: &[Sentence]) {
+    let count = sentences.len();
+    violations.require(count <= MAX_ANSWER_SENTENCES, "sentences", || {
+        format!("must be at most {MAX_ANSWER_SENTENCES} sentences, are {count}")
+    });
     let bytes: usize = sentences.iter().map(|sentence| sentence.text.len()).sum();
     violations.require(bytes <= MAX_ANSWER_BYTES, "sentences", || {
         format!("must be at most {MAX_ANSWER_BYTES} bytes together, are {bytes}")
     });
-    for (index, sentence) in sentences.iter().enumerate() {
-        violations.require(
-            !sentence.text.trim().is_empty(),
-            &format!("sentences[{index}].text"),
-            || "must not be blank".to_owned(),
-        );
+    let first = sentences.iter().take(MAX_ANSWER_SENTENCES).enumerate();
+    let blank = first.filter(|(_, sentence)| sentence.text.trim().is_empty());
+    for (index, _) in blank.take(MAX_NAMED) {
+        violations.push(format!("sentences[{index}].text"), "must not be blank");
     }
 }
 

@@ -2,37 +2,51 @@
 
 use std::time::Duration;
 
-use emend_core::{Code, ServiceError};
-use emend_models::chat::ChatError;
+use emend_core::{BrokenOff, Code, ServiceError};
+use emend_models::chat::{ChatError, ModelFailure};
 use emend_models::prompt::PromptError;
 
 /// No query.
 #[derive(Debug, thiserror::Error)]
 pub enum RewriteError {
     /// The model cannot be asked.
-    #[error("the model made no query")]
-    Chat(#[from] ChatError),
+    #[error("the model made no query: {0}")]
+    Model(ModelFailure),
     /// The prompt could not be rendered.
     #[error("the prompt cannot be rendered")]
     Prompt(#[from] PromptError),
-    /// The thread that looked for keywords died.
+    /// Looking for keywords was broken off.
     #[error("looking for keywords failed: try again")]
-    Keywords,
+    Keywords(#[from] BrokenOff),
 }
 
 impl ServiceError for RewriteError {
     fn code(&self) -> Code {
         match self {
             Self::Prompt(_) => Code::Internal,
-            Self::Keywords => Code::Unavailable,
-            Self::Chat(error) => error.code(),
+            Self::Keywords(_) => Code::Unavailable,
+            Self::Model(failure) => failure.code(),
+        }
+    }
+
+    fn reason(&self) -> &'static str {
+        match self {
+            Self::Model(failure) => failure.reason(),
+            other => other.code().name(),
+        }
+    }
+
+    fn metadata(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::Model(failure) => failure.metadata(),
+            Self::Prompt(_) | Self::Keywords(_) => Vec::new(),
         }
     }
 
     fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::Chat(error) => error.retry_after(),
-            Self::Prompt(_) | Self::Keywords => None,
+            Self::Model(failure) => failure.retry_after(),
+            Self::Prompt(_) | Self::Keywords(_) => None,
         }
     }
 }

@@ -13,6 +13,7 @@ mod rate;
 mod web;
 mod window;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use emend_core::{Scope, Secret};
@@ -115,13 +116,15 @@ pub async fn load(options: &Options) -> Result<Arc<dyn Provider>, LoadError> {
 }
 
 /// The API key of a provider: from its file, or else from the environment.
-fn key(file: Option<&std::path::Path>, variable: &'static str, kind: ProviderKind) -> Result<Secret, LoadError> {
-    let found = Secret::from_file_or_env(file, variable).map_err(|source| LoadError::KeyFile {
-        file: file.map(ToOwned::to_owned).unwrap_or_default(),
+fn key(file: Option<&Path>, variable: &'static str, kind: ProviderKind) -> Result<Secret, LoadError> {
+    let Some(file) = file else {
+        return Secret::from_environment(variable).ok_or(LoadError::NoKey {
+            provider: kind.name(),
+            variable,
+        });
+    };
+    Secret::read(file).map_err(|source| LoadError::KeyFile {
+        file: file.to_owned(),
         source,
-    })?;
-    found.ok_or(LoadError::NoKey {
-        provider: kind.name(),
-        variable,
     })
 }

@@ -35,6 +35,8 @@ pub enum HttpAnswer {
     Bytes(Vec<Vec<u8>>),
     /// These bytes, and then nothing more for as long as the caller stays.
     Stuck(Vec<Vec<u8>>),
+    /// These bytes, and then the last piece of them again and again for as long as the caller stays.
+    Endless(Vec<Vec<u8>>),
 }
 
 impl HttpAnswer {
@@ -170,10 +172,23 @@ impl Shared {
             () = left => return self.seen.send_modify(|seen| seen.inside -= 1),
         }
         // Counted out before the answer is sent, for the next request may come as soon as it is.
-        let (parts, stuck) = match answer(number, &request) {
-            HttpAnswer::Bytes(parts) => (parts, false),
-            HttpAnswer::Stuck(parts) => (parts, true),
+        let (parts, stuck, endless) = match answer(number, &request) {
+            HttpAnswer::Bytes(parts) => (parts, false, false),
+            HttpAnswer::Stuck(parts) => (parts, true, false),
+            HttpAnswer::Endless(parts) => (parts, false, true),
         };
+        if endless {
+            let again = parts.last().cloned().unwrap_or_default();
+            let mut next = parts.into_iter();
+            while socket
+                .write_all(&next.next().unwrap_or_else(|| again.clone()))
+                .await
+                .is_ok()
+            {
+                tokio::task::yield_now().await;
+            }
+            return self.seen.send_modify(|seen| seen.inside -= 1);
+        }
         if !stuck {
             self.seen.send_modify(|seen| seen.inside -= 1);
         }

@@ -29,7 +29,7 @@ pub struct AskOptions {
     )]
     pub docs: Vec<PathBuf>,
     /// Ask a running orchestrator, for instance http://127.0.0.1:50050
-    #[arg(long, env = "EMEND_URL", value_name = "URL")]
+    #[arg(long, env = "EMEND_URL", hide_env_values = true, value_name = "URL")]
     pub url: Option<String>,
     /// Collection to answer from [default: one for these --docs, else `default`]
     #[arg(short, long, env = "EMEND_COLLECTION", value_name = "NAME")]

@@ -51,7 +51,51 @@ impl FromStr for Backend {
     }
 }
 
+/// Backends as `EMEND_GENERATOR_BACKEND` and its kin name them.
+const OF_SERVICES: [(&str, Backend); 6] = [
+    ("embedded", Backend::Embedded),
+    ("extractive", Backend::Embedded),
+    ("keywords", Backend::Embedded),
+    ("llm", Backend::Llm),
+    ("openai", Backend::Llm),
+    ("cascade", Backend::Cascade),
+];
+
 impl LocalOptions {
+    /// The same, with the backends that services would take from the environment where no option names one.
+    ///
+    /// # Errors
+    /// A variable names no backend.
+    pub fn with_environment(mut self) -> Result<Self, String> {
+        let variables = [
+            ("EMEND_GENERATOR_BACKEND", &mut self.generator),
+            ("EMEND_GRADER_BACKEND", &mut self.grader),
+            ("EMEND_REWRITER_BACKEND", &mut self.rewriter),
+        ];
+        for (variable, backend) in variables {
+            let Ok(named) = std::env::var(variable) else { continue };
+            if backend.is_some() || named.is_empty() {
+                continue;
+            }
+            let known = OF_SERVICES.iter().find(|(name, _)| *name == named);
+            let (_, known) = known.ok_or_else(|| format!("{variable}: `{named}` is no backend of this service"))?;
+            *backend = Some(known.clone());
+        }
+        Ok(self)
+    }
+
+    /// Options of a component that does without a language model.
+    #[must_use]
+    pub fn no_chat(&self) -> ChatOptions {
+        ChatOptions {
+            llm_url: None,
+            llm_model: None,
+            llm_local: None,
+            llm_fallback: Vec::new(),
+            ..self.chat.clone()
+        }
+    }
+
     /// The language model for a component whose backend was `chosen` or not; none where it does without.
     #[must_use]
     pub fn chat_of(&self, chosen: Option<&Backend>) -> Option<ChatOptions> {

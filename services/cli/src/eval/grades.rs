@@ -9,6 +9,7 @@ use emend_evaluator::Evaluator;
 use crate::{
     args::EvalGradesOptions,
     progress::{self, Measuring},
+    terminal,
 };
 
 /// Judges every pair of a folder and compares with its label.
@@ -33,9 +34,9 @@ pub async fn grades(options: EvalGradesOptions) -> Result<ExitCode> {
         fs::write(path, grades.diagram()?).with_context(|| format!("cannot write {}", path.display()))?;
     }
     if options.json {
-        anstream::println!("{}", serde_json::to_string_pretty(&grades.rows)?);
+        terminal::print_json(&grades.rows, true)?;
     } else {
-        anstream::print!("{}", grades.text());
+        terminal::print(grades.text())?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -15,7 +15,7 @@ use emend_eval::{
 };
 
 use super::{STOPPED, corpus};
-use crate::{args::EvalPairsOptions, progress::Measuring};
+use crate::{args::EvalPairsOptions, progress::Measuring, terminal};
 
 /// Writes labelled pairs of the question sets of folders.
 ///
@@ -50,7 +50,10 @@ pub async fn pairs(options: EvalPairsOptions) -> Result<ExitCode> {
             let relevance = write(&options.out, "relevance", set, found.iter().collect())?;
             let answer = found.iter().filter(|candidate| candidate.answers.is_some());
             let answer = write(&options.out, "answer", set, answer.collect())?;
-            anstream::println!("{}: {relevance} pairs for relevance, {answer} for answer", set.name);
+            terminal::println(format_args!(
+                "{}: {relevance} pairs for relevance, {answer} for answer",
+                set.name
+            ))?;
         }
     }
     Ok(if stop.is_cancelled() {

@@ -20,6 +20,7 @@ use crate::{
     args::{Backend, EvalQaOptions},
     cluster,
     progress::Measuring,
+    terminal,
 };
 
 /// Measures graphs over the question sets of folders.
@@ -48,7 +49,7 @@ pub async fn qa(options: EvalQaOptions) -> Result<ExitCode> {
     let partial = outcome.is_err() || plan.stop.is_cancelled();
     if partial && measured.is_empty() {
         outcome?;
-        anstream::eprintln!("stopped before a walk ended");
+        terminal::eprintln("stopped before a walk ended");
         return Ok(ExitCode::from(STOPPED));
     }
     let failed = measured.has_graph_without_result();
@@ -66,9 +67,9 @@ pub async fn qa(options: EvalQaOptions) -> Result<ExitCode> {
         fs::write(page, report.page(&walks)?).with_context(|| format!("cannot write {}", page.display()))?;
     }
     if options.json {
-        anstream::println!("{}", serde_json::to_string_pretty(&report)?);
+        terminal::print_json(&report, true)?;
     } else {
-        anstream::print!("{}", report.text());
+        terminal::print(report.text())?;
     }
     // What was measured before it is printed all the same.
     outcome?;

@@ -10,7 +10,7 @@ use emend_eval::{
 use emend_proto::v1::SearchMode;
 
 use super::{STOPPED, corpus};
-use crate::{args::EvalRetrievalOptions, progress::Measuring};
+use crate::{args::EvalRetrievalOptions, progress::Measuring, terminal};
 
 /// Measures modes of search over the question sets of folders.
 ///
@@ -38,14 +38,14 @@ pub async fn retrieval(options: EvalRetrievalOptions) -> Result<ExitCode> {
     }
     let report = Report::new(rows);
     if options.json {
-        anstream::println!("{}", serde_json::to_string_pretty(&report)?);
+        terminal::print_json(&report, true)?;
     } else {
-        anstream::print!("{}", report.text());
+        terminal::print(report.text())?;
     }
     Ok(if stop.is_cancelled() {
         ExitCode::from(STOPPED)
     } else if report.is_empty() {
-        anstream::eprintln!("error: no question of these sets is answered by their local corpora");
+        terminal::eprintln("error: no question of these sets is answered by their local corpora");
         ExitCode::FAILURE
     } else {
         ExitCode::SUCCESS

@@ -7,7 +7,7 @@ use emend_orchestrator::graph::{Effort, Graph, InvalidGraph, Options};
 use emend_proto::v1::{Finding, ValidateGraphResponse, WorstCase};
 
 use super::{found, show};
-use crate::json;
+use crate::{json, terminal};
 
 /// Runs the command.
 ///
@@ -43,17 +43,17 @@ pub(super) fn run(
         }]);
     }
     if as_json {
-        anstream::println!("{:#}", sound(&graph, &options)?);
+        terminal::print_json(&sound(&graph, &options)?, true)?;
         return Ok(ExitCode::SUCCESS);
     }
-    anstream::println!("{name}: graph `{}` can be walked", graph.name());
-    anstream::print!("{}", show::costs(&graph, &options)?);
+    terminal::println(format_args!("{name}: graph `{}` can be walked", graph.name()))?;
+    terminal::print(show::costs(&graph, &options)?)?;
     let named: Vec<String> = options
         .named(graph.options())
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
     if !named.is_empty() {
-        anstream::println!("with {}", named.join(" "));
+        terminal::println(format_args!("with {}", named.join(" ")))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -99,6 +99,6 @@ fn wrong(findings: impl IntoIterator<Item = Finding>) -> Result<ExitCode> {
         findings: findings.into_iter().collect(),
         worst_case: None,
     };
-    anstream::println!("{:#}", json::value("ValidateGraphResponse", &response)?);
+    terminal::print_json(&json::value("ValidateGraphResponse", &response)?, true)?;
     Ok(ExitCode::from(1))
 }

@@ -6,7 +6,10 @@ use emend_orchestrator::graph::InvalidGraph;
 use serde_json::{Value, json};
 use tonic_types::StatusExt as _;
 
+use emend_core::{printable, printable_line};
+
 use super::{BAD, short};
+use crate::terminal;
 
 /// The code of an error of the command itself, in JSON.
 const OWN: &str = "COMMAND";
@@ -15,9 +18,13 @@ const OWN: &str = "COMMAND";
 pub fn error(error: &anyhow::Error) {
     if let Some(invalid) = error.downcast_ref::<InvalidGraph>() {
         // Each line begins with the file position, which editors and terminals link.
-        anstream::eprintln!("{invalid}\n{BAD}error{BAD:#}: {} cannot be walked", invalid.file);
+        terminal::eprintln(format_args!(
+            "{}\n{BAD}error{BAD:#}: {} cannot be walked",
+            printable(&invalid.to_string()),
+            printable_line(&invalid.file)
+        ));
     } else {
-        anstream::eprintln!("{BAD}error{BAD:#}: {}", explain(error));
+        terminal::eprintln(format_args!("{BAD}error{BAD:#}: {}", printable(&explain(error))));
     }
 }
 

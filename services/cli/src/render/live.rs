@@ -1,14 +1,10 @@
 //! Shows the progress of a walk, live.
 
-use std::{
-    collections::HashMap,
-    fmt::Write as _,
-    io::{IsTerminal as _, Write as _},
-    time::Duration,
-};
+use std::{collections::HashMap, fmt::Write as _, io::IsTerminal as _, time::Duration};
 
+use emend_core::{printable, printable_line};
 use emend_proto::v1::{EdgeTaken, PassageContent, Sentence, Step, Support, TextDelta, WalkEvent, walk_event::Event};
-use emend_text::{excerpt, printable};
+use emend_text::excerpt;
 use indicatif::ProgressBar;
 
 use super::{
@@ -16,7 +12,7 @@ use super::{
     piece::{Piece, Preview, pieces},
     short,
 };
-use crate::progress;
+use crate::{progress, terminal};
 
 /// Maximum lengths of excerpts, in characters.
 const MAX_SENTENCE: usize = 160;
@@ -86,9 +82,7 @@ impl Live {
                 let begins = if self.writing.open { "" } else { "  > " };
                 let text = std::mem::take(&mut self.writing.pending).replace('\n', "\n  > ");
                 self.writing.open = true;
-                anstream::eprint!("{DIM}{begins}{text}{DIM:#}");
-                // A closed terminal must not abort the walk.
-                let _ = std::io::stderr().flush();
+                terminal::eprint(format_args!("{DIM}{begins}{text}{DIM:#}"));
                 return;
             }
         }
@@ -218,10 +212,13 @@ impl Live {
             Some(rest) if rest.trim().is_empty() => return None,
             _ if edge.reason.is_empty() => return None,
             // The line above shows the outcome and the error.
-            Some(rest) => format!("{}{}", edge.outcome, printable(rest)),
+            Some(rest) => printable(&format!("{}{rest}", edge.outcome)),
             None => printable(&edge.reason),
         };
-        Some(format!("  {DIM}→ {}, because {reason}{DIM:#}", edge.to))
+        Some(format!(
+            "  {DIM}→ {}, because {reason}{DIM:#}",
+            printable_line(&edge.to)
+        ))
     }
 }
 
@@ -236,14 +233,14 @@ impl Drop for Live {
     fn drop(&mut self) {
         self.clear();
         if self.writing.open {
-            anstream::eprintln!();
+            terminal::eprintln("");
         }
     }
 }
 
 fn print(lines: &[String]) {
     for line in lines {
-        anstream::eprintln!("{line}");
+        terminal::eprintln(line);
     }
 }
 
@@ -271,8 +268,8 @@ fn step_line(step: &Step) -> String {
     let summary = if repeated { "" } else { &step.summary };
     let mut line = format!(
         "{style}{mark}{style:#} {BOLD}{:<18}{BOLD:#} {:<16} {DIM}{:>8}{DIM:#}  {}",
-        step.node,
-        step.outcome,
+        printable_line(&step.node),
+        printable_line(&step.outcome),
         short(took),
         printable(summary)
     );

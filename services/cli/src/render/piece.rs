@@ -1,7 +1,8 @@
 //! Shows the passages and strips that a step kept and dropped.
 
+use emend_core::printable_line;
 use emend_proto::v1::{GradedPassage, Passage, Relevance, Strip};
-use emend_text::{excerpt, printable};
+use emend_text::excerpt;
 
 use super::{DIM, GOOD, relative};
 
@@ -30,7 +31,7 @@ pub(super) struct Preview {
 impl Preview {
     pub(super) fn of(passage: &Passage) -> Self {
         Self {
-            source: printable(&relative(&passage.source)),
+            source: printable_line(&relative(&passage.source)),
             text: excerpt(&passage.text, MAX_PREVIEW_WIDTH),
         }
     }

@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
+use emend_core::{printable, printable_line};
 use emend_proto::v1::{Citation, Failure, GradedPassage, Limit, Origin, Sentence, Support, WalkResult, WalkStatus};
-use emend_text::printable;
 
 use super::{BAD, BOLD, DIM, DOUBTFUL, GOOD, relative, short};
 
@@ -39,7 +39,9 @@ pub fn failure(failure: &Failure) -> String {
         advice,
     } = failure;
     format!(
-        "{BAD}error{BAD:#}: the {service} failed ({code}): {}\n  {}",
+        "{BAD}error{BAD:#}: the {} failed ({}): {}\n  {}",
+        printable_line(service),
+        printable_line(code),
         printable(cause),
         printable(advice)
     )
@@ -81,14 +83,15 @@ fn cited(result: &WalkResult) -> BTreeMap<u32, &Citation> {
 
 fn source_line(document: Option<&GradedPassage>, citation: &Citation) -> String {
     let Some(passage) = document.and_then(|document| document.passage.as_ref()) else {
-        return citation.passage_id.clone();
+        return printable_line(&citation.passage_id);
     };
     let mut line = match passage.origin() {
-        Origin::Web => format!("web: {}", passage.source),
-        _ => relative(&passage.source),
+        Origin::Web => format!("web: {}", printable_line(&passage.source)),
+        _ => printable_line(&relative(&passage.source)),
     };
-    if !passage.title.is_empty() && !line.contains(&passage.title) {
-        let _ = write!(line, " — {}", passage.title);
+    let title = printable_line(&passage.title);
+    if !title.is_empty() && !line.contains(&title) {
+        let _ = write!(line, " — {title}");
     }
     if let Some(quoted) = &citation.document_span {
         let _ = write!(line, " {DIM}(characters {}–{}){DIM:#}", quoted.start, quoted.end);
@@ -116,7 +119,7 @@ fn verdict(result: &WalkResult) -> String {
     let out_of = out_of(result.exhausted());
     let mut line = format!(
         "{style}{word}{out_of}{style:#} {DIM}by {} in {steps} {} and {}",
-        result.graph,
+        printable_line(&result.graph),
         if steps == 1 { "step" } else { "steps" },
         short(took)
     );
@@ -147,7 +150,7 @@ fn verdict(result: &WalkResult) -> String {
         let _ = write!(line, "\n{style}{}{style:#}", printable(&reason));
     }
     if !result.trace_id.is_empty() {
-        let _ = write!(line, "\n{DIM}trace {}{DIM:#}", result.trace_id);
+        let _ = write!(line, "\n{DIM}trace {}{DIM:#}", printable_line(&result.trace_id));
     }
     line
 }

@@ -3,9 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod ask;
+mod environment;
 mod eval;
 mod grades;
 mod graphs;
+mod terminal;
 
 use std::{
     fs,

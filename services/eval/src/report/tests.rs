@@ -224,6 +224,15 @@ fn secrets_are_not_in_the_command() {
         "emend --llm-api-key *** --data 'a b' --embedder-api-key=*** 'it'\\''s'"
     );
     assert_eq!(words(&["emend", "--llm-api-key"]), "emend --llm-api-key");
+    assert_eq!(
+        words(&[
+            "emend",
+            "--llm-url",
+            "http://u:hidden@host/v1",
+            "--embedder-url=http://u:hidden@host/v1"
+        ]),
+        "emend --llm-url http://host/v1 --embedder-url=http://host/v1"
+    );
 }
 
 /// A page as a browser reads it, and what it found wrong.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use emend_core::Scope;
+use emend_core::{Scope, Turns};
 use emend_evaluator::{Evaluator, PassageText, SentenceScore};
 use emend_models::embed::Embedder;
 use emend_proto::v1::{Citation, FinishReason, GenerateFinished, GenerateRequest, Passage, Sentence, Span, Usage};
@@ -25,6 +25,7 @@ const BATCH: usize = 4;
 /// their citations. It abstains if no sentence is supported well enough. It continues an answer
 /// with sentences that the answer does not contain yet; the answer is complete if none of those is
 /// supported well enough.
+#[derive(Clone)]
 pub struct ExtractiveBackend {
     embedder: Arc<dyn Embedder>,
     evaluator: Evaluator,
@@ -74,21 +75,16 @@ impl ExtractiveBackend {
             }));
         }
         if !complete && scores.is_empty() {
-            return Err(GenerateError::OutOfTime);
+            return Err(GenerateError::OutOfTime { model_calls: 0 });
         }
         scores.sort_by(|a, b| b.probability.total_cmp(&a.probability));
         Ok((scores, complete))
     }
 
-    async fn quote(
-        &self,
-        request: &GenerateRequest,
-        deltas: &Deltas,
-        scope: &Scope,
-    ) -> Result<GenerateFinished, GenerateError> {
-        let (scores, complete) = self.scores(request, scope).await?;
+    /// The sentences of the answer with their citations, and whether the limit in tokens left any out.
+    fn chosen(&self, request: &GenerateRequest, scores: &[SentenceScore]) -> (Vec<(Candidate, Vec<Citation>)>, bool) {
         let answers = self.evaluator.thresholds().answers;
-        let candidates = selection::candidates(&request.question, &request.passages, &scores, answers);
+        let candidates = selection::candidates(&request.question, &request.passages, scores, answers);
         let most = request.max_sentences.unwrap_or(self.max_sentences);
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let chosen = selection::select(
@@ -106,24 +102,40 @@ impl ExtractiveBackend {
         };
         let chosen = selection::with_entries(chosen, &request.passages, most);
         let (chosen, cut) = self.within_tokens(chosen, request.max_tokens, &request.passages);
+        let cited = chosen.into_iter().map(|candidate| {
+            let citations = citations(&candidate, &request.passages);
+            (candidate, citations)
+        });
+        (cited.collect(), cut)
+    }
+
+    async fn quote(
+        &self,
+        request: &GenerateRequest,
+        deltas: &Deltas,
+        scope: &Scope,
+    ) -> Result<GenerateFinished, GenerateError> {
+        let (scores, complete) = self.scores(request, scope).await?;
+        let (backend, own) = (self.clone(), request.clone());
+        let (chosen, cut) = Turns::shared().piece(move || backend.chosen(&own, &scores)).await?;
         // Without evidence there is nothing to claim (R7).
         if chosen.is_empty() && request.answer_so_far.trim().is_empty() {
             return abstain(emend_text::language(&request.question), MODEL, deltas).await;
         }
         // Time ran out, so it is unknown whether there is something to add.
         if chosen.is_empty() && !complete {
-            return Err(GenerateError::OutOfTime);
+            return Err(GenerateError::OutOfTime { model_calls: 0 });
         }
         let mut answer = String::new();
         let mut sentences = Vec::with_capacity(chosen.len());
-        for candidate in chosen {
+        for (candidate, citations) in chosen {
             let space = sentence_separator(&answer, &candidate.text);
             let start = answer.len() + space.len();
             answer.push_str(space);
             answer.push_str(&candidate.text);
             sentences.push(Sentence {
                 span: Some(code_points(&answer, start..answer.len())),
-                citations: citations(&candidate, &request.passages),
+                citations,
                 text: candidate.text.clone(),
                 ..Sentence::default()
             });

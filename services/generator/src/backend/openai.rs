@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use emend_core::Scope;
+use emend_core::{Scope, Turns};
 use emend_models::chat::{
-    Chat, ChatDelta, ChatError, ChatRequest, FinishReason as ModelFinish, Message, Usage as Tokens,
+    Chat, ChatDelta, ChatError, ChatRequest, FinishReason as ModelFinish, Message, ModelFailure, Receipt,
+    Usage as Tokens,
 };
 use emend_models::prompt::{Evidence, Generate, Prompts};
 use emend_proto::v1::chat_message::Role;
@@ -12,11 +13,12 @@ use emend_proto::v1::{Citation, FinishReason, GenerateFinished, GenerateRequest,
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 
-use super::{Backend, Deltas, code_points, writing_deadline};
+use super::{Backend, Deltas, writing_deadline};
 use crate::citations::Mark;
 use crate::continuation::COMPLETE;
 use crate::draft::Draft;
 use crate::error::GenerateError;
+use emend_proto::place::CodePointOffsets;
 
 /// How much each further attempt at the same passages raises the temperature, and up to which
 /// value. The same prompt at temperature 0 would give the same answer again (R3).
@@ -36,6 +38,7 @@ pub struct OpenAiSettings {
 /// The backend `openai`: one streaming call, with the citations extracted from the text. A model
 /// that continues beyond the requested number of sentences is stopped. The tokens of that call are
 /// unknown, because servers report them at the end.
+#[derive(Clone)]
 pub struct OpenAiBackend {
     chat: Arc<dyn Chat>,
     prompts: Prompts,
@@ -90,9 +93,12 @@ impl OpenAiBackend {
         Ok(chat)
     }
 
-    fn bad_reply(&self, reason: String) -> GenerateError {
-        let model = self.chat.model().to_owned();
-        ChatError::BadReply { model, reason }.into()
+    fn bad_reply(&self, reason: &str, receipt: &Receipt) -> GenerateError {
+        let error = ChatError::BadReply {
+            model: self.chat.model().to_owned(),
+            reason: reason.to_owned(),
+        };
+        GenerateError::Model(ModelFailure::new(error, receipt))
     }
 
     async fn write(
@@ -102,7 +108,8 @@ impl OpenAiBackend {
         scope: &Scope,
     ) -> Result<GenerateFinished, GenerateError> {
         let until = writing_deadline(scope);
-        let mut chat = self.request(request)?;
+        let (backend, own) = (self.clone(), request.clone());
+        let mut chat = Turns::shared().piece(move || backend.request(&own)).await??;
         chat.deadline = Some(until.instant());
         let receipt = chat.receipt.clone();
         let mut stream = self.chat.stream(chat);
@@ -124,11 +131,10 @@ impl OpenAiBackend {
                     break FinishReason::Deadline;
                 }
                 Some(Err(ChatError::Refused { .. })) => break FinishReason::ContentFilter,
-                Some(Err(error)) => return Err(error.into()),
+                Some(Err(error)) => return Err(GenerateError::Model(ModelFailure::new(error, &receipt))),
                 // A stream without a finish reason was cut off.
                 None => {
-                    let reason = "the stream ended without a finish reason".to_owned();
-                    return Err(self.bad_reply(reason));
+                    return Err(self.bad_reply("the stream ended without a finish reason", &receipt));
                 }
             }
             if draft.is_full() {
@@ -146,13 +152,14 @@ impl OpenAiBackend {
         };
         let answer = written.answer;
         if answer.is_empty() && finish_reason == FinishReason::Deadline {
-            return Err(GenerateError::OutOfTime);
+            let model_calls = receipt.calls();
+            return Err(GenerateError::OutOfTime { model_calls });
         }
         // A model that was cut off while it repeated the answer has not said that the answer is
         // complete.
         if answer.is_empty() && finish_reason == FinishReason::Length && !request.answer_so_far.trim().is_empty() {
-            let reason = "it repeated the answer so far until its limit in tokens".to_owned();
-            return Err(self.bad_reply(reason));
+            let reason = "it repeated the answer so far until its limit in tokens";
+            return Err(self.bad_reply(reason, &receipt));
         }
         let abstained = !answer.is_empty() && emend_text::is_abstention(&answer);
         Ok(GenerateFinished {
@@ -217,16 +224,17 @@ fn finish(reason: ModelFinish) -> FinishReason {
 /// The answer's sentences. A mark belongs to the sentence that it ends or follows.
 fn sentences(answer: &str, marks: &[Mark], passages: &[Passage]) -> Vec<Sentence> {
     let ranges = emend_text::sentences(answer);
+    let mut offsets = CodePointOffsets::new(answer);
     let mut sentences: Vec<Sentence> = ranges
         .iter()
         .map(|range| Sentence {
             text: answer.get(range.clone()).unwrap_or_default().to_owned(),
-            span: Some(code_points(answer, range.clone())),
+            span: Some(offsets.span(range)),
             ..Sentence::default()
         })
         .collect();
     for mark in marks {
-        let owner = ranges.iter().rposition(|range| range.start < mark.at).unwrap_or(0);
+        let owner = ranges.partition_point(|range| range.start < mark.at).saturating_sub(1);
         let (Some(sentence), Some(passage)) = (sentences.get_mut(owner), passages.get(mark.number - 1)) else {
             continue;
         };

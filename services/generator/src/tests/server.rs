@@ -2,6 +2,7 @@
 
 use emend_proto::v1::FinishReason;
 use emend_testkit::http_server::{HttpAnswer, HttpServer};
+use tonic_types::StatusExt as _;
 
 use super::{Generator, ask, options, serve};
 use crate::backend;
@@ -76,4 +77,41 @@ async fn a_server_that_refuses_log_probabilities_answers_and_is_not_asked_for_th
             .collect();
         assert_eq!(asked, [true, false, false, false]);
     }
+}
+
+#[tokio::test]
+async fn a_model_that_fails_says_how_many_calls_were_made_and_that_no_other_helps() {
+    let down = HttpAnswer::response("503 Service Unavailable", "retry-after-ms: 0\r\n", "");
+    let server = HttpServer::start(move |_, _| down.clone()).await;
+    let options = options(&["--backend", "openai", "--llm-url", server.url(), "--llm-model", "small"]);
+    let generator = serve(backend::load(&options).await.unwrap(), options).await;
+    let status = generator
+        .answer(ask("Which?", &["The tower is red."]))
+        .await
+        .unwrap_err();
+    let details = status.get_error_details();
+    let info = details.error_info().unwrap();
+    assert_eq!(info.reason, "MODEL_FAILED");
+    assert_eq!(
+        (server.seen().requests, info.metadata["model_calls"].as_str()),
+        (3, "3")
+    );
+    assert_eq!(info.metadata["model_error"], "rate_limited");
+}
+
+#[tokio::test]
+async fn an_answer_without_an_end_is_cut_and_the_model_stopped() {
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+    let more = "data: {\"choices\":[{\"delta\":{\"content\":\"It is red. \"}}]}\n\n";
+    let server = HttpServer::start(move |_, _| HttpAnswer::Endless(vec![head.into(), more.into()])).await;
+    let options = options(&["--backend", "openai", "--llm-url", server.url(), "--llm-model", "small"]);
+    let generator = serve(backend::load(&options).await.unwrap(), options).await;
+    let mut request = ask("Which colour?", &["The tower is red."]);
+    request.max_tokens = Some(20);
+    let (_, finished) = generator.answer(request).await.unwrap();
+    assert_eq!(finished.finish_reason(), FinishReason::Length);
+    assert!(finished.answer.len() <= 20 * 32, "{}", finished.answer.len());
+    let usage = finished.usage.unwrap();
+    assert_eq!((usage.model_calls, usage.output_tokens), (1, 20));
+    server.wait_for(0).await;
 }

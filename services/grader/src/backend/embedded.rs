@@ -2,7 +2,9 @@
 
 mod needs;
 
-use emend_core::{Scope, error_chain};
+use std::sync::Arc;
+
+use emend_core::{BrokenOff, Scope, Turns, error_chain};
 use emend_evaluator::{EvaluateError, Evaluator, PassageText, SentenceScore};
 use emend_proto::v1::Passage;
 use futures::FutureExt;
@@ -62,27 +64,24 @@ impl EmbeddedBackend {
             .map(|p| p.text.as_str())
             .filter(|text| !text.trim().is_empty())
             .collect();
-        let mut grades = Vec::with_capacity(sentences.len());
-        // Sentences are graded in sequence: the first call embeds the evidence, the others use the
-        // cache.
-        for sentence in sentences {
-            let Ok(result) = until
-                .run(self.evaluator.groundedness(question, sentence, &evidence))
-                .await
-            else {
-                break;
-            };
-            let result = result
-                .map(|g| Groundedness {
-                    score: g.probability,
-                    fully: g.probability,
-                    partially: 0.0,
-                    level: g.level,
-                })
-                .map_err(failed);
-            grades.push(result.into());
-        }
-        grades.resize(sentences.len(), Grade::Ungraded(Ungraded::OutOfTime));
+        let mut grounded = Vec::with_capacity(sentences.len());
+        let done = until
+            .run(self.evaluator.ground(question, sentences, &evidence, &mut grounded))
+            .await;
+        let missing = match done {
+            Ok(Err(error)) => failed(error),
+            Ok(Ok(())) | Err(_) => Ungraded::OutOfTime,
+        };
+        let grades = grounded.into_iter().map(|g| {
+            Grade::Graded(Groundedness {
+                score: g.probability,
+                fully: g.probability,
+                partially: 0.0,
+                level: g.level,
+            })
+        });
+        let mut grades: Vec<Grade<Groundedness>> = grades.collect();
+        grades.resize(sentences.len(), Grade::Ungraded(missing));
         grades
     }
 
@@ -165,7 +164,9 @@ impl EmbeddedBackend {
             let graded = until.run(self.evaluator.usefulness(question, answer_so_far, &[])).await;
             useful = graded.map_err(out_of_time)?.map_err(failed)?.probability;
         }
-        let said = needs::Said::new(answer_so_far);
+        let (asked, answer) = (question.to_owned(), answer_so_far.to_owned());
+        let prepare = move || (needs::facts(&asked), Arc::new(needs::Said::new(&answer)));
+        let (facts, said) = Turns::shared().piece(prepare).await.map_err(broken_off)?;
         let (mut relevant, mut unsaid) = (0.0_f64, 0.0_f64);
         for texts in passage_texts(passages).chunks(BATCH) {
             let graded = until.run(self.evaluator.relevance(question, texts)).await;
@@ -174,10 +175,18 @@ impl EmbeddedBackend {
             let graded = until.run(self.evaluator.best_sentences(question, texts)).await;
             let sentences = graded.map_err(out_of_time)?.map_err(failed)?;
             // Sentences come best first, so the first that is not said yet is the best of those.
-            let left = sentences.iter().find(|sentence| !said.says(text_of(texts, sentence)));
-            unsaid = left.map_or(unsaid, |sentence| unsaid.max(sentence.probability));
+            let own: Vec<(String, f64)> = sentences
+                .iter()
+                .map(|sentence| (text_of(texts, sentence).to_owned(), sentence.probability))
+                .collect();
+            let said = Arc::clone(&said);
+            let first = move || own.into_iter().find(|(text, _)| !said.says(text));
+            let left = until.run(Turns::shared().piece(first)).await.map_err(out_of_time)?;
+            unsaid = left
+                .map_err(broken_off)?
+                .map_or(unsaid, |(_, probability)| unsaid.max(probability));
         }
-        let yes = needs::facts(question) * (1.0 - relevant) * (1.0 - useful);
+        let yes = facts * (1.0 - relevant) * (1.0 - useful);
         Ok(Retrieval {
             yes,
             more: (1.0 - yes) * unsaid,
@@ -266,6 +275,10 @@ impl Backend for EmbeddedBackend {
             .map(|retrieval| Graded::free(retrieval.into()))
             .boxed()
     }
+}
+
+fn broken_off(error: BrokenOff) -> Ungraded {
+    failed(error.into())
 }
 
 fn failed(error: EvaluateError) -> Ungraded {

@@ -1,29 +1,29 @@
 //! Grades from a language model.
 
+mod ask;
 mod cache;
 mod list;
 
-use std::future::Future;
 use std::sync::Arc;
 
 use emend_chassis::metrics;
 use emend_core::{Deadline, Scope, error_chain};
-use emend_models::chat::{Accepts, Chat, ChatError, ChatReply, Receipt};
+use emend_models::chat::{Chat, Receipt};
 use emend_models::prompt::{
-    DecideRetrieval, Evidence, GradeDocuments, GradeGroundedness, GradeUsefulness, PromptError, Prompts, Rendered,
+    DecideRetrieval, Evidence, GradeDocuments, GradeGroundedness, GradeUsefulness, PromptError, Prompts,
 };
 use emend_models::verdict::{self, Support};
 use emend_proto::v1::{Passage, Usage};
 use emend_text::Language;
-use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
+use futures::{FutureExt, StreamExt, stream};
 
 use super::{
     Backend, Grade, Graded, Groundedness, Retrieval, Strips, Thresholds, Ungraded, Usefulness, add, grading_deadline,
 };
 use crate::config::LlmOptions;
 use crate::error::LoadError;
-use cache::{CachePolicy, Given, GradeCache, Key};
+use cache::GradeCache;
 
 /// Settings of the backend `llm`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,6 +76,10 @@ pub struct LlmBackend {
     cache: GradeCache,
 }
 
+/// Most bytes of evidence in the prompts that a request has under way: each sentence of an answer takes the evidence
+/// along, and a hundred long passages for each of a thousand sentences are more than a machine holds.
+const MAX_PROMPT_BYTES: usize = 32 << 20;
+
 /// One call: the grade, and what it cost.
 type Call<T> = (Result<T, Ungraded>, Usage);
 
@@ -91,107 +95,20 @@ impl LlmBackend {
         }
     }
 
-    /// The grade of a prompt: from the cache, from a call that is already running, or from a new
-    /// call.
-    async fn ask<T: Clone + Send + Sync + 'static>(
-        &self,
-        rendered: Result<Rendered, PromptError>,
-        until: Deadline,
-        read: impl Fn(&ChatReply) -> Option<T> + Clone + Send + Sync + 'static,
-    ) -> Call<T> {
-        let rendered = match rendered {
-            Ok(rendered) => rendered,
-            Err(error) => return (Err(unrendered(&error)), Usage::default()),
-        };
-        let key = Key::of_prompt(self.chat.model(), &rendered);
-        let give = |receipt| self.call(rendered.clone(), until, receipt, read.clone());
-        let (grade, usage) = self.join(Some(rendered.name), key, until, give).await;
-        (grade.unwrap_or(Err(Ungraded::OutOfTime)), usage)
-    }
-
-    /// [`GradeCache::join`] with a deadline; `None` if the deadline expires first.
-    async fn join<T, F>(
-        &self,
-        task: Option<&'static str>,
-        key: Key,
-        until: Deadline,
-        give: impl Fn(Receipt) -> F + Send + Sync,
-    ) -> (Option<T>, Usage)
-    where
-        T: Clone + Send + Sync + 'static,
-        F: Future<Output = Given<T>> + Send,
-    {
-        let receipt = Receipt::default();
-        match until.run(self.cache.join(task, key, || give(receipt.clone()))).await {
-            Ok((outcome, usage)) => (Some(outcome), usage),
-            Err(_) => (None, paid(&receipt)),
-        }
-    }
-
-    /// Calls the model and reads its reply. The grade of a fallback model is not cached.
-    async fn call<T>(
-        &self,
-        rendered: Rendered,
-        until: Deadline,
-        receipt: Receipt,
-        read: impl Fn(&ChatReply) -> Option<T> + Clone + Send + Sync + 'static,
-    ) -> Given<Result<T, Ungraded>> {
-        let mut request = rendered.request();
-        // The same prompt should get the same grade each time.
-        request.temperature = Some(0.0);
-        request.top_logprobs = self.settings.top_logprobs;
-        request.deadline = Some(until.instant());
-        request.receipt = receipt.clone();
-        request.accepts = Accepts::only({
-            let read = read.clone();
-            move |reply| read(reply).is_some()
-        });
-        let reply = until.run(self.chat.complete(request)).await;
-        let mut usage = paid(&receipt);
-        let is_own = receipt.model().is_none_or(|model| model == self.chat.model());
-        let mut holds = CachePolicy::Shared;
-        let outcome = match reply {
-            Ok(Ok(reply)) => {
-                usage.model_calls = usage.model_calls.max(1);
-                usage.input_tokens += reply.usage.input_tokens;
-                usage.output_tokens += reply.usage.output_tokens;
-                let grade = read(&reply).ok_or_else(|| Ungraded::NoVerdict {
-                    reply: beginning(&reply.text),
-                });
-                if grade.is_ok() && is_own {
-                    holds = CachePolicy::Kept;
-                }
-                grade
-            }
-            Ok(Err(ChatError::Timeout { .. })) if until.is_expired() => {
-                holds = CachePolicy::Own;
-                Err(Ungraded::OutOfTime)
-            }
-            Ok(Err(error)) => {
-                // A request with more time may wait until the rate limit of the server is over.
-                if matches!(error, ChatError::RateLimited { .. }) {
-                    holds = CachePolicy::Own;
-                }
-                Err(failed("the model gave no grade", &error))
-            }
-            Err(_) => {
-                holds = CachePolicy::Own;
-                Err(Ungraded::OutOfTime)
-            }
-        };
-        Given { outcome, usage, holds }
-    }
-
     async fn relevance_of(&self, question: &str, passage: &Passage, until: Deadline) -> Call<f64> {
         if passage.text.trim().is_empty() {
             return (Err(Ungraded::NoText), Usage::default());
         }
-        let input = GradeDocuments {
-            question,
-            passage: evidence(passage),
+        let (question, passage) = (question.to_owned(), passage.clone());
+        let bytes = question.len() + size(&passage);
+        let render = move |prompts: &Prompts| {
+            let input = GradeDocuments {
+                question: &question,
+                passage: evidence(&passage),
+            };
+            prompts.render(&input, emend_text::language(&question))
         };
-        let rendered = self.prompts.render(&input, emend_text::language(question));
-        self.ask(rendered, until, |reply| {
+        self.ask(bytes, render, until, |reply| {
             let verdict = verdict::parse(&reply.text)?;
             Some(score(
                 verdict::probability(&reply.logprobs),
@@ -204,12 +121,21 @@ impl LlmBackend {
     async fn groundedness_of(
         &self,
         sentence: &str,
-        passages: &[Evidence<'_>],
+        passages: &Arc<[Passage]>,
         language: Language,
         until: Deadline,
     ) -> Call<Groundedness> {
-        let rendered = self.prompts.render(&GradeGroundedness { sentence, passages }, language);
-        self.ask(rendered, until, |reply| {
+        let (sentence, passages) = (sentence.to_owned(), Arc::clone(passages));
+        let bytes = sentence.len() + passages.iter().map(size).sum::<usize>();
+        let render = move |prompts: &Prompts| {
+            let passages: Vec<Evidence<'_>> = passages.iter().map(evidence).collect();
+            let input = GradeGroundedness {
+                sentence: &sentence,
+                passages: &passages,
+            };
+            prompts.render(&input, language)
+        };
+        self.ask(bytes, render, until, |reply| {
             let level = verdict::support(&reply.text)?;
             let plain = match level {
                 Support::Full => (1.0, 0.0),
@@ -228,11 +154,17 @@ impl LlmBackend {
     }
 
     async fn usefulness_of(&self, question: &str, answer: &str, until: Deadline) -> Call<Usefulness> {
-        let rendered = self
-            .prompts
-            .render(&GradeUsefulness { question, answer }, emend_text::language(question));
+        let (question, answer) = (question.to_owned(), answer.to_owned());
+        let bytes = question.len() + answer.len();
+        let render = move |prompts: &Prompts| {
+            let input = GradeUsefulness {
+                question: &question,
+                answer: &answer,
+            };
+            prompts.render(&input, emend_text::language(&question))
+        };
         let from = self.settings.useful_utility;
-        self.ask(rendered, until, move |reply| {
+        self.ask(bytes, render, until, move |reply| {
             let utility = verdict::utility(&reply.text)?;
             // Expected utility has the weights −1 to 1 of Self-RAG; a score is a probability.
             let expected = verdict::utility_score(&reply.logprobs).map(|weighted| (weighted + 1.0) / 2.0);
@@ -256,14 +188,19 @@ impl LlmBackend {
         passages: &[Passage],
         until: Deadline,
     ) -> Call<Retrieval> {
-        let evidence: Vec<Evidence<'_>> = passages.iter().map(evidence).collect();
-        let input = DecideRetrieval {
-            question,
-            answer_so_far,
-            passages: &evidence,
+        let (question, answer_so_far) = (question.to_owned(), answer_so_far.to_owned());
+        let passages = passages.to_vec();
+        let bytes = answer_so_far.len() + passages.iter().map(size).sum::<usize>();
+        let render = move |prompts: &Prompts| {
+            let passages: Vec<Evidence<'_>> = passages.iter().map(evidence).collect();
+            let input = DecideRetrieval {
+                question: &question,
+                answer_so_far: &answer_so_far,
+                passages: &passages,
+            };
+            prompts.render(&input, emend_text::language(&question))
         };
-        let rendered = self.prompts.render(&input, emend_text::language(question));
-        self.ask(rendered, until, |reply| {
+        self.ask(bytes, render, until, |reply| {
             let plain = match verdict::retrieval(&reply.text)? {
                 verdict::Retrieval::Yes => (1.0, 0.0),
                 verdict::Retrieval::Continue => (0.0, 1.0),
@@ -313,18 +250,16 @@ impl Backend for LlmBackend {
         async move {
             let until = grading_deadline(scope);
             let language = emend_text::language(question);
-            let passages: Vec<Evidence<'_>> = passages
+            let passages = passages.iter().filter(|p| !p.text.trim().is_empty());
+            let passages: Arc<[Passage]> = passages.cloned().collect();
+            let bytes: usize = passages.iter().map(size).sum();
+            let at_once = (MAX_PROMPT_BYTES / bytes.max(1)).clamp(1, sentences.len().max(1));
+            let calls = sentences
                 .iter()
-                .filter(|p| !p.text.trim().is_empty())
-                .map(evidence)
-                .collect();
-            join_all(
-                sentences
-                    .iter()
-                    .map(|sentence| self.groundedness_of(sentence, &passages, language, until)),
-            )
-            .map(sum)
-            .await
+                .map(|sentence| self.groundedness_of(sentence, &passages, language, until));
+            // Made here, begun as there is room.
+            let calls: Vec<_> = calls.collect();
+            stream::iter(calls).buffered(at_once).collect::<Vec<_>>().map(sum).await
         }
         .boxed()
     }
@@ -392,6 +327,11 @@ fn paid(receipt: &Receipt) -> Usage {
         input_tokens: waste.input_tokens,
         output_tokens: waste.output_tokens,
     }
+}
+
+/// The bytes of a passage in a prompt.
+fn size(passage: &Passage) -> usize {
+    passage.title.len() + passage.text.len()
 }
 
 fn evidence(passage: &Passage) -> Evidence<'_> {

@@ -105,7 +105,12 @@ async fn a_grade_that_cannot_be_had_is_ungraded_whatever_the_server_does() {
         );
         assert!(!grade.error.is_empty(), "{word}");
     }
-    assert_eq!(response.usage.unwrap().model_calls, 10);
+    let usage = response.usage.unwrap();
+    assert_eq!(
+        usage.model_calls as usize,
+        model.seen().requests,
+        "every call is counted"
+    );
     // Two of them are tried three times, and one is searched for what the server does not understand.
     assert!(model.seen().requests <= 10 + 2 * 2 + 3, "{}", model.seen().requests);
 }
@@ -129,8 +134,11 @@ async fn a_server_without_schemas_grades_all_the_same() {
     })
     .await;
     let mut grader = grader(&model, &[]).await;
-    let found = relevances(&mut grader, documents("Which?", &["a"])).await;
-    assert_eq!(found, (vec![Relevance::Relevant], 1));
+    let (found, calls) = relevances(&mut grader, documents("Which?", &["a"])).await;
+    assert_eq!(
+        (found, calls as usize),
+        (vec![Relevance::Relevant], model.seen().requests)
+    );
 }
 
 #[tokio::test]

@@ -126,3 +126,16 @@ fn evidence_without_text_and_blank_sentences_are_named() {
     };
     assert_eq!(fields(usefulness(&request)), ["question", "answer", "passages"]);
 }
+
+#[test]
+fn counts_come_before_what_is_counted() {
+    let request = GradeGroundednessRequest {
+        question: "q".to_owned(),
+        passages: vec![passage(" "); 100_000],
+        answer: "a".to_owned(),
+        sentences: vec![Sentence::default(); 100_000],
+    };
+    let found = fields(groundedness(&request));
+    assert_eq!(found[..3], ["passages", "passages", "sentences"]);
+    assert_eq!(found.len(), 3 + MAX_NAMED);
+}

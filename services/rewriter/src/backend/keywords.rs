@@ -16,7 +16,9 @@ mod plan;
 mod reference;
 mod terms;
 
-use emend_core::Scope;
+use std::sync::Arc;
+
+use emend_core::{Scope, Turns};
 use emend_proto::v1::{RewritePurpose, RewriteRequest};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -34,12 +36,15 @@ impl Backend for KeywordBackend {
         "keywords"
     }
 
+    /// Computes in pieces, each in its turn: dropping the future ends the work with its piece.
     fn rewrite(&self, request: RewriteRequest, _scope: Scope) -> BoxFuture<'_, Result<Rewritten, RewriteError>> {
         async move {
-            // Twenty long passages take some ten milliseconds, too long for the actors' thread.
-            let query = tokio::task::spawn_blocking(move || rewrite(&request))
-                .await
-                .map_err(|_| RewriteError::Keywords)?;
+            let request = Arc::new(request);
+            let terms = match request.purpose() {
+                RewritePurpose::Condense => Vec::new(),
+                _ => expansion::expansion(&request).await?,
+            };
+            let query = Turns::shared().piece(move || rewrite(&request, &terms)).await?;
             Ok(Rewritten {
                 query,
                 ..Rewritten::default()
@@ -51,13 +56,13 @@ impl Backend for KeywordBackend {
 
 /// The first candidate that has not failed; empty if all have. A condensed question is returned as it is: there is only
 /// one.
-fn rewrite(request: &RewriteRequest) -> String {
+fn rewrite(request: &RewriteRequest, expansion: &[String]) -> String {
     let failed = FailedQueries::new(&request.failed_queries);
     let candidates = match request.purpose() {
         RewritePurpose::Condense => return condense::condensed(&request.question, &request.history),
-        RewritePurpose::WebSearch => plan::web_search(request),
+        RewritePurpose::WebSearch => plan::web_search(request, expansion),
         RewritePurpose::Retrieval | RewritePurpose::Unspecified => {
-            plan::retrieval(request, failed.attempts(&request.question))
+            plan::retrieval(request, expansion, failed.attempts(&request.question))
         }
     };
     let allowed = candidates

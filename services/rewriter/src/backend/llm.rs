@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use emend_core::Scope;
-use emend_models::chat::{Accepts, Chat, ChatError, ChatReply, FinishReason};
+use emend_core::{Scope, Turns};
+use emend_models::chat::{Accepts, Chat, ChatError, ChatReply, FinishReason, ModelFailure};
 use emend_models::prompt::{Condense, PromptError, Prompts, Rendered, RewriteRetrieval, RewriteWebSearch, Turn, query};
 use emend_proto::v1::chat_message::Role;
 use emend_proto::v1::{RewritePurpose, RewriteRequest, Usage};
@@ -45,7 +45,8 @@ impl LlmBackend {
         }
         let failed = FailedQueries::new(&request.failed_queries);
         let max_tokens = max_query_tokens(&request);
-        let rendered = self.render(&request)?;
+        let (backend, own) = (self.clone(), request.clone());
+        let rendered = Turns::shared().piece(move || backend.render(&own)).await??;
         let mut usage = Usage::default();
         let mut reason = "no new query";
         for temperature in [None, Some(self.retry_temperature)] {
@@ -88,7 +89,7 @@ impl LlmBackend {
                         ChatError::BadReply { .. } => "the model sent a bad reply",
                         // The first call has already been made: fall back to keywords rather than fail.
                         _ if usage.model_calls > 0 => "the model could not be asked again",
-                        _ => return Err(error.into()),
+                        _ => return Err(RewriteError::Model(ModelFailure::new(error, &receipt))),
                     };
                     usage.model_calls += receipt.calls();
                     tracing::warn!(%error, "model failed to rewrite the query, falling back to keywords");

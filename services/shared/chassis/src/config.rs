@@ -137,6 +137,18 @@ pub fn parse<O: CommandFactory + FromArgMatches>(
     O::from_arg_matches_mut(&mut matches).map_err(|error| ConfigError::Clap(error.format(&mut command)))
 }
 
+/// The options of the environment alone: no flag, and no file. For a program that runs several services, each with the
+/// options that it would have by itself.
+///
+/// # Errors
+/// [`ConfigError::Clap`] when a variable has a value that its option cannot have.
+pub fn from_environment<O: CommandFactory + FromArgMatches>() -> Result<O, ConfigError> {
+    let mut command = O::command();
+    let name = command.get_name().to_owned();
+    let mut matches = command.clone().try_get_matches_from([name])?;
+    O::from_arg_matches_mut(&mut matches).map_err(|error| ConfigError::Clap(error.format(&mut command)))
+}
+
 /// The options as they are when nobody says anything: no flag, no environment, no file.
 ///
 /// Every option needs a default (or to be an `Option`) for that.

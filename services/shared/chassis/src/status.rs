@@ -77,7 +77,9 @@ pub const fn grpc_code_name(code: tonic::Code) -> &'static str {
 pub fn status(error: &dyn ServiceError) -> tonic::Status {
     let code = error.code();
     let mut details = ErrorDetails::new();
-    details.set_error_info(code.name(), ERROR_DOMAIN, HashMap::new());
+    let metadata = error.metadata().into_iter();
+    let metadata: HashMap<String, String> = metadata.map(|(name, value)| (name.to_owned(), value)).collect();
+    details.set_error_info(error.reason(), ERROR_DOMAIN, metadata);
     for violation in error.violations() {
         details.add_bad_request_violation(violation.field, violation.description);
     }

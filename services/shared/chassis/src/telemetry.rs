@@ -22,7 +22,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry};
 
 use crate::config::{LogFormat, ServiceOptions};
-use emend_core::semconv;
+use emend_core::{printable_line, semconv};
 
 /// How long the last telemetry may take to leave.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -302,12 +302,13 @@ fn log_layer(format: LogFormat, filter: Targets) -> Box<dyn Layer<Registry> + Se
     }
 }
 
-/// A field in the text log. What spans carry only for their export would make every line twice as long.
+/// A field in the text log, with what a terminal would obey made visible. What spans carry only for their export would make
+/// every line twice as long.
 fn text_field(writer: &mut Writer<'_>, field: &Field, value: &dyn std::fmt::Debug) -> std::fmt::Result {
     match field.name() {
-        "message" => write!(writer, "{value:?}"),
+        "message" => writer.write_str(&printable_line(&format!("{value:?}"))),
         name if name.starts_with("otel.") || name.starts_with("log.") || name == semconv::RPC_SYSTEM_NAME => Ok(()),
-        name => write!(writer, " {name}={value:?}"),
+        name => write!(writer, " {name}={}", printable_line(&format!("{value:?}"))),
     }
 }
 

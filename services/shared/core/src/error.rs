@@ -57,6 +57,16 @@ pub trait ServiceError: Error + Send + Sync + 'static {
     /// The kind of failure.
     fn code(&self) -> Code;
 
+    /// What went wrong, as `google.rpc.ErrorInfo.reason`: the name of the code, or more where a caller can do more with it.
+    fn reason(&self) -> &'static str {
+        self.code().name()
+    }
+
+    /// What belongs to the reason, as `google.rpc.ErrorInfo.metadata`: names in lower snake case with their values.
+    fn metadata(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
     /// The wrong fields, sent as `google.rpc.BadRequest`. Empty for anything but [`Code::InvalidArgument`].
     fn violations(&self) -> Vec<FieldViolation> {
         Vec::new()

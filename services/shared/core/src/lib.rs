@@ -1,6 +1,7 @@
 //! What every part of Emend agrees on, and what knows neither gRPC nor actors: kinds of errors, deadlines, the wait
 //! between tries, limits on input, the names that telemetry uses, and files that are read again when they change.
 
+mod address;
 mod backoff;
 mod cut;
 mod deadline;
@@ -9,11 +10,14 @@ mod files;
 pub mod limits;
 mod names;
 mod nearest;
+mod printable;
 mod scope;
 mod secret;
 pub mod semconv;
+mod turns;
 mod watched;
 
+pub use address::without_secrets;
 pub use backoff::{Backoff, retry_after};
 pub use cut::{Cut, cut};
 pub use deadline::{Deadline, DeadlineExceeded, Reserve};
@@ -21,6 +25,8 @@ pub use error::{Code, FieldViolation, ServiceError, error_chain};
 pub use files::{BoundedLines, NumberedLine, open_regular};
 pub use names::list_names;
 pub use nearest::{did_you_mean, nearest};
+pub use printable::{is_obeyed, printable, printable_line};
 pub use scope::Scope;
 pub use secret::Secret;
+pub use turns::{BrokenOff, PIECE_BYTES, Turns};
 pub use watched::{Source, Watched};

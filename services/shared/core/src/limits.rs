@@ -4,6 +4,8 @@
 pub const MAX_QUESTION_BYTES: usize = 8 * 1024;
 /// Longest answer, in bytes; also its sentences together.
 pub const MAX_ANSWER_BYTES: usize = 64 * 1024;
+/// Most sentences of an answer; also of those that a grader is given.
+pub const MAX_ANSWER_SENTENCES: usize = 2000;
 /// Longest answer, and longest query, in a model's tokens.
 pub const MAX_TOKENS: u32 = 8192;
 /// Most messages of a conversation.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use emend_core::BrokenOff;
 use emend_models::embed::EmbedError;
 
 /// A failed evaluation, or unusable coefficients.
@@ -26,9 +27,15 @@ pub enum EvaluateError {
         /// What is wrong, and the valid values.
         reason: String,
     },
-    /// The evaluation was cancelled because the process shuts down.
+    /// The evaluation was broken off because it panicked or the process shuts down.
     #[error("the evaluation was stopped")]
     Stopped,
+}
+
+impl From<BrokenOff> for EvaluateError {
+    fn from(_: BrokenOff) -> Self {
+        Self::Stopped
+    }
 }
 
 impl EvaluateError {

@@ -21,6 +21,8 @@ pub(super) use late::Late;
 pub(super) use question::Question;
 pub(super) use relevance::{NAMES as RELEVANCE, relevance};
 pub(super) use usefulness::{NAMES as USEFULNESS, is_bare, usefulness};
+#[cfg(test)]
+pub(super) use view::MAX_SENTENCES as MAX_VIEW_SENTENCES;
 pub(super) use view::View;
 
 use emend_text::Script;

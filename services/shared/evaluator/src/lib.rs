@@ -9,6 +9,7 @@ mod coefficients;
 mod error;
 mod features;
 mod fit;
+mod groundedness;
 pub mod metrics;
 mod pair;
 mod quotation;
@@ -23,18 +24,19 @@ use clap::Args;
 pub use calibrate::{Calibrated, Calibration, Calibrator, Observed, Targets};
 pub use coefficients::{Coefficients, Thresholds};
 use coefficients::{CoefficientsFile, Task};
-use emend_core::Watched;
+use emend_core::{Turns, Watched};
 use emend_models::embed::Embedder;
 pub use emend_models::verdict::Support;
 use emend_text as text;
 pub use error::EvaluateError;
 use features::{Features, Group, Question, View};
+pub use groundedness::Groundedness;
+use groundedness::groundedness_task;
 pub use pair::{Pair, PassageText};
-use text_pairs::TextPair;
+use text_pairs::{Section, TextPair};
 
-/// Minimum groundedness probability of a claim that the evidence contains verbatim.
-const QUOTED_PROBABILITY: f64 = 0.99;
-
+/// Passages whose sentences are scored at a time: what is analyzed of them is in memory.
+const BATCH: usize = 4;
 /// Command-line options of the evaluator.
 #[derive(Args, Clone, Debug, Default)]
 pub struct EvaluatorOptions {
@@ -44,21 +46,13 @@ pub struct EvaluatorOptions {
 }
 
 /// Evaluates pairs of texts. Cheap to clone.
+///
+/// Texts are analyzed and compared in pieces, each in its turn among all callers (see [`Turns`]). Dropping a future ends its
+/// work with the piece that is being computed.
 #[derive(Clone)]
 pub struct Evaluator {
     embedder: Arc<dyn Embedder>,
     coefficients: Arc<Watched<CoefficientsFile>>,
-}
-
-/// The groundedness of a sentence.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Groundedness {
-    /// The probability that the evidence supports the sentence, 0–1.
-    pub probability: f64,
-    /// The support level, from the probability and the thresholds.
-    pub level: Support,
-    /// The index of the evidence that supports the sentence best; `None` without evidence.
-    pub passage: Option<usize>,
 }
 
 /// The usefulness of an answer.
@@ -158,26 +152,24 @@ impl Evaluator {
     /// # Errors
     /// [`EvaluateError::Embed`] when the texts could not be embedded.
     pub async fn relevance(&self, question: &str, passages: &[PassageText<'_>]) -> Result<Vec<f64>, EvaluateError> {
-        let sections = text_pairs::sections(passages);
-        let texts = sections.iter().map(|section| section.titled);
-        let (asked, pairs) = self.pairs(Task::Relevance, Question::new(question), texts).await?;
-        let places: Vec<usize> = sections.iter().map(|section| section.passage).collect();
         let mut relevance = vec![0.0_f64; passages.len()];
+        let asked = text_pairs::question(question).await?;
+        let sections = text_pairs::sections(passages).await?;
+        let pairs = self.pairs(Task::Relevance, &asked, &sections, false).await?;
         let coefficients = self.coefficients();
-        compute(move || {
-            for (pair, place) in pairs.iter().zip(places) {
-                if pair.view.text.trim().is_empty() {
-                    continue;
-                }
-                let features = features::relevance(&asked, &pair.view, pair.cosines.as_ref());
-                let own = coefficients.probability(Task::Relevance, pair.group, &features);
-                if let Some(best) = relevance.get_mut(place) {
-                    *best = best.max(own);
-                }
+        let judged = Self::judged(pairs, move |pair| {
+            let features = features::relevance(&asked, &pair.section.view, pair.cosines.as_ref());
+            (
+                pair.section.passage,
+                coefficients.probability(Task::Relevance, pair.group, &features),
+            )
+        });
+        for (passage, own) in judged.await? {
+            if let Some(best) = relevance.get_mut(passage) {
+                *best = best.max(own);
             }
-            relevance
-        })
-        .await
+        }
+        Ok(relevance)
     }
 
     /// Scores every sentence of the passages by the probability that it answers the question, best first. Headings and
@@ -190,96 +182,22 @@ impl Evaluator {
         question: &str,
         passages: &[PassageText<'_>],
     ) -> Result<Vec<SentenceScore>, EvaluateError> {
-        let sections = text_pairs::sections(passages);
-        let texts = sections.iter().map(|section| section.titled);
-        let (asked, pairs) = self.pairs(Task::Answer, Question::new(question), texts).await?;
-        let places: Vec<(usize, usize)> = sections
-            .iter()
-            .map(|section| (section.passage, section.start))
-            .collect();
-        let coefficients = self.coefficients();
-        compute(move || {
-            let mut scores: Vec<SentenceScore> = Vec::new();
-            for (pair, (passage, start)) in pairs.iter().zip(places) {
-                if pair.view.text.trim().is_empty() {
-                    continue;
-                }
-                let sentences = features::answer_sentences(&asked, &pair.view, pair.cosines.as_ref());
-                for (index, (features, range)) in sentences.iter().zip(&pair.view.sentences).enumerate() {
-                    let mut probability = coefficients.probability(Task::Answer, pair.group, features);
-                    if features::is_heading_or_question(features) {
-                        probability = 0.0;
-                    } else if features::restates_question(&asked, features) {
-                        probability = probability.max(RESTATEMENT_PROBABILITY);
-                    }
-                    scores.push(SentenceScore {
-                        passage,
-                        range: start + range.start..start + range.end,
-                        text: pair.view.sentence(index).to_owned(),
-                        probability,
-                    });
-                }
-            }
+        let asked = text_pairs::question(question).await?;
+        let mut scores: Vec<SentenceScore> = Vec::new();
+        let mut first = 0;
+        for batch in passages.chunks(BATCH) {
+            let sections = text_pairs::sections(batch).await?;
+            let pairs = self.pairs(Task::Answer, &asked, &sections, false).await?;
+            let (coefficients, asked) = (self.coefficients(), Arc::clone(&asked));
+            let judged = Self::judged(pairs, move |pair| sentence_scores(&coefficients, &asked, pair, first));
+            scores.extend(judged.await?.into_iter().flatten());
+            first += batch.len();
+        }
+        let sort = move || {
             scores.sort_by(|a, b| b.probability.total_cmp(&a.probability));
             scores
-        })
-        .await
-    }
-
-    /// How well the evidence supports a sentence of an answer to `question`, which may be empty.
-    ///
-    /// A sentence that the evidence contains verbatim is supported. Without evidence no sentence is.
-    ///
-    /// # Errors
-    /// [`EvaluateError::Embed`] when the texts could not be embedded.
-    pub async fn groundedness(
-        &self,
-        question: &str,
-        sentence: &str,
-        evidence: &[&str],
-    ) -> Result<Groundedness, EvaluateError> {
-        let (claim, question) = (Question::new(sentence), optional_question(question));
-        let task = groundedness_task(claim.view(), question.as_ref());
-        let evidence: Vec<PassageText<'_>> = evidence.iter().copied().map(PassageText::from).collect();
-        let sections = text_pairs::sections(&evidence);
-        let texts = sections.iter().map(|section| section.titled);
-        let (claim, pairs) = self.pairs(task, claim, texts).await?;
-        let places: Vec<usize> = sections.iter().map(|section| section.passage).collect();
-        let coefficients = self.coefficients();
-        compute(move || {
-            let claim = claim.view();
-            let judge = |pair: &TextPair| {
-                let features = features::groundedness(claim, &pair.view, pair.cosines.as_ref(), question.as_ref());
-                let probability = coefficients.probability(task, pair.group, &features);
-                let quoted = match task {
-                    // A few words may stand anywhere.
-                    Task::GroundedFragment => features::is_whole_sentence(claim, &pair.view),
-                    _ => features::is_quoted(claim, &pair.view),
-                };
-                if quoted {
-                    probability.max(QUOTED_PROBABILITY)
-                } else {
-                    probability
-                }
-            };
-            let judged = places.into_iter().zip(pairs.iter().map(judge));
-            let best = judged.max_by(|(_, a), (_, b)| a.total_cmp(b));
-            let probability = best.map_or(0.0, |(_, probability)| probability);
-            let thresholds = coefficients.thresholds();
-            let level = if probability >= thresholds.fully {
-                Support::Full
-            } else if probability >= thresholds.partially {
-                Support::Partial
-            } else {
-                Support::No
-            };
-            Groundedness {
-                probability,
-                level,
-                passage: best.map(|(place, _)| place),
-            }
-        })
-        .await
+        };
+        Ok(Turns::shared().piece(sort).await?)
     }
 
     /// How well an answer addresses the question, regardless of whether it is true.
@@ -300,7 +218,12 @@ impl Evaluator {
         }
         let quoted = match passages {
             [] => None,
-            passages => quotation::probability(answer, &self.best_sentences(question, passages).await?),
+            passages => {
+                let (scores, answer) = (self.best_sentences(question, passages).await?, answer.to_owned());
+                Turns::shared()
+                    .piece(move || quotation::probability(&answer, &scores))
+                    .await?
+            }
         };
         let thresholds = self.thresholds();
         let explanation = self.usefulness_explained(question, answer).await?;
@@ -318,16 +241,18 @@ impl Evaluator {
     }
 
     async fn usefulness_explained(&self, question: &str, answer: &str) -> Result<Explanation, EvaluateError> {
-        let asked = Question::new(question);
-        let task = usefulness_task(&asked, answer);
-        let (asked, pairs) = self.pairs(task, asked, [answer.into()]).await?;
+        let asked = text_pairs::question(question).await?;
+        let sections = text_pairs::whole(answer.into()).await?;
+        let task = sections
+            .first()
+            .map_or(Task::Usefulness, |section| usefulness_task(&asked, &section.view));
+        let pairs = self.pairs(task, &asked, &sections, false).await?;
         let coefficients = self.coefficients();
-        let explain = move || {
-            let pair = pairs.first()?;
-            let features = features::usefulness(&asked, &pair.view, pair.cosines.as_ref());
-            Some(explained(&coefficients, task, pair.group, features))
-        };
-        compute(explain).await?.ok_or(EvaluateError::Stopped)
+        let explained = Self::judged(pairs, move |pair| {
+            let features = features::usefulness(&asked, &pair.section.view, pair.cosines.as_ref());
+            explained(&coefficients, task, pair.group, features)
+        });
+        explained.await?.pop().ok_or(EvaluateError::Stopped)
     }
 
     /// Returns the features and probability behind a judgement, for inspection and for fitting. There is one
@@ -353,77 +278,88 @@ impl Evaluator {
                 question,
                 claim,
                 evidence,
-            } => (Task::Groundedness, claim, evidence.into(), optional_question(question)),
+            } => (Task::Groundedness, claim, evidence.into(), Some(question)),
         };
-        let first = Question::new(first);
-        let task = match task {
-            Task::Groundedness => groundedness_task(first.view(), question.as_ref()),
-            Task::Usefulness => usefulness_task(&first, second.text),
+        let first = text_pairs::question(first).await?;
+        let question = match question {
+            Some(question) if !question.trim().is_empty() => Some(text_pairs::question(question).await?),
+            _ => None,
+        };
+        let judges_whole = task == Task::Usefulness;
+        let mut sections = if judges_whole {
+            Vec::new()
+        } else {
+            text_pairs::sections(&[second]).await?
+        };
+        if sections.is_empty() {
+            sections = text_pairs::whole(second).await?;
+        }
+        let task = match (task, sections.first()) {
+            (Task::Groundedness, _) => groundedness_task(first.view(), question.as_deref()),
+            (Task::Usefulness, Some(answer)) => usefulness_task(&first, &answer.view),
             _ => task,
         };
-        let sections: Vec<PassageText<'_>> = match task {
-            Task::Usefulness | Task::UsefulFragment => Vec::new(),
-            _ => text_pairs::sections(&[second])
-                .iter()
-                .map(|section| section.titled)
-                .collect(),
-        };
-        let texts = if sections.is_empty() { vec![second] } else { sections };
-        let (first, pairs) = self.embedded_pairs(task, first, texts).await?;
-        let coefficients = self.coefficients();
-        compute(move || {
-            let seen = |pair: &TextPair| {
-                let cosines = pair.cosines.as_ref();
-                let found = match task {
-                    Task::Relevance => vec![features::relevance(&first, &pair.view, cosines)],
-                    Task::Answer => features::answer_sentences(&first, &pair.view, cosines),
-                    Task::Usefulness | Task::UsefulFragment => vec![features::usefulness(&first, &pair.view, cosines)],
-                    Task::Groundedness | Task::GroundedFragment => {
-                        vec![features::groundedness(
-                            first.view(),
-                            &pair.view,
-                            cosines,
-                            question.as_ref(),
-                        )]
-                    }
-                };
-                let group = pair.group;
-                found.into_iter().map(move |features| (task, group, features))
+        let pairs = self.pairs(task, &first, &sections, true).await?;
+        let all = Self::judged(pairs, move |pair| {
+            let (view, cosines) = (&*pair.section.view, pair.cosines.as_ref());
+            let found = match task {
+                Task::Relevance => vec![features::relevance(&first, view, cosines)],
+                Task::Answer => features::answer_sentences(&first, view, cosines),
+                Task::Usefulness | Task::UsefulFragment => vec![features::usefulness(&first, view, cosines)],
+                Task::Groundedness | Task::GroundedFragment => {
+                    vec![features::groundedness(first.view(), view, cosines, question.as_deref())]
+                }
             };
-            let all = pairs.iter().flat_map(seen);
-            if task == Task::Answer {
-                return all.collect();
-            }
-            let probability =
-                |(task, group, features): &(Task, Group, Features)| coefficients.probability(*task, *group, features);
-            let best = all.max_by(|a, b| probability(a).total_cmp(&probability(b)));
-            best.into_iter().collect()
-        })
-        .await
+            let group = pair.group;
+            found
+                .into_iter()
+                .map(move |features| (task, group, features))
+                .collect::<Vec<_>>()
+        });
+        let all = all.await?.into_iter().flatten();
+        if task == Task::Answer {
+            return Ok(all.collect());
+        }
+        let coefficients = self.coefficients();
+        let probability =
+            |(task, group, features): &(Task, Group, Features)| coefficients.probability(*task, *group, features);
+        let best = all.max_by(|a, b| probability(a).total_cmp(&probability(b)));
+        Ok(best.into_iter().collect())
     }
 }
 
-fn optional_question(question: &str) -> Option<Question> {
-    (!question.trim().is_empty()).then(|| Question::new(question))
+/// The scores of the sentences of a section; the passages that they are of count from `first`.
+fn sentence_scores(coefficients: &Coefficients, asked: &Question, pair: &TextPair, first: usize) -> Vec<SentenceScore> {
+    let Section { passage, start, view } = &pair.section;
+    let sentences = features::answer_sentences(asked, view, pair.cosines.as_ref());
+    let scores = sentences
+        .iter()
+        .zip(&view.sentences)
+        .enumerate()
+        .map(|(index, (features, range))| {
+            let mut probability = coefficients.probability(Task::Answer, pair.group, features);
+            if features::is_heading_or_question(features) {
+                probability = 0.0;
+            } else if features::restates_question(asked, features) {
+                probability = probability.max(RESTATEMENT_PROBABILITY);
+            }
+            SentenceScore {
+                passage: first + passage,
+                range: start + range.start..start + range.end,
+                text: view.sentence(index).to_owned(),
+                probability,
+            }
+        });
+    scores.collect()
 }
 
 /// The task for an answer. An answer of a few words has a model of its own, in which its kind and unit count rather
 /// than the words of the question.
-fn usefulness_task(question: &Question, answer: &str) -> Task {
-    if features::is_bare(question, &View::new(answer)) {
+fn usefulness_task(question: &Question, answer: &View) -> Task {
+    if features::is_bare(question, answer) {
         Task::UsefulFragment
     } else {
         Task::Usefulness
-    }
-}
-
-/// The task for a claim. A claim of a few words is judged with its question; without a question it is judged as a
-/// sentence.
-fn groundedness_task(claim: &View, question: Option<&Question>) -> Task {
-    if question.is_some() && features::is_fragment(claim) {
-        Task::GroundedFragment
-    } else {
-        Task::Groundedness
     }
 }
 
@@ -435,14 +371,6 @@ fn explained(coefficients: &Coefficients, task: Task, group: Group, features: Fe
         features: features.into_pairs(),
         probability,
     }
-}
-
-/// Runs CPU-bound work on the blocking thread pool, within the caller's span.
-async fn compute<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, EvaluateError> {
-    let span = tracing::Span::current();
-    tokio::task::spawn_blocking(move || span.in_scope(work))
-        .await
-        .map_err(|_| EvaluateError::Stopped)
 }
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+mod hostile;
+
 use clap::Parser;
 
 use super::*;

@@ -1,52 +1,119 @@
 //! Analyzed pairs of texts, with embeddings if a model uses cosine features.
+//!
+//! All of it is computed in pieces, each in its turn (see [`Turns`]).
+
+use std::sync::Arc;
 
 use super::coefficients::Task;
 use super::features::{Cosines, Group, Late, Question, View};
-use super::{EvaluateError, Evaluator, PassageText, compute};
-use emend_models::embed::{Embedding, Input, cosine};
+use super::{EvaluateError, Evaluator, PassageText};
+use emend_core::Turns;
+use emend_models::embed::{Embedding, Input, TokenVectors, cosine};
 use emend_text as text;
 
 /// Maximum embedded sentences per section. Of a longer section, the sentences with most of the question's words are
 /// embedded; the others get the passage's cosine.
 pub(super) const MAX_SENTENCES: usize = 48;
+/// Most sections of a passage. The last one holds what is left of a passage with more headings.
+const MAX_SECTIONS: usize = 64;
 
-/// A section of a passage. A passage with several headings covers several subjects, so each section is judged
+/// A passage that outlives its caller's borrow, for another thread.
+struct OwnedPassage {
+    title: String,
+    text: String,
+    rank: usize,
+}
+
+impl From<PassageText<'_>> for OwnedPassage {
+    fn from(PassageText { title, text, rank }: PassageText<'_>) -> Self {
+        Self {
+            title: title.to_owned(),
+            text: text.to_owned(),
+            rank,
+        }
+    }
+}
+
+/// An analyzed section of a passage. A passage with several headings covers several subjects, so each section is judged
 /// separately.
-pub(super) struct Section<'t> {
+#[derive(Clone)]
+pub(super) struct Section {
     /// The index of the passage.
     pub(super) passage: usize,
     /// The byte offset of the section in the passage.
     pub(super) start: usize,
     /// The section's text, with the title and rank of its passage.
-    pub(super) titled: PassageText<'t>,
+    pub(super) view: Arc<View>,
 }
 
-/// The sections of all passages, in order. An empty passage has none.
-pub(super) fn sections<'t>(passages: &[PassageText<'t>]) -> Vec<Section<'t>> {
-    let mut all = Vec::new();
-    for (passage, whole) in passages.iter().enumerate() {
-        for text::Section { range, .. } in text::sections(whole.text) {
-            let start = range.start;
-            let text = whole.text.get(range).unwrap_or_default();
-            let titled = PassageText { text, ..*whole };
-            all.push(Section { passage, start, titled });
-        }
+impl Section {
+    fn size(&self) -> usize {
+        self.view.text.len()
     }
-    all
 }
 
-/// The second text of a pair, analyzed.
+/// The sections of all passages, analyzed, in order. A passage without text has none.
+pub(super) async fn sections(passages: &[PassageText<'_>]) -> Result<Vec<Section>, EvaluateError> {
+    let owned: Vec<(usize, OwnedPassage)> = passages.iter().map(|passage| (*passage).into()).enumerate().collect();
+    let analyzed = Turns::shared().each(
+        owned,
+        |(_, passage)| passage.text.len(),
+        |(index, passage)| of_passage(index, &passage),
+    );
+    Ok(analyzed.await?.into_iter().flatten().collect())
+}
+
+fn of_passage(passage: usize, whole: &OwnedPassage) -> Vec<Section> {
+    let ranges = text::section_ranges(&whole.text, MAX_SECTIONS).into_iter();
+    let sections = ranges.filter_map(|range| {
+        let titled = PassageText {
+            title: &whole.title,
+            text: whole.text.get(range.clone()).filter(|text| !text.trim().is_empty())?,
+            rank: whole.rank,
+        };
+        Some(Section {
+            passage,
+            start: range.start,
+            view: Arc::new(View::of_passage(titled)),
+        })
+    });
+    sections.collect()
+}
+
+/// A text as it is, analyzed.
+pub(super) async fn whole(passage: PassageText<'_>) -> Result<Vec<Section>, EvaluateError> {
+    let passage = OwnedPassage::from(passage);
+    let view = Turns::shared().piece(move || {
+        View::of_passage(PassageText {
+            title: &passage.title,
+            text: &passage.text,
+            rank: passage.rank,
+        })
+    });
+    Ok(vec![Section {
+        passage: 0,
+        start: 0,
+        view: Arc::new(view.await?),
+    }])
+}
+
+/// A question or a claim, analyzed.
+pub(super) async fn question(text: &str) -> Result<Arc<Question>, EvaluateError> {
+    let text = text.to_owned();
+    Ok(Arc::new(Turns::shared().piece(move || Question::new(&text)).await?))
+}
+
+/// The second text of a pair.
+#[derive(Clone)]
 pub(super) struct TextPair {
     pub(super) group: Group,
-    pub(super) view: View,
-    /// The indices of the embedded sentences.
-    embedded: Vec<usize>,
+    pub(super) section: Section,
     pub(super) cosines: Option<Cosines>,
 }
 
 impl TextPair {
-    fn new(task: Task, first: &str, passage: PassageText<'_>) -> Self {
-        let text = passage.text;
+    fn new(task: Task, first: &str, section: &Section) -> Self {
+        let text = section.view.text.as_str();
         let group = match task {
             Task::GroundedFragment => Group::of_fragment(first, text),
             Task::UsefulFragment => Group::of_fragment(text, first),
@@ -54,65 +121,71 @@ impl TextPair {
         };
         Self {
             group,
-            view: View::of_passage(passage),
-            embedded: Vec::new(),
+            section: section.clone(),
             cosines: None,
         }
     }
 }
 
+/// What is known of a text as a whole: its cosine with the question, and the similarity of their tokens.
+type Near = (f64, Option<Late>);
+
 impl Evaluator {
-    /// Pairs the first text with each of the others, with cosines if a model of the task uses them.
+    /// Pairs the first text with each of the others, with cosines if a model of the task uses them or `always`.
     pub(super) async fn pairs(
         &self,
         task: Task,
-        first: Question,
-        others: impl IntoIterator<Item = PassageText<'_>>,
-    ) -> Result<(Question, Vec<TextPair>), EvaluateError> {
+        first: &Arc<Question>,
+        others: &[Section],
+        always: bool,
+    ) -> Result<Vec<TextPair>, EvaluateError> {
         let coefficients = self.coefficients();
-        let others = others.into_iter();
-        let pairs: Vec<TextPair> = others.map(|other| TextPair::new(task, first.text(), other)).collect();
-        if pairs.iter().any(|pair| coefficients.needs_cosines(task, pair.group)) {
-            return self.embedded(first, pairs).await;
+        let mut pairs: Vec<TextPair> = others
+            .iter()
+            .map(|other| TextPair::new(task, first.text(), other))
+            .collect();
+        let needs = always || pairs.iter().any(|pair| coefficients.needs_cosines(task, pair.group));
+        if needs && !pairs.is_empty() {
+            self.embed(first, &mut pairs).await?;
         }
-        Ok((first, pairs))
+        Ok(pairs)
     }
 
-    /// Like [`pairs`](Self::pairs), but always with cosines.
-    pub(super) async fn embedded_pairs(
-        &self,
-        task: Task,
-        first: Question,
-        others: impl IntoIterator<Item = PassageText<'_>>,
-    ) -> Result<(Question, Vec<TextPair>), EvaluateError> {
-        let others = others.into_iter();
-        let pairs = others.map(|other| TextPair::new(task, first.text(), other)).collect();
-        self.embedded(first, pairs).await
+    /// Computes `work` of each pair, in order.
+    pub(super) async fn judged<T: Send + 'static>(
+        pairs: Vec<TextPair>,
+        work: impl Fn(&TextPair) -> T + Clone + Send + 'static,
+    ) -> Result<Vec<T>, EvaluateError> {
+        let judged = Turns::shared().each(pairs, |pair| pair.section.size(), move |pair| work(&pair));
+        Ok(judged.await?)
     }
 
-    async fn embedded(
-        &self,
-        first: Question,
-        mut pairs: Vec<TextPair>,
-    ) -> Result<(Question, Vec<TextPair>), EvaluateError> {
-        if pairs.is_empty() {
-            return Ok((first, pairs));
-        }
-        let (query, passages) = self.embed_whole(first.text(), &pairs).await?;
-        let mut texts = Vec::new();
-        for pair in pairs.iter_mut().filter(|pair| pair.view.sentences.len() > 1) {
-            pair.embedded = first.closest(&pair.view, MAX_SENTENCES);
-            let sentences = pair.embedded.iter().map(|index| pair.view.sentence(*index));
-            texts.extend(sentences.map(str::to_owned));
-        }
+    async fn embed(&self, first: &Arc<Question>, pairs: &mut [TextPair]) -> Result<(), EvaluateError> {
+        let (query, passages) = self.embed_whole(first.text(), pairs).await?;
+        let sections: Vec<Section> = pairs.iter().map(|pair| pair.section.clone()).collect();
+        let closest = {
+            let first = Arc::clone(first);
+            let closest = move |section: Section| {
+                let view = &section.view;
+                if view.sentences.len() < 2 {
+                    return Vec::new();
+                }
+                let places = first.closest(view, MAX_SENTENCES).into_iter();
+                places
+                    .map(|index| (index, view.sentence(index).to_owned()))
+                    .collect::<Vec<_>>()
+            };
+            Turns::shared().each(sections, Section::size, closest).await?
+        };
+        let texts = closest.iter().flatten().map(|(_, text)| text.clone()).collect();
         let embeddings = self.embedder.embed(Input::Passage, texts).await?;
         let mut cosines = embeddings
             .iter()
             .map(|embedding: &Embedding| f64::from(cosine(&query, embedding)));
-        for (pair, (passage, late)) in pairs.iter_mut().zip(passages) {
-            let mut sentences = vec![passage; pair.view.sentences.len()];
-            for index in &pair.embedded {
-                sentences[*index] = cosines.next().unwrap_or_default();
+        for ((pair, (passage, late)), closest) in pairs.iter_mut().zip(passages).zip(closest) {
+            let mut sentences = vec![passage; pair.section.view.sentences.len()];
+            for (index, _) in closest {
+                sentences[index] = cosines.next().unwrap_or_default();
             }
             pair.cosines = Some(Cosines {
                 passage,
@@ -120,38 +193,33 @@ impl Evaluator {
                 late,
             });
         }
-        Ok((first, pairs))
+        Ok(())
     }
 
     /// The embedding of `first`, and for each text its cosine with it as a whole, and per token if the embedder returns
     /// token vectors.
-    async fn embed_whole(
-        &self,
-        first: &str,
-        pairs: &[TextPair],
-    ) -> Result<(Embedding, Vec<(f64, Option<Late>)>), EvaluateError> {
+    async fn embed_whole(&self, first: &str, pairs: &[TextPair]) -> Result<(Embedding, Vec<Near>), EvaluateError> {
         let asked = vec![vec![first.to_owned()]];
         let tokens = self.embedder.embed_tokens(Input::Query, asked).await?;
         if let Some(query) = tokens.and_then(|tokens| tokens.into_iter().next()) {
-            let texts = pairs.iter().map(|pair| pair.view.sentence_texts()).collect();
+            let texts = pairs.iter().map(|pair| pair.section.view.sentence_texts()).collect();
             let passages = self
                 .embedder
                 .embed_tokens(Input::Passage, texts)
                 .await?
                 .unwrap_or_default();
             let whole = query.whole().clone();
-            let near = compute(move || {
-                let near = passages.iter().map(|passage| {
-                    let late = Late::new(&query, passage, passage.means().len());
-                    (f64::from(cosine(query.whole(), passage.whole())), late)
-                });
-                near.collect()
-            });
-            return Ok((whole, near.await?));
+            let near = move |passage: Arc<TokenVectors>| {
+                let late = Late::new(&query, &passage, passage.pieces());
+                (f64::from(cosine(query.whole(), passage.whole())), late)
+            };
+            // Each token is compared with each of the question's, which takes longer than its text.
+            let bytes = |passage: &Arc<TokenVectors>| passage.tokens().len() * TOKEN_BYTES;
+            return Ok((whole, Turns::shared().each(passages, bytes, near).await?));
         }
         let query = self.embedder.embed(Input::Query, vec![first.to_owned()]).await?;
         let query = query.into_iter().next().ok_or(EvaluateError::Stopped)?;
-        let texts = pairs.iter().map(|pair| pair.view.text.clone()).collect();
+        let texts = pairs.iter().map(|pair| pair.section.view.text.clone()).collect();
         let passages = self.embedder.embed(Input::Passage, texts).await?;
         let near = passages
             .iter()
@@ -160,3 +228,6 @@ impl Evaluator {
         Ok((query, near))
     }
 }
+
+/// The bytes of text that take as long to be analyzed as a token takes to be compared with a long question's.
+const TOKEN_BYTES: usize = 32;

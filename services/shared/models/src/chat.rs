@@ -5,8 +5,11 @@ mod accepts;
 mod call;
 mod choice;
 mod error;
+mod failure;
 #[cfg(feature = "openai")]
 mod fallback;
+#[cfg(feature = "openai")]
+mod length;
 #[cfg(feature = "local-chat")]
 pub mod local;
 #[cfg(feature = "openai")]
@@ -25,7 +28,8 @@ use tokio::time::Instant;
 pub use accepts::Accepts;
 pub use choice::LocalModel;
 pub use error::ChatError;
-pub use options::{ApiKey, ChatOptions, Fallback};
+pub use failure::{MODEL_CALLS, MODEL_FAILED, ModelFailure};
+pub use options::{ChatOptions, Fallback};
 pub use receipt::Receipt;
 
 /// A chat completion model.
@@ -202,7 +206,8 @@ impl AddAssign for Usage {
 pub enum FinishReason {
     /// The model ended its reply.
     Stop,
-    /// `max_tokens` or the end of the context window was reached.
+    /// `max_tokens` or the end of the context window was reached. Also where the server goes on: a reply is cut where it
+    /// is longer than any text of `max_tokens` tokens, and the connection is closed.
     Length,
     /// The server's content filter stopped it.
     ContentFilter,

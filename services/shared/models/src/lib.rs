@@ -8,4 +8,5 @@ pub mod fetch;
 mod http;
 pub mod progress;
 pub mod prompt;
+mod secret;
 pub mod verdict;

@@ -1,15 +1,8 @@
-//! Text of others as a person may be shown it.
+//! The beginnings of texts.
 
+use emend_core::printable;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
-
-/// Text of documents, models and the web without the characters that a terminal would obey; lines and tabs stay.
-#[must_use]
-pub fn printable(text: &str) -> String {
-    text.chars()
-        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
-        .collect()
-}
 
 /// The beginning of a text on one line, [`printable`], at most `most` columns of a terminal wide. Where there is more,
 /// it ends in `…` after a whole word, or after a whole character where the first word is wider than that.

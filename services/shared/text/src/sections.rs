@@ -54,6 +54,26 @@ pub fn sections(text: &str) -> Vec<Section> {
     sections
 }
 
+/// The byte ranges of the [`sections`] of `text`, at most `most`, at least 1: the last one holds what is left.
+pub fn section_ranges(text: &str, most: usize) -> Vec<Range<usize>> {
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    let mut current = 0..0;
+    for Heading { at, body, .. } in headings(text).into_iter().take(most.saturating_sub(1)) {
+        if is_blank(text, current.end..at) {
+            current.end = body;
+        } else {
+            ranges.push(current.start..at);
+            current = at..body;
+        }
+    }
+    match ranges.last_mut() {
+        Some(last) if is_blank(text, current.end..text.len()) => last.end = text.len(),
+        _ if text.is_empty() => {}
+        _ => ranges.push(current.start..text.len()),
+    }
+    ranges
+}
+
 fn is_blank(text: &str, range: Range<usize>) -> bool {
     text.get(range).is_none_or(|between| between.trim().is_empty())
 }

@@ -264,27 +264,35 @@ fn weight(piece: &str) -> usize {
 /// Merges pieces shorter than four letters ("No.", "1.") into the next piece of the block, and the last one into the
 /// previous piece.
 fn merge_short(text: &str, pieces: &mut Vec<Range<usize>>) {
-    let short = |range: &Range<usize>| weight(&text[range.clone()]) < 4;
-    let mut merged: Vec<Range<usize>> = Vec::with_capacity(pieces.len());
+    const SHORT: usize = 4;
     let count = pieces.len();
-    for (index, piece) in pieces.drain(..).enumerate() {
-        match merged.last_mut() {
-            Some(last) if short(last) || (index + 1 == count && short(&piece)) => last.end = piece.end,
-            _ => merged.push(piece),
-        }
-    }
-    *pieces = merged;
+    merge(text, pieces, |index, last, piece| {
+        last < SHORT || (index + 1 == count && piece < SHORT)
+    });
 }
 
 /// Merges pieces without a letter or digit (rules, code fences) into the previous piece, or into the next one at the
 /// start.
 fn merge_marks(text: &str, pieces: &mut Vec<Range<usize>>) {
+    merge(text, pieces, |_, last, piece| last == 0 || piece == 0);
+}
+
+/// Merges each piece into the one before it where `joins` says so, by its index and the weights of the two.
+fn merge(text: &str, pieces: &mut Vec<Range<usize>>, joins: impl Fn(usize, usize, usize) -> bool) {
     let mut merged: Vec<Range<usize>> = Vec::with_capacity(pieces.len());
-    for piece in pieces.drain(..) {
-        let bare = |range: &Range<usize>| weight(&text[range.clone()]) == 0;
+    // Of the last of them, kept: weighing it again for each piece would take the square of the time.
+    let mut last_weight = 0;
+    for (index, piece) in pieces.drain(..).enumerate() {
+        let weight = weight(text.get(piece.clone()).unwrap_or_default());
         match merged.last_mut() {
-            Some(last) if bare(last) || bare(&piece) => last.end = piece.end,
-            _ => merged.push(piece),
+            Some(last) if joins(index, last_weight, weight) => {
+                last.end = piece.end;
+                last_weight += weight;
+            }
+            _ => {
+                merged.push(piece);
+                last_weight = weight;
+            }
         }
     }
     *pieces = merged;

@@ -154,7 +154,7 @@ fn text_is_printed_in_whole_lines_without_a_terminal() {
     };
     assert!(text("Leave is ", 1).is_empty());
     assert_eq!(text("25 days.\nAsk\u{1b}", 1), ["  > Leave is 25 days."]);
-    assert_eq!(text("Leave is 30 days.", 2), ["  > Ask"]);
+    assert_eq!(text("Leave is 30 days.", 2), ["  > Ask␛"]);
     let sentence = Some(Sentence {
         text: "Leave is 30 days.".to_owned(),
         support: Support::NotSupported.into(),

@@ -103,7 +103,7 @@ fn a_failed_walk_shows_no_answer_and_its_failure_says_what_to_do() {
     }));
     assert_eq!(
         failure,
-        "error: the generator failed (UNAVAILABLE): connection refused\n  check that the generator runs"
+        "error: the generator failed (UNAVAILABLE): connection␛ refused\n  check that the generator runs"
     );
 }
 

@@ -6,7 +6,6 @@ use emend_proto::v1::RewriteRequest;
 use emend_text::Script;
 
 use super::chinese;
-use super::expansion::expansion;
 use super::terms::{Kind, Term, terms};
 
 /// Maximum terms of the question in one query. More terms make a search unspecific.
@@ -17,11 +16,11 @@ const EXPANSION_TERMS: usize = 3;
 const EXPANDED_ATTEMPTS: usize = 2;
 
 /// Candidate queries for document retrieval, after `attempts` failed queries besides the question: first the question's
-/// keywords, then expanded with terms of the passages, then fewer keywords.
-pub(super) fn retrieval(request: &RewriteRequest, attempts: usize) -> Vec<String> {
+/// keywords, then expanded with terms of the passages (`expansion`), then fewer keywords.
+pub(super) fn retrieval(request: &RewriteRequest, expansion: &[String], attempts: usize) -> Vec<String> {
     let terms = strongest(terms(&request.question), MAX_TERMS);
     let keywords = vec![join(&by_kind(&terms))];
-    let expanded = expanded(request, &terms);
+    let expanded = expanded(expansion, &terms);
     let reduced = reduced(request, &terms);
     let stages = match attempts {
         0 => [keywords, expanded, reduced],
@@ -33,15 +32,14 @@ pub(super) fn retrieval(request: &RewriteRequest, attempts: usize) -> Vec<String
 
 /// Candidate queries for web search: the keywords in the order of the question, as search engines expect, then fewer
 /// keywords. Expanded queries come last, since their terms are from passages that did not help.
-pub(super) fn web_search(request: &RewriteRequest) -> Vec<String> {
+pub(super) fn web_search(request: &RewriteRequest, expansion: &[String]) -> Vec<String> {
     let terms = strongest(terms(&request.question), MAX_TERMS);
     let keywords = vec![join(&terms), join(&by_kind(&terms))];
-    [keywords, reduced(request, &terms), expanded(request, &terms)].concat()
+    [keywords, reduced(request, &terms), expanded(expansion, &terms)].concat()
 }
 
 /// All terms, and then the half with the highest weight, each with a few expansion terms at a time.
-fn expanded(request: &RewriteRequest, terms: &[Term]) -> Vec<String> {
-    let more = expansion(request);
+fn expanded(more: &[String], terms: &[Term]) -> Vec<String> {
     let all = join(&by_kind(terms));
     let half = join(&strongest(terms.to_vec(), terms.len().div_ceil(2)));
     let with = |core: &str, chunk: &[String]| format!("{core} {}", chunk.join(" ")).trim().to_owned();

@@ -297,6 +297,12 @@ fn run_end(text: &str, start: usize, belongs: impl Fn(char) -> bool) -> usize {
 fn quoted(text: &str, at: usize) -> Option<Range<usize>> {
     let open = text[at..].chars().next()?;
     let start = at + open.len_utf8();
+    // A mark that closes further away is not of this phrase, and is not sought for every mark that opens.
+    let most = text[start..]
+        .char_indices()
+        .nth(MAX_QUOTED + 2)
+        .map_or(text.len(), |(end, _)| start + end);
+    let text = &text[..most];
     let end = if open == '\'' || open == '‘' {
         // Within words these marks are apostrophes.
         let free = |c: Option<char>| !c.is_some_and(|c| Script::of(c) == Script::Alphabet);

@@ -41,6 +41,20 @@ impl<E: ServiceError> ServiceError for CallError<E> {
         }
     }
 
+    fn reason(&self) -> &'static str {
+        match self {
+            Self::Work(error) => error.reason(),
+            other => other.code().name(),
+        }
+    }
+
+    fn metadata(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::Work(error) => error.metadata(),
+            Self::Full { .. } | Self::Gone | Self::Deadline | Self::Cancelled => Vec::new(),
+        }
+    }
+
     fn violations(&self) -> Vec<FieldViolation> {
         if let Self::Work(error) = self {
             error.violations()

@@ -27,6 +27,35 @@ impl ServiceError for Outer {
     }
 }
 
+#[derive(Debug, thiserror::Error)]
+#[error("the model failed")]
+struct Reasoned;
+
+impl ServiceError for Reasoned {
+    fn code(&self) -> Code {
+        Code::Unavailable
+    }
+    fn reason(&self) -> &'static str {
+        "MODEL_FAILED"
+    }
+    fn metadata(&self) -> Vec<(&'static str, String)> {
+        vec![("model_calls", 3.to_string())]
+    }
+}
+
+#[test]
+fn a_reason_and_its_metadata_reach_the_caller_also_through_an_actor() {
+    for status in [status(&Reasoned), crate::CallError::Work(Reasoned).into()] {
+        assert_eq!(status.code(), tonic::Code::Unavailable);
+        let details = status.get_error_details();
+        let info = details.error_info().unwrap();
+        assert_eq!(
+            (info.reason.as_str(), &*info.metadata["model_calls"]),
+            ("MODEL_FAILED", "3")
+        );
+    }
+}
+
 #[test]
 fn a_status_has_the_code_the_chain_and_the_details() {
     let error = Outer {

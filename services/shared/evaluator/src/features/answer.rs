@@ -5,7 +5,7 @@ use super::overlap::{has_antonym, has_negation, subsequence};
 use super::question::Question;
 use super::relevance::argmax;
 use super::view::View;
-use super::{Cosines, Features};
+use super::{Cosines, Features, Late};
 
 /// The names of the features of [`answer_sentences`].
 pub(crate) const NAMES: &[&str] = &[
@@ -58,7 +58,7 @@ pub(crate) const NAMES: &[&str] = &[
 /// "The team lead approves leave within three days." for "Who approves leave?".
 pub(crate) fn restates_question(question: &Question, features: &Features) -> bool {
     let is = |name: &str, holds: fn(f64) -> bool| features.get(name).is_some_and(holds);
-    question.view.content.len() >= 2
+    question.content.len() >= 2
         && is("overlap", |share| share > 0.999)
         && is("subsequence", |share| share > 0.999)
         && is("novelty", |share| share >= 0.5)
@@ -76,16 +76,17 @@ pub(crate) fn is_heading_or_question(features: &Features) -> bool {
 /// The features of a question and each sentence of a passage, in order.
 pub(crate) fn answer_sentences(question: &Question, passage: &View, cosines: Option<&Cosines>) -> Vec<Features> {
     let asked = &question.weighted;
-    let overlaps: Vec<f64> = passage
-        .sets
-        .iter()
-        .map(|words| asked.share(|word| words.contains(word)))
-        .collect();
+    let in_title = |word| passage.title.contains(&word);
+    let overlaps = asked.shares(passage, (0, 0), |_| false);
+    // The name that a pronoun refers to is often in the sentence before.
+    let around = asked.shares(passage, (1, 1), |_| false);
+    let titled = asked.shares(passage, (0, 0), in_title);
+    let plain = asked.plain_shares(passage);
+    let title_overlap = asked.share(in_title);
     let (_, best_overlap) = argmax(&overlaps);
-    let whole = asked.share(|word| passage.all.contains(word));
-    let missing_names = question
-        .view
-        .names
+    let whole = asked.share(|word| passage.has(word));
+    let names = question.view.names();
+    let missing_names = names
         .iter()
         .filter(|name| !passage.lower.contains(name.as_str()))
         .count();
@@ -97,46 +98,44 @@ pub(crate) fn answer_sentences(question: &Question, passage: &View, cosines: Opt
         .count();
     let flag = |value: bool| f64::from(u8::from(value));
 
-    let same_language = emend_text::language(&question.view.text) == emend_text::language(&passage.text);
+    let same_language = question.view.language() == passage.language();
+    let asked_negation = flag(has_negation(&question.view.lower));
+    let best_cosines = cosines.map(Cosines::best);
+    let best_late = cosines.and_then(|cosines| cosines.late.as_ref()).map(Late::best);
 
     (0..passage.sentences.len())
         .map(|index| {
             let mut features = Features::default();
             let sentence = passage.sentence(index);
             let lower = sentence.to_lowercase();
-            let words = &passage.sets[index];
-            if let Some(cosines) = cosines {
-                let (place, best, second) = cosines.best();
+            let words = passage.sentence_set(index);
+            if let Some((cosines, (place, best, second))) = cosines.zip(best_cosines) {
                 let own = cosines.sentences.get(index).copied().unwrap_or(cosines.passage);
                 features.set("cosine_sentence", own);
                 features.set("cosine_passage", cosines.passage);
                 features.set("cosine_behind", best - own);
                 features.set("cosine_lead", if place == index { best - second } else { 0.0 });
-                if let Some(late) = &cosines.late {
+                if let Some((late, best)) = cosines.late.as_ref().zip(best_late) {
                     let own = late.sentences.get(index).copied().unwrap_or(late.passage);
                     features.set("cosine_late", own.mean);
                     features.set("cosine_late_low", own.low);
                     features.set("cosine_late_even", own.even);
                     let with_before = late.with_before.get(index).copied().unwrap_or(own.low);
                     features.set("cosine_late_with_before", with_before);
-                    features.set("cosine_late_behind", late.best().mean - own.mean);
+                    features.set("cosine_late_behind", best.mean - own.mean);
                     features.set("cosine_late_passage", late.passage.mean);
                 }
             }
-            // The name that a pronoun refers to is often in the sentence before.
-            let neighbors = &passage.sets[index.saturating_sub(1)..(index + 2).min(passage.sets.len())];
-            let around = asked.share(|word| neighbors.iter().any(|words| words.contains(word)));
             features.set("overlap", overlaps[index]);
-            features.set("overlap_plain", asked.plain_share(|word| words.contains(word)));
+            features.set("overlap_plain", plain[index]);
             features.set("overlap_behind", best_overlap - overlaps[index]);
-            features.set("overlap_around", around);
+            features.set("overlap_around", around[index]);
             features.set("overlap_passage", whole);
-            features.set("missing_rarest", asked.missing(|word| words.contains(word)).0);
+            features.set("missing_rarest", asked.missing_rarest(|word| words.contains(&word)));
             features.set(
                 "subsequence",
-                subsequence(&question.view.content, &passage.words[index]),
+                subsequence(&question.content, passage.sentence_words(index)),
             );
-            let names = &question.view.names;
             let found = names.iter().filter(|name| lower.contains(name.as_str())).count();
             features.set(
                 "names_in_sentence",
@@ -148,14 +147,11 @@ pub(crate) fn answer_sentences(question: &Question, passage: &View, cosines: Opt
             );
             features.set("names_missing", missing_names as f64);
             features.set("numbers_missing", missing_numbers as f64);
-            features.set(
-                "negation",
-                flag(has_negation(&question.view.lower)) - flag(has_negation(&lower)),
-            );
-            features.set("opposite", flag(has_antonym(&question.view.all, words)));
+            features.set("negation", asked_negation - flag(has_negation(&lower)));
+            features.set("opposite", flag(has_antonym(&question.view, &words)));
             let expected = question.expects(sentence);
             features.set("expected", expected);
-            let new = words.iter().filter(|word| !question.view.all.contains(*word)).count();
+            let new = words.iter().filter(|word| !question.view.has(**word)).count();
             features.set("novelty", new as f64 / words.len().max(1) as f64);
             features.set("length", (1.0 + sentence.chars().count() as f64).ln());
             features.set("letters", letter_share(sentence));
@@ -164,10 +160,10 @@ pub(crate) fn answer_sentences(question: &Question, passage: &View, cosines: Opt
             features.set("language_same", flag(same_language));
             features.set("rank", (1.0 + passage.rank as f64).ln());
             features.set("is_first", flag(passage.rank == 0));
-            let titled = |word: &str| words.contains(word) || passage.title.contains(word);
-            features.set("title_overlap", asked.share(|word| passage.title.contains(word)));
-            features.set("overlap_titled", asked.share(titled));
-            features.set("missing_rarest_titled", asked.missing(titled).0);
+            features.set("title_overlap", title_overlap);
+            features.set("overlap_titled", titled[index]);
+            let rarest = asked.missing_rarest(|word| words.contains(&word) || in_title(word));
+            features.set("missing_rarest_titled", rarest);
             let nowhere = |name: &&String| !lower.contains(*name) && !passage.lower_title.contains(*name);
             features.set("names_missing_titled", names.iter().filter(nowhere).count() as f64);
             features.set("is_question", flag(sentence.ends_with(['?', '？'])));

@@ -77,31 +77,25 @@ pub(crate) fn groundedness(
             features.set("cosine_late_passage_tail", late.passage.tail);
         }
     }
-    let said = Weighted::new(&claim.content);
-    let shares: Vec<f64> = evidence
-        .sets
-        .iter()
-        .map(|words| said.share(|word| words.contains(word)))
-        .collect();
+    let said = Weighted::new(claim.content());
+    let shares = said.shares(evidence, (0, 0), |_| false);
     let (best, sentence_precision) = argmax(&shares);
-    let pairs = evidence
-        .sets
-        .windows(2)
-        .map(|pair| said.share(|word| pair.iter().any(|words| words.contains(word))));
+    let pairs = said.shares(evidence, (0, 1), |_| false).into_iter();
+    let words = evidence.sentence_set(best);
     let sequence = claim.sequence();
     let known = evidence.sequence();
-    let (rarest, sum) = said.missing(|word| evidence.all.contains(word));
-    features.set("precision", said.plain_share(|word| evidence.all.contains(word)));
-    features.set("precision_weighted", said.share(|word| evidence.all.contains(word)));
+    let (rarest, sum) = said.missing(|word| evidence.has(word));
+    features.set("precision", said.plain_share(|word| evidence.has(word)));
+    features.set("precision_weighted", said.share(|word| evidence.has(word)));
     features.set("sentence_precision", sentence_precision);
     features.set("pair_precision", pairs.fold(sentence_precision, f64::max));
     features.set("missing_rarest", rarest);
     features.set("missing_sum", sum);
-    features.set("bigrams", ngram_overlap(&sequence, &known, 2));
-    features.set("trigrams", ngram_overlap(&sequence, &known, 3));
-    features.set("subsequence", subsequence(&sequence, &evidence.words[best]));
-    let covered = evidence.all.iter().filter(|word| claim.all.contains(*word)).count();
-    features.set("coverage", covered as f64 / evidence.all.len().max(1) as f64);
+    features.set("bigrams", ngram_overlap(sequence, known, 2));
+    features.set("trigrams", ngram_overlap(sequence, known, 3));
+    features.set("subsequence", subsequence(sequence, evidence.sentence_words(best)));
+    let covered = evidence.distinct().filter(|word| claim.has(*word)).count();
+    features.set("coverage", covered as f64 / evidence.distinct().count().max(1) as f64);
     features.set(
         "length_ratio",
         (sequence.len() as f64 / known.len().max(1) as f64).min(3.0),
@@ -116,31 +110,31 @@ pub(crate) fn groundedness(
             .count() as f64,
     );
     features.set("numbers_said", flag(!numbers.is_empty()));
-    let found = claim
-        .names
+    let names = claim.names();
+    let found = names
         .iter()
         .filter(|name| evidence.lower.contains(name.as_str()))
         .count();
-    features.set("names_missing", (claim.names.len() - found) as f64);
+    features.set("names_missing", (names.len() - found) as f64);
     features.set(
         "names_found",
-        if claim.names.is_empty() {
+        if names.is_empty() {
             1.0
         } else {
-            found as f64 / claim.names.len() as f64
+            found as f64 / names.len() as f64
         },
     );
     let nearest = evidence.sentence(best).to_lowercase();
     let (denies, denied) = (has_negation(&claim.lower), has_negation(&nearest));
     features.set("negation", flag(denies != denied));
     features.set("negation_added", flag(denies && !denied));
-    features.set("opposite", flag(has_antonym(&claim.all, &evidence.sets[best])));
+    features.set("opposite", flag(has_antonym(claim, &words)));
     features.set("is_question", flag(claim.text.contains(['?', '？'])));
     features.set("first_person", flag(is_first_or_second_person(&claim.lower)));
     features.set("claim_length", (1.0 + sequence.len() as f64).ln());
 
     let (near, behind, expected, echo) = question.map_or((0.0, 0.0, 0.0, 0.0), |question| {
-        question_features(question, claim, evidence)
+        question_features(question, claim, (&said, &shares), evidence)
     });
     features.set("question_known", flag(question.is_some()));
     features.set("question_near", near);
@@ -160,30 +154,27 @@ pub(crate) fn groundedness(
 /// - how much larger that share is in the sentence with most of them
 /// - whether the claim is of the expected kind
 /// - the share of the claim's words that are in the question
-fn question_features(question: &Question, claim: &View, evidence: &View) -> (f64, f64, f64, f64) {
-    let asked: Vec<f64> = evidence
-        .sets
-        .iter()
-        .map(|words| question.weighted.share(|word| words.contains(word)))
-        .collect();
+fn question_features(
+    question: &Question,
+    claim: &View,
+    (said, shares): (&Weighted, &[f64]),
+    evidence: &View,
+) -> (f64, f64, f64, f64) {
+    let asked = question.weighted.shares(evidence, (0, 0), |_| false);
     let wanted = claim.lower.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
-    let said = Weighted::new(&claim.content);
-    let shares: Vec<f64> = evidence
-        .sets
+    let (_, most) = argmax(shares);
+    let having: Vec<f64> = shares
         .iter()
-        .map(|words| said.share(|word| words.contains(word)))
+        .enumerate()
+        .map(|(index, share)| {
+            let quoted = !wanted.is_empty() && evidence.sentence(index).to_lowercase().contains(&wanted);
+            if quoted { 2.0 } else { *share }
+        })
         .collect();
-    let (_, most) = argmax(&shares);
-    let having = |index: usize| {
-        let quoted = !wanted.is_empty() && evidence.sentence(index).to_lowercase().contains(&wanted);
-        if quoted { 2.0 } else { shares[index] }
-    };
-    let top = (0..shares.len()).map(having).fold(most, f64::max);
-    let near = (0..shares.len())
-        .filter(|index| having(*index) >= top)
-        .map(|index| asked[index])
-        .fold(0.0, f64::max);
-    let echo = said.plain_share(|word| question.view.all.contains(word));
+    let top = having.iter().copied().fold(most, f64::max);
+    let near = having.iter().zip(&asked).filter(|(having, _)| **having >= top);
+    let near = near.map(|(_, asked)| *asked).fold(0.0, f64::max);
+    let echo = said.plain_share(|word| question.view.has(word));
     (near, argmax(&asked).1 - near, question.expects(&claim.text), echo)
 }
 
@@ -210,21 +201,13 @@ pub(crate) fn is_fragment(claim: &View) -> bool {
 
 /// Whether the evidence contains the claim verbatim, ignoring case, spaces, punctuation and the marks of Markdown.
 pub(crate) fn is_quoted(claim: &View, evidence: &View) -> bool {
-    let said = emend_text::letters(&claim.text).collect::<String>();
-    !said.is_empty()
-        && (emend_text::letters(&evidence.text).collect::<String>().contains(&said)
-            || sentences(evidence).collect::<String>().contains(&said))
+    let said = claim.letters();
+    !said.is_empty() && (evidence.letters().contains(said) || evidence.unmarked().concat().contains(said))
 }
 
 /// Whether the claim is a whole sentence of the evidence, such as an entry of a list or a row of a table, verbatim as for
 /// [`is_quoted`].
 pub(crate) fn is_whole_sentence(claim: &View, evidence: &View) -> bool {
-    let said = emend_text::letters(&claim.text).collect::<String>();
-    !said.is_empty() && sentences(evidence).any(|sentence| sentence == said)
-}
-
-/// The letters and digits of each sentence, without the marks of Markdown.
-fn sentences(evidence: &View) -> impl Iterator<Item = String> {
-    let sentences = (0..evidence.sentences.len()).map(|index| evidence.sentence(index));
-    sentences.map(|sentence| emend_text::letters(&emend_text::without_marks(sentence)).collect::<String>())
+    let said = claim.letters();
+    !said.is_empty() && evidence.unmarked().iter().any(|sentence| sentence == said)
 }

@@ -46,10 +46,13 @@ impl Late {
         if weights.is_empty() || passage.tokens().is_empty() {
             return None;
         }
+        // A long text is embedded up to the embedder's limit: the sentences after that have no token.
+        let read = passage.tokens().iter().map(|token| token.piece + 1).max().unwrap_or(0);
+        let read = read.min(sentences);
         // The maximum cosine per sentence and question token; −1 if the sentence has no token.
-        let mut nearest = vec![vec![-1.0_f64; weights.len()]; sentences];
+        let mut nearest = vec![vec![-1.0_f64; weights.len()]; read];
         let mut whole = vec![-1.0_f64; weights.len()];
-        let mut seen = vec![false; sentences];
+        let mut seen = vec![false; read];
         for (at, token) in passage.tokens().iter().enumerate() {
             let Some(own) = nearest.get_mut(token.piece) else {
                 continue;
@@ -72,17 +75,23 @@ impl Late {
             let both = (0..weights.len()).map(|place| two.iter().fold(-1.0, |best: f64, own| best.max(own[place])));
             TokenSimilarity::new(&both.collect::<Vec<_>>(), &weights).low
         });
-        let with_before = with_before.collect();
-        let sentences = nearest.iter().zip(seen).map(|(own, seen)| {
+        let mut with_before: Vec<f64> = with_before.collect();
+        if let Some(last) = nearest.last().filter(|_| read < sentences) {
+            with_before.push(TokenSimilarity::new(last, &weights).low);
+        }
+        with_before.resize(sentences, -1.0);
+        let near = nearest.iter().zip(seen).map(|(own, seen)| {
             if seen {
                 TokenSimilarity::new(own, &weights)
             } else {
                 passage
             }
         });
+        let mut near: Vec<TokenSimilarity> = near.collect();
+        near.resize(sentences, passage);
         Some(Self {
             passage,
-            sentences: sentences.collect(),
+            sentences: near,
             pair,
             with_before,
         })

@@ -1,54 +1,132 @@
 //! Lexical overlap of two texts: shared words, n-grams and subsequences, negation and antonyms.
 
 use std::collections::HashSet;
+use std::hash::Hash;
+use std::ops::Range;
+use std::sync::LazyLock;
 
 use emend_text::rarity;
+
+use super::view::{View, Word, word};
+
+/// Most words of a text of which a longest common subsequence is sought: the time is the product of two lengths.
+const MAX_SUBSEQUENCE: usize = 512;
 
 /// Distinct words with their weights.
 #[derive(Clone, Debug)]
 pub(crate) struct Weighted {
-    words: Vec<(String, f64)>,
+    words: Vec<(Word, f64)>,
+    /// The same, heaviest first.
+    by_weight: Vec<(Word, f64)>,
     total: f64,
 }
 
 impl Weighted {
     pub(super) fn new(words: &[String]) -> Self {
         let mut seen = HashSet::new();
-        let words: Vec<(String, f64)> = words
+        let words: Vec<(Word, f64)> = words
             .iter()
-            .filter(|word| seen.insert(*word))
-            .map(|word| (word.clone(), rarity(word)))
+            .filter(|word| seen.insert(word.as_str()))
+            .map(|own| (word(own), rarity(own)))
             .collect();
         let total = words.iter().map(|(_, weight)| weight).sum::<f64>().max(1e-9);
-        Self { words, total }
+        let mut by_weight = words.clone();
+        by_weight.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        Self {
+            words,
+            by_weight,
+            total,
+        }
     }
 
     /// The share of the total weight of the words that match `has`, 0–1; 1 if there are no words.
-    pub(super) fn share(&self, has: impl Fn(&str) -> bool) -> f64 {
+    pub(super) fn share(&self, has: impl Fn(Word) -> bool) -> f64 {
         if self.words.is_empty() {
             return 1.0;
         }
         self.words
             .iter()
-            .filter(|(word, _)| has(word))
+            .filter(|(word, _)| has(*word))
             .map(|(_, weight)| weight)
             .sum::<f64>()
             / self.total
     }
 
     /// The unweighted share of the words that match `has`, 0–1; 1 if there are no words.
-    pub(super) fn plain_share(&self, has: impl Fn(&str) -> bool) -> f64 {
+    pub(super) fn plain_share(&self, has: impl Fn(Word) -> bool) -> f64 {
         if self.words.is_empty() {
             return 1.0;
         }
-        self.words.iter().filter(|(word, _)| has(word)).count() as f64 / self.words.len() as f64
+        self.words.iter().filter(|(word, _)| has(*word)).count() as f64 / self.words.len() as f64
+    }
+
+    /// For each sentence of a text the [`share`](Self::share) of words in it, or in up to `before` sentences before it or
+    /// `after` after it, or for which `anyway` holds.
+    pub(super) fn shares(
+        &self,
+        text: &View,
+        (before, after): (usize, usize),
+        anyway: impl Fn(Word) -> bool,
+    ) -> Vec<f64> {
+        let count = text.sentences.len();
+        if self.words.is_empty() {
+            return vec![1.0; count];
+        }
+        let mut sums = vec![0.0_f64; count];
+        for (word, weight) in &self.words {
+            let mut add = |sentences: Range<usize>| {
+                for sum in sums.get_mut(sentences).unwrap_or_default() {
+                    *sum += weight;
+                }
+            };
+            if anyway(*word) {
+                add(0..count);
+                continue;
+            }
+            let mut next = 0;
+            for place in text.places_of(*word) {
+                let sentences = place.saturating_sub(after).max(next)..(place + before + 1).min(count);
+                next = sentences.end.max(next);
+                if sentences.start < sentences.end {
+                    add(sentences);
+                }
+            }
+        }
+        for sum in &mut sums {
+            *sum /= self.total;
+        }
+        sums
+    }
+
+    /// For each sentence of a text the unweighted share of words in it.
+    pub(super) fn plain_shares(&self, text: &View) -> Vec<f64> {
+        let count = text.sentences.len();
+        if self.words.is_empty() {
+            return vec![1.0; count];
+        }
+        let mut found = vec![0_usize; count];
+        for place in self.words.iter().flat_map(|(word, _)| text.places_of(*word)) {
+            if let Some(found) = found.get_mut(place) {
+                *found += 1;
+            }
+        }
+        found
+            .into_iter()
+            .map(|found| found as f64 / self.words.len() as f64)
+            .collect()
+    }
+
+    /// The weight of the rarest missing word; 0 if none is missing.
+    pub(super) fn missing_rarest(&self, has: impl Fn(Word) -> bool) -> f64 {
+        let rarest = self.by_weight.iter().find(|(word, _)| !has(*word));
+        rarest.map_or(0.0, |(_, weight)| weight.max(0.0))
     }
 
     /// The weight of the rarest missing word, and the total weight of the missing words.
-    pub(super) fn missing(&self, has: impl Fn(&str) -> bool) -> (f64, f64) {
+    pub(super) fn missing(&self, has: impl Fn(Word) -> bool) -> (f64, f64) {
         self.words
             .iter()
-            .filter(|(word, _)| !has(word))
+            .filter(|(word, _)| !has(*word))
             .fold((0.0, 0.0), |(rarest, sum), (_, weight)| {
                 (f64::max(rarest, *weight), sum + weight)
             })
@@ -56,29 +134,26 @@ impl Weighted {
 }
 
 /// The share of the n-grams of `claim` that `text` contains, 0–1; 0 if there are none.
-pub(super) fn ngram_overlap<S: AsRef<str>, T: AsRef<str>>(claim: &[S], text: &[T], n: usize) -> f64 {
-    let known: HashSet<Vec<&str>> = text
-        .windows(n)
-        .map(|run| run.iter().map(AsRef::as_ref).collect())
-        .collect();
-    let runs: Vec<Vec<&str>> = claim
-        .windows(n)
-        .map(|run| run.iter().map(AsRef::as_ref).collect())
-        .collect();
-    if runs.is_empty() {
+pub(super) fn ngram_overlap<T: Eq + Hash>(claim: &[T], text: &[T], n: usize) -> f64 {
+    let runs = claim.windows(n);
+    if runs.len() == 0 {
         return 0.0;
     }
-    runs.iter().filter(|run| known.contains(*run)).count() as f64 / runs.len() as f64
+    let known: HashSet<&[T]> = text.windows(n).collect();
+    let count = runs.len();
+    runs.filter(|run| known.contains(run)).count() as f64 / count as f64
 }
 
-/// The length of the longest common subsequence of words as a share of `claim`.
-pub(super) fn subsequence<S: AsRef<str>, T: AsRef<str>>(claim: &[S], text: &[T]) -> f64 {
+/// The length of the longest common subsequence of words as a share of `claim`; of each the first 512 words.
+pub(super) fn subsequence<T: PartialEq>(claim: &[T], text: &[T]) -> f64 {
+    let first = |words: &[T]| words.len().min(MAX_SUBSEQUENCE);
+    let (claim, text) = (&claim[..first(claim)], &text[..first(text)]);
     let mut row = vec![0usize; text.len() + 1];
     for word in claim {
         let mut diagonal = 0;
         for (index, other) in text.iter().enumerate() {
             let above = row[index + 1];
-            row[index + 1] = if word.as_ref() == other.as_ref() {
+            row[index + 1] = if word == other {
                 diagonal + 1
             } else {
                 above.max(row[index])
@@ -182,13 +257,17 @@ const OPPOSITES: &[&[&str]] = &[
     &["东部", "西部"],
 ];
 
-/// Whether `text` has the antonym of a word of `claim` instead of the word.
-pub(super) fn has_antonym(claim: &HashSet<String>, text: &HashSet<String>) -> bool {
-    OPPOSITES.iter().any(|words| {
-        let said: Vec<&&str> = words.iter().filter(|word| claim.contains(**word)).collect();
+/// Whether a sentence has the antonym of a word of `claim` instead of the word.
+pub(super) fn has_antonym(claim: &View, sentence: &HashSet<Word>) -> bool {
+    static WORDS: LazyLock<Vec<Vec<Word>>> = LazyLock::new(|| {
+        let hashed = |words: &&[&str]| words.iter().map(|own| word(own)).collect();
+        OPPOSITES.iter().map(hashed).collect()
+    });
+    WORDS.iter().any(|words| {
+        let said: Vec<&Word> = words.iter().filter(|word| claim.has(**word)).collect();
         !said.is_empty()
-            && !said.iter().any(|word| text.contains(**word))
-            && words.iter().any(|word| text.contains(*word))
+            && !said.iter().any(|word| sentence.contains(*word))
+            && words.iter().any(|word| sentence.contains(word))
     })
 }
 

@@ -1,26 +1,41 @@
 //! An analyzed question, and whether a text contains an answer of the expected kind that the question itself does not
 //! contain.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use super::kind::Kind;
 use super::overlap::Weighted;
 use super::place::names_place;
-use super::view::View;
+use super::view::{View, Word, word};
 use emend_text::Script;
 
 /// English time expressions without a number.
-const TIMES: &str = include_str!("lexicon/times.txt");
+static TIMES: Lexicon = LazyLock::new(|| lexicon(include_str!("lexicon/times.txt")));
 /// English number words.
-const COUNTS: &str = include_str!("lexicon/counts.txt");
+static COUNTS: Lexicon = LazyLock::new(|| lexicon(include_str!("lexicon/counts.txt")));
 /// English words for persons by their role.
-const ROLES: &str = include_str!("lexicon/roles.txt");
+static ROLES: Lexicon = LazyLock::new(|| lexicon(include_str!("lexicon/roles.txt")));
 /// English words for places other than names.
-const PLACES: &str = include_str!("lexicon/places.txt");
+static PLACES: Lexicon = LazyLock::new(|| lexicon(include_str!("lexicon/places.txt")));
+
+/// Beginning of a text in which an answer of the expected kind is sought, in bytes. What is found is looked up in the
+/// question, so the time is the product of two lengths.
+const MAX_EXPECTED_BYTES: usize = 8 << 10;
+
+type Lexicon = LazyLock<HashSet<&'static str>>;
+
+fn lexicon(words: &'static str) -> HashSet<&'static str> {
+    words.split_ascii_whitespace().collect()
+}
 
 /// An analyzed question.
 #[derive(Clone, Debug)]
 pub(crate) struct Question {
     pub(super) view: View,
     pub(super) kind: Kind,
+    /// The content words in order.
+    pub(super) content: Vec<Word>,
     /// The content words with their weights.
     pub(super) weighted: Weighted,
 }
@@ -29,8 +44,14 @@ impl Question {
     pub(crate) fn new(text: &str) -> Self {
         let view = View::new(text);
         let kind = Kind::of(text);
-        let weighted = Weighted::new(&view.content);
-        Self { view, kind, weighted }
+        let weighted = Weighted::new(view.content());
+        let content = view.content().iter().map(|own| word(own)).collect();
+        Self {
+            view,
+            kind,
+            content,
+            weighted,
+        }
     }
 
     pub(crate) fn text(&self) -> &str {
@@ -43,12 +64,8 @@ impl Question {
 
     /// The indices of the `limit` sentences of `passage` that share most of the question's words, in order.
     pub(crate) fn closest(&self, passage: &View, limit: usize) -> Vec<usize> {
-        let mut places: Vec<(usize, f64)> = passage
-            .sets
-            .iter()
-            .map(|words| self.weighted.share(|word| words.contains(word)))
-            .enumerate()
-            .collect();
+        let shares = self.weighted.shares(passage, (0, 0), |_| false);
+        let mut places: Vec<(usize, f64)> = shares.into_iter().enumerate().collect();
         places.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         places.truncate(limit);
         let mut places: Vec<usize> = places.into_iter().map(|(place, _)| place).collect();
@@ -56,19 +73,20 @@ impl Question {
         places
     }
 
-    /// Whether `text` contains something of the expected kind that the question does not: 1 if so, 0 if not, ½ if the
-    /// kind has no recognizable form.
+    /// Whether `text`, or its beginning if it is long, contains something of the expected kind that the question does not:
+    /// 1 if so, 0 if not, ½ if the kind has no recognizable form.
     pub(super) fn expects(&self, text: &str) -> f64 {
+        let text = text.get(..text.floor_char_boundary(MAX_EXPECTED_BYTES)).unwrap_or(text);
         let new = match self.kind {
-            Kind::When => self.new_number(text, is_date) || self.new_word(text, TIMES),
+            Kind::When => self.new_number(text, is_date) || self.new_word(text, &TIMES),
             Kind::HowMany => {
                 self.new_number(text, |_, _| true)
-                    || self.new_word(text, COUNTS)
+                    || self.new_word(text, &COUNTS)
                     || text.chars().any(|c| "一二三四五六七八九十百千万萬億亿两兩".contains(c))
             }
-            Kind::Who => self.new_name(text) || self.new_word(text, ROLES),
+            Kind::Who => self.new_name(text) || self.new_word(text, &ROLES),
             Kind::Where if text.chars().any(Script::is_cjk) && is_sentence(text) => names_place(text, self.text()),
-            Kind::Where => self.new_name(text) || self.new_word(text, PLACES),
+            Kind::Where => self.new_name(text) || self.new_word(text, &PLACES),
             Kind::Why => {
                 let lower = text.to_lowercase();
                 [
@@ -117,18 +135,18 @@ impl Question {
         false
     }
 
-    fn new_word(&self, text: &str, words: &str) -> bool {
+    fn new_word(&self, text: &str, words: &Lexicon) -> bool {
         let lower = text.to_lowercase();
         lower
             .split(|c: char| !c.is_alphanumeric())
-            .any(|word| words.split_ascii_whitespace().any(|one| one == word) && !self.view.lower.contains(word))
+            .any(|word| words.contains(word) && !self.view.lower.contains(word))
     }
 
     fn new_name(&self, text: &str) -> bool {
         if text.chars().any(Script::is_cjk) {
             return emend_text::content_words(text)
                 .iter()
-                .any(|word| !self.view.all.contains(word));
+                .any(|own| !self.view.has(word(own)));
         }
         emend_text::names(text)
             .iter()

@@ -50,16 +50,8 @@ pub(crate) const NAMES: &[&str] = &[
 pub(crate) fn relevance(question: &Question, passage: &View, cosines: Option<&Cosines>) -> Features {
     let mut features = Features::default();
     let asked = &question.weighted;
-    let overlaps: Vec<f64> = passage
-        .sets
-        .iter()
-        .map(|words| asked.share(|word| words.contains(word)))
-        .collect();
-    let pairs = passage
-        .sets
-        .windows(2)
-        .map(|pair| asked.share(|word| pair.iter().any(|words| words.contains(word))));
-    let (best, sentence_overlap) = argmax(&overlaps);
+    let (best, sentence_overlap) = argmax(&asked.shares(passage, (0, 0), |_| false));
+    let pairs = asked.shares(passage, (0, 1), |_| false).into_iter();
     let pair_overlap = pairs.fold(sentence_overlap, f64::max);
     let sentence = passage.sentence(best);
 
@@ -83,13 +75,16 @@ pub(crate) fn relevance(question: &Question, passage: &View, cosines: Option<&Co
         }
     }
 
-    features.set("overlap_weighted", asked.share(|word| passage.all.contains(word)));
-    let (rarest, sum) = asked.missing(|word| passage.all.contains(word));
+    features.set("overlap_weighted", asked.share(|word| passage.has(word)));
+    let (rarest, sum) = asked.missing(|word| passage.has(word));
     features.set("missing_rarest", rarest);
     features.set("missing_sum", sum);
     features.set("sentence_overlap", sentence_overlap);
     features.set("pair_overlap", pair_overlap);
-    features.set("subsequence", subsequence(&question.view.content, &passage.words[best]));
+    features.set(
+        "subsequence",
+        subsequence(&question.content, passage.sentence_words(best)),
+    );
 
     let numbers = &question.view.numbers;
     features.set(
@@ -99,7 +94,7 @@ pub(crate) fn relevance(question: &Question, passage: &View, cosines: Option<&Co
             .filter(|number| !passage.numbers.contains(*number))
             .count() as f64,
     );
-    let names = &question.view.names;
+    let names = question.view.names();
     let lower = sentence.to_lowercase();
     let missing = |text: &str| names.iter().filter(|name| !text.contains(name.as_str())).count();
     features.set("names_missing", missing(&passage.lower) as f64);
@@ -117,28 +112,28 @@ pub(crate) fn relevance(question: &Question, passage: &View, cosines: Option<&Co
         "negation",
         flag(has_negation(&question.view.lower)) - flag(has_negation(&lower)),
     );
-    let opposite = has_antonym(&question.view.all, &passage.sets[best]);
+    let words = passage.sentence_set(best);
+    let opposite = has_antonym(&question.view, &words);
     features.set("opposite", flag(opposite));
     features.set("expected_passage", question.expects(&passage.text));
     features.set("expected_sentence", question.expects(sentence));
-    let words = &passage.sets[best];
-    let new = words.iter().filter(|word| !question.view.all.contains(*word)).count();
+    let new = words.iter().filter(|word| !question.view.has(**word)).count();
     features.set("novelty", new as f64 / words.len().max(1) as f64);
-    let titled = |word: &str| passage.all.contains(word) || passage.title.contains(word);
+    let titled = |word| passage.has(word) || passage.title.contains(&word);
     let (rarest, sum) = asked.missing(titled);
-    features.set("title_overlap", asked.share(|word| passage.title.contains(word)));
+    features.set("title_overlap", asked.share(|word| passage.title.contains(&word)));
     features.set("overlap_titled", asked.share(titled));
     features.set(
         "sentence_overlap_titled",
-        asked.share(|word| words.contains(word) || passage.title.contains(word)),
+        asked.share(|word| words.contains(&word) || passage.title.contains(&word)),
     );
     features.set("missing_rarest_titled", rarest);
     features.set("missing_sum_titled", sum);
     let nowhere = |name: &&String| !passage.lower.contains(*name) && !passage.lower_title.contains(*name);
     features.set("names_missing_titled", names.iter().filter(nowhere).count() as f64);
     // Cosines and word overlap have different ranges in different languages.
-    let language = emend_text::language(&passage.text);
-    let asked_in = emend_text::language(&question.view.text);
+    let language = passage.language();
+    let asked_in = question.view.language();
     features.set("language_same", flag(language == asked_in));
     features.set("language_ja", flag(language == Language::Ja));
     features.set("language_ko", flag(language == Language::Ko));

@@ -57,16 +57,16 @@ pub(crate) fn usefulness(question: &Question, answer: &View, cosines: Option<&Co
         }
     }
     let asked = &question.weighted;
-    let (rarest, sum) = asked.missing(|word| answer.all.contains(word));
-    features.set("overlap", asked.plain_share(|word| answer.all.contains(word)));
-    features.set("overlap_weighted", asked.share(|word| answer.all.contains(word)));
+    let (rarest, sum) = asked.missing(|word| answer.has(word));
+    features.set("overlap", asked.plain_share(|word| answer.has(word)));
+    features.set("overlap_weighted", asked.share(|word| answer.has(word)));
     features.set("missing_rarest", rarest);
     features.set("missing_sum", sum);
-    features.set("bigrams", ngram_overlap(&question.view.content, &answer.content, 2));
-    features.set("subsequence", subsequence(&question.view.content, &answer.sequence()));
+    features.set("bigrams", ngram_overlap(question.view.content(), answer.content(), 2));
+    features.set("subsequence", subsequence(&question.content, answer.sequence()));
     features.set(
         "echo",
-        Weighted::new(&answer.content).plain_share(|word| question.view.all.contains(word)),
+        Weighted::new(answer.content()).plain_share(|word| question.view.has(word)),
     );
     let numbers = &question.view.numbers;
     features.set(
@@ -76,7 +76,7 @@ pub(crate) fn usefulness(question: &Question, answer: &View, cosines: Option<&Co
             .filter(|number| !answer.numbers.contains(*number))
             .count() as f64,
     );
-    let names = &question.view.names;
+    let names = question.view.names();
     let found = names.iter().filter(|name| answer.lower.contains(name.as_str())).count();
     features.set(
         "names_found",
@@ -127,5 +127,5 @@ pub(crate) fn usefulness(question: &Question, answer: &View, cosines: Option<&Co
 pub(crate) fn is_bare(question: &Question, answer: &View) -> bool {
     super::is_fragment(answer)
         && !emend_text::ends_sentence(&answer.text)
-        && question.weighted.share(|word| answer.all.contains(word)) < 0.5
+        && question.weighted.share(|word| answer.has(word)) < 0.5
 }

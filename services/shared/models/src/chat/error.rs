@@ -58,7 +58,9 @@ pub enum ChatError {
         reason: String,
     },
     /// The API key is missing, invalid or not authorized for the model (401, 403).
-    #[error("chat model {model} refused the API key with status {status}: {reason}; check EMEND_LLM_API_KEY")]
+    #[error(
+        "chat model {model} refused the API key with status {status}: {reason}; check EMEND_LLM_API_KEY or --llm-api-key-file"
+    )]
     Unauthorized {
         /// The model's name.
         model: String,

@@ -10,6 +10,8 @@ mod wire;
 use std::sync::Arc;
 use std::time::Duration;
 
+use emend_core::Secret;
+use emend_core::without_secrets;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
@@ -17,7 +19,8 @@ use tracing::Instrument;
 
 use super::call::{self, Caller};
 use super::fallback::Chain;
-use super::{ApiKey, Chat, ChatDelta, ChatError, ChatOptions, ChatReply, ChatRequest, Fallback, FinishReason};
+use super::length::Room;
+use super::{Chat, ChatDelta, ChatError, ChatOptions, ChatReply, ChatRequest, Fallback, FinishReason};
 use dialect::{Dialect, Feature};
 use limit::Limit;
 
@@ -33,11 +36,8 @@ impl ChatOptions {
         self.check()?;
         let Some(url) = &self.llm_url else { return Ok(None) };
         let first = OpenAi::new(self, url)?;
-        let keys = self
-            .llm_fallback_api_key
-            .iter()
-            .map(Some)
-            .chain(std::iter::repeat(None));
+        let keys = self.fallback_keys()?;
+        let keys = keys.iter().map(Some).chain(std::iter::repeat(None));
         let others: Vec<Arc<dyn Chat>> = self
             .llm_fallback
             .iter()
@@ -62,7 +62,7 @@ struct Inner {
     http: reqwest::Client,
     endpoint: reqwest::Url,
     model: String,
-    key: Option<ApiKey>,
+    key: Option<Secret>,
     caller: Caller,
     timeout: Duration,
     dialect: Dialect,
@@ -83,19 +83,13 @@ impl OpenAi {
                     format!("name the model that {} serves", endpoint.host_str().unwrap_or_default()),
                 )
             })?;
-        let from_environment = || {
-            std::env::var("OPENAI_API_KEY")
-                .ok()
-                .filter(|key| !key.trim().is_empty())
-                .map(ApiKey::from)
-        };
-        let key = options.llm_api_key.clone().or_else(from_environment);
+        let key = options.api_key()?;
         Self::at(options, endpoint, model, key).map_err(|reason| invalid("--llm-url", reason))
     }
 
     /// Creates the client of a fallback model. Without a `key`, it uses the key of this model if the origin is the
     /// same, and otherwise none: a key is only sent to the server that it was given for.
-    fn beside(&self, options: &ChatOptions, fallback: &Fallback, key: Option<&ApiKey>) -> Result<Self, ChatError> {
+    fn beside(&self, options: &ChatOptions, fallback: &Fallback, key: Option<&Secret>) -> Result<Self, ChatError> {
         let endpoint = endpoint(&fallback.url).map_err(|reason| invalid("--llm-fallback", reason))?;
         let is_same = endpoint.origin() == self.inner.endpoint.origin();
         let own = key.filter(|key| !key.reveal().is_empty());
@@ -103,7 +97,7 @@ impl OpenAi {
         Self::at(options, endpoint, fallback.model.clone(), key).map_err(|reason| invalid("--llm-fallback", reason))
     }
 
-    fn at(options: &ChatOptions, endpoint: reqwest::Url, model: String, key: Option<ApiKey>) -> Result<Self, String> {
+    fn at(options: &ChatOptions, endpoint: reqwest::Url, model: String, key: Option<Secret>) -> Result<Self, String> {
         let mut builder = crate::http::builder().connect_timeout(Duration::from_secs(10));
         if matches!(endpoint.host_str(), Some("localhost" | "127.0.0.1" | "[::1]")) {
             builder = builder.no_proxy();
@@ -195,7 +189,12 @@ impl Inner {
                 // Holds the concurrency slot until the body is read.
                 let (response, held) = self.send(request, false, (slot, deadline)).await?;
                 let body = self.body(response).await?;
-                let reply = wire::reply(&body, &self.model, request.may_be_empty);
+                let mut reply = wire::reply(&body, &self.model, request.may_be_empty);
+                if let Ok(reply) = &mut reply
+                    && !Room::of(request.max_tokens).take(&mut reply.text)
+                {
+                    reply.finish_reason = FinishReason::Length;
+                }
                 // A reply that has begun with its JSON is longer than the schema allows; more room would not end it.
                 let is_reasoning = match &reply {
                     Ok(reply) => {
@@ -207,7 +206,6 @@ impl Inner {
                 {
                     self.dialect.reasons();
                     request.receipt.wasted(wire::spent(&body));
-                    request.receipt.called();
                     slot = held;
                     continue;
                 }
@@ -232,10 +230,11 @@ impl Inner {
 /// The URL of the endpoint. Adds `/v1` unless the path contains a version, and `/chat/completions` unless present.
 fn endpoint(base: &str) -> Result<reqwest::Url, String> {
     let base = base.trim();
+    let shown = || without_secrets(base);
     let mut url = reqwest::Url::parse(base)
-        .map_err(|error| format!("`{base}` is not a URL ({error}); write http://host:port/v1"))?;
+        .map_err(|error| format!("`{}` is not a URL ({error}); write http://host:port/v1", shown()))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return Err(format!("`{base}` is not an http or https URL"));
+        return Err(format!("`{}` is not an http or https URL", shown()));
     }
     let path = url.path().trim_end_matches('/').to_owned();
     let versioned = path

@@ -1,23 +1,26 @@
 //! Chat model options, from flags and environment variables.
 
 use std::convert::Infallible;
-use std::fmt;
+use std::io;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use emend_core::without_secrets;
 
 use super::{Chat, ChatError, LocalModel};
 use crate::progress::Progress;
+use crate::secret::NoKeyHere;
+use emend_core::Secret;
 
 /// Chat model options. Without `--llm-url` and `--llm-local`, no chat model is used.
 #[derive(Args, Clone, Debug)]
 pub struct ChatOptions {
     /// Base URL of an OpenAI-compatible server, with or without `/v1` (OpenAI, vLLM, SGLang, Ollama, llama.cpp).
-    #[arg(long, env = "EMEND_LLM_URL")]
+    #[arg(long, env = "EMEND_LLM_URL", hide_env_values = true)]
     pub llm_url: Option<String>,
     /// Model name on that server.
     #[arg(long, env = "EMEND_LLM_MODEL")]
@@ -28,25 +31,49 @@ pub struct ChatOptions {
     /// Folder with the file of `--llm-local smollm2`. Checked before the file is downloaded.
     #[arg(long, env = "EMEND_MODEL_DIR", value_name = "DIR")]
     pub llm_model_dir: Option<PathBuf>,
-    /// API key, sent as a bearer token. Defaults to OPENAI_API_KEY.
-    #[arg(long, env = "EMEND_LLM_API_KEY", hide_env_values = true)]
-    pub llm_api_key: Option<ApiKey>,
+    /// File with the API key, which is sent as a bearer token. Without it the key is that of the environment:
+    /// EMEND_LLM_API_KEY, else OPENAI_API_KEY.
+    #[arg(long, env = "EMEND_LLM_API_KEY_FILE", value_name = "FILE")]
+    pub llm_api_key_file: Option<PathBuf>,
+    /// The API key, where it is given by the program itself.
+    #[arg(skip)]
+    pub llm_api_key: Option<Secret>,
+    #[expect(missing_docs, reason = "it only says what to use")]
+    #[arg(
+        long = "llm-api-key",
+        hide = true,
+        value_parser = NoKeyHere("write the key to a file for --llm-api-key-file, or set EMEND_LLM_API_KEY")
+    )]
+    pub llm_api_key_refused: Option<Infallible>,
     /// Fallback model for --llm-url, as URL#MODEL, for example http://127.0.0.1:11434/v1#llama3.1. Called when the
     /// models before it are unavailable, are rate limited beyond the deadline, do not answer within --llm-timeout,
     /// refuse, or send an empty, truncated or unparsable reply. Repeatable, or comma-separated; tried in order, each
     /// once.
-    #[arg(long, env = "EMEND_LLM_FALLBACK", value_name = "URL#MODEL", value_delimiter = ',')]
-    pub llm_fallback: Vec<Fallback>,
-    /// API keys of the fallback models, in the same order, comma-separated; leave an entry empty for no key. A fallback
-    /// without a key uses the key of --llm-url if host and port are the same, and otherwise sends none.
     #[arg(
         long,
-        env = "EMEND_LLM_FALLBACK_API_KEY",
-        value_name = "KEY",
-        value_delimiter = ',',
-        hide_env_values = true
+        env = "EMEND_LLM_FALLBACK",
+        hide_env_values = true,
+        value_name = "URL#MODEL",
+        value_delimiter = ','
     )]
-    pub llm_fallback_api_key: Vec<ApiKey>,
+    pub llm_fallback: Vec<Fallback>,
+    /// File with the API keys of the fallback models, one a line in the same order; an empty line for no key. A fallback
+    /// without a key uses the key of --llm-url if host and port are the same, and otherwise sends none. Without the file
+    /// the keys are those of EMEND_LLM_FALLBACK_API_KEY, comma-separated.
+    #[arg(long, env = "EMEND_LLM_FALLBACK_API_KEY_FILE", value_name = "FILE")]
+    pub llm_fallback_api_key_file: Option<PathBuf>,
+    /// The keys of the fallback models, where they are given by the program itself.
+    #[arg(skip)]
+    pub llm_fallback_api_key: Vec<Secret>,
+    #[expect(missing_docs, reason = "it only says what to use")]
+    #[arg(
+        long = "llm-fallback-api-key",
+        hide = true,
+        value_parser = NoKeyHere(
+            "write the keys to a file for --llm-fallback-api-key-file, or set EMEND_LLM_FALLBACK_API_KEY"
+        )
+    )]
+    pub llm_fallback_api_key_refused: Option<Infallible>,
     /// Maximum concurrent calls per model, over all requests. Lowered while the server answers 429.
     #[arg(long, env = "EMEND_LLM_CONCURRENCY", default_value = "8", value_name = "N")]
     pub llm_concurrency: NonZeroUsize,
@@ -63,8 +90,8 @@ pub struct ChatOptions {
     /// applies if unset.
     #[arg(long, env = "EMEND_LLM_FREQUENCY_PENALTY", value_name = "P", allow_negative_numbers = true, value_parser = penalty)]
     pub llm_frequency_penalty: Option<f32>,
-    /// Timeout of one model call, including retries but not the wait for a concurrency slot. The caller's deadline also
-    /// applies: with fallback models, set the timeout to a fraction of it.
+    /// Timeout of one model call: its retries and reading the reply to its end. The wait for a concurrency slot before
+    /// it is not counted. The caller's deadline also applies: with fallback models, set the timeout to a fraction of it.
     #[arg(long, env = "EMEND_LLM_TIMEOUT", default_value = "60s", value_parser = duration)]
     pub llm_timeout: Duration,
     /// Record prompts and replies in spans. Off by default, because questions and passages may be confidential.
@@ -93,10 +120,21 @@ impl ChatOptions {
         // An empty environment variable counts as unset.
         let given = |value: &Option<String>| value.clone().filter(|value| !value.trim().is_empty());
         let refused = |option, reason| Err(ChatError::Options { option, reason });
-        let (count, keys) = (self.llm_fallback.len(), self.llm_fallback_api_key.len());
+        for Fallback { url, model } in &self.llm_fallback {
+            if url.is_empty() || model.is_empty() {
+                return refused(
+                    "--llm-fallback",
+                    format!(
+                        "`{}` is not a server and a model; write URL#MODEL, for example http://127.0.0.1:11434/v1#llama3.1",
+                        without_secrets(url)
+                    ),
+                );
+            }
+        }
+        let (count, keys) = (self.llm_fallback.len(), self.fallback_keys()?.len());
         if keys > count {
             return refused(
-                "--llm-fallback-api-key",
+                "--llm-fallback-api-key-file",
                 format!("got {keys} keys for {count} fallbacks; give one key per fallback, in the same order"),
             );
         }
@@ -104,7 +142,10 @@ impl ChatOptions {
             return match &self.llm_local {
                 Some(model) => refused(
                     "--llm-local",
-                    format!("{model} conflicts with --llm-url {url}; give one of them"),
+                    format!(
+                        "{model} conflicts with --llm-url {}; give one of them",
+                        without_secrets(&url)
+                    ),
                 ),
                 None => Ok(()),
             };
@@ -113,8 +154,9 @@ impl ChatOptions {
             return refused(
                 "--llm-fallback",
                 format!(
-                    "`{url}#{model}` would never be called, because --llm-url is not set; \
-                     give --llm-url and --llm-model, or remove --llm-fallback"
+                    "`{}#{model}` would never be called, because --llm-url is not set; \
+                     give --llm-url and --llm-model, or remove --llm-fallback",
+                    without_secrets(url)
                 ),
             );
         }
@@ -125,6 +167,38 @@ impl ChatOptions {
             );
         }
         Ok(())
+    }
+
+    /// The key of `--llm-url`: of the file, else of the environment.
+    ///
+    /// # Errors
+    /// [`ChatError::Options`] if the file cannot be read or is empty.
+    pub(super) fn api_key(&self) -> Result<Option<Secret>, ChatError> {
+        if let Some(key) = &self.llm_api_key {
+            return Ok(Some(key.clone()));
+        }
+        if let Some(file) = &self.llm_api_key_file {
+            let key = Secret::read(file).map_err(|error| unreadable("--llm-api-key-file", file, &error))?;
+            return Ok(Some(key));
+        }
+        let keys = ["EMEND_LLM_API_KEY", "OPENAI_API_KEY"];
+        Ok(keys.into_iter().find_map(Secret::from_environment))
+    }
+
+    /// The keys of the fallback models: of the file, else of the environment.
+    ///
+    /// # Errors
+    /// [`ChatError::Options`] if the file cannot be read.
+    pub(super) fn fallback_keys(&self) -> Result<Vec<Secret>, ChatError> {
+        if !self.llm_fallback_api_key.is_empty() {
+            return Ok(self.llm_fallback_api_key.clone());
+        }
+        if let Some(file) = &self.llm_fallback_api_key_file {
+            return Secret::read_lines(file).map_err(|error| unreadable("--llm-fallback-api-key-file", file, &error));
+        }
+        let keys = Secret::from_environment("EMEND_LLM_FALLBACK_API_KEY");
+        let keys = keys.iter().flat_map(|keys| keys.reveal().split(','));
+        Ok(keys.map(|key| key.trim().to_owned().into()).collect())
     }
 
     /// Loads the chat model of `--llm-local` or `--llm-url`. Returns `None` if neither is set.
@@ -156,37 +230,6 @@ impl ChatOptions {
     }
 }
 
-/// An API key. `Debug` redacts it, and it has no `Display`.
-#[derive(Clone, PartialEq, Eq)]
-pub struct ApiKey(String);
-
-impl ApiKey {
-    /// Returns the secret, for the authorization header only.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for ApiKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ApiKey(***)")
-    }
-}
-
-impl From<String> for ApiKey {
-    fn from(secret: String) -> Self {
-        Self(secret)
-    }
-}
-
-impl FromStr for ApiKey {
-    type Err = Infallible;
-
-    fn from_str(secret: &str) -> Result<Self, Infallible> {
-        Ok(Self(secret.trim().to_owned()))
-    }
-}
-
 /// A fallback model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fallback {
@@ -197,18 +240,22 @@ pub struct Fallback {
 }
 
 impl FromStr for Fallback {
-    type Err = String;
+    /// What is not URL#MODEL is found by [`ChatOptions::check`]: an error here would show a password in the URL.
+    type Err = Infallible;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once('#').map(|(url, model)| (url.trim(), model.trim())) {
-            Some((url, model)) if !url.is_empty() && !model.is_empty() => Ok(Self {
-                url: url.to_owned(),
-                model: model.to_owned(),
-            }),
-            _ => Err(format!(
-                "`{text}` is not a server and a model; write URL#MODEL, for example http://127.0.0.1:11434/v1#llama3.1"
-            )),
-        }
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        let (url, model) = text.rsplit_once('#').unwrap_or((text, ""));
+        Ok(Self {
+            url: url.trim().to_owned(),
+            model: model.trim().to_owned(),
+        })
+    }
+}
+
+fn unreadable(option: &'static str, file: &Path, error: &io::Error) -> ChatError {
+    ChatError::Options {
+        option,
+        reason: format!("cannot use {}: {error}", file.display()),
     }
 }
 

@@ -1,10 +1,11 @@
-//! Counts the model calls of a request.
+//! Counts the calls that a request makes of models.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Usage;
 
-/// Counts the model calls of one request, successful or failed, and the tokens of replies that were discarded.
+/// Counts the calls of models that one request makes, and the tokens of replies that were discarded. A call is one HTTP
+/// request, or one run of a model in this process, whether it succeeds or fails; a retry is another call.
 ///
 /// It also holds the name of the model that answered. Clones share their state. The count stays 0 if the [`Chat`]
 /// implementation does not record calls.
@@ -51,7 +52,7 @@ impl Receipt {
         self.lock().wasted
     }
 
-    /// Number of calls so far. Retries of one call count as one.
+    /// Number of calls so far.
     pub fn calls(&self) -> u32 {
         self.lock().calls
     }

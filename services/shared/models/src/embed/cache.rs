@@ -1,7 +1,7 @@
 //! An embedding cache that coalesces concurrent requests for the same text.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -92,12 +92,10 @@ impl Cached {
             senders: Vec::new(),
         };
         let (mut claimed, mut pending) = (Vec::new(), Pending::new());
+        let mut own = HashSet::new();
         let mut in_flight = lock(&self.in_flight);
         for (key, item) in keys.iter().zip(items) {
-            if found.contains_key(key)
-                || pending.contains_key(key)
-                || claims.senders.iter().any(|(claimed, _)| claimed == key)
-            {
+            if found.contains_key(key) || pending.contains_key(key) || own.contains(key) {
                 continue;
             }
             if let Some(entry) = self.cache.get(key) {
@@ -107,6 +105,7 @@ impl Cached {
             } else {
                 let (sender, receiver) = watch::channel(None);
                 in_flight.insert(*key, receiver);
+                own.insert(*key);
                 claims.senders.push((*key, sender));
                 claimed.push(item.clone());
             }

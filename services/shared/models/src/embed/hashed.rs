@@ -4,6 +4,7 @@
 //! Weinberger et al. 2009), so texts that share words or parts of words are similar. It captures no meaning and no
 //! cross-lingual similarity. It is for tests, and for trying out the system without a download.
 
+use emend_core::{PIECE_BYTES, Turns};
 use futures::future::{BoxFuture, FutureExt};
 use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
@@ -91,13 +92,15 @@ impl Embedder for HashedEmbedder {
 
     fn embed<'a>(&'a self, _kind: Input, texts: Vec<String>) -> BoxFuture<'a, Result<Vec<Embedding>, EmbedError>> {
         async move {
-            let mut embeddings = Vec::with_capacity(texts.len());
-            for text in texts {
-                embeddings.push(Self::vector(&text));
-                // Microseconds each, but there may be thousands: yield, so that other tasks run and drops take effect.
-                tokio::task::consume_budget().await;
+            let bytes: usize = texts.iter().map(String::len).sum();
+            if bytes <= PIECE_BYTES {
+                return Ok(texts.iter().map(|text| Self::vector(text)).collect());
             }
-            Ok(embeddings)
+            let embedded = Turns::shared().each(texts, String::len, |text| Self::vector(&text));
+            embedded.await.map_err(|error| EmbedError::Model {
+                model: self.id().to_owned(),
+                detail: error.to_string(),
+            })
         }
         .boxed()
     }

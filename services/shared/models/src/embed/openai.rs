@@ -4,12 +4,14 @@ use std::fmt;
 use std::time::Duration;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use emend_core::without_secrets;
 use futures::future::{BoxFuture, FutureExt};
 use reqwest::{StatusCode, Url, header};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::{EmbedError, Embedder, EmbedderOptions, Embedding, Input, ModelError, normalize};
 use crate::http;
+use emend_core::Secret;
 
 /// Servers differ in what they take at once; this is below what the common ones allow.
 const BATCH_TEXTS: usize = 64;
@@ -29,7 +31,7 @@ const MAX_TOKENS: usize = 8191;
 pub struct OpenAiEmbedder {
     model: String,
     url: Url,
-    key: Option<String>,
+    key: Option<Secret>,
     client: reqwest::Client,
     encoding: Encoding,
     dimensions: usize,
@@ -110,7 +112,7 @@ impl OpenAiEmbedder {
     pub async fn connect(model: &str, options: &EmbedderOptions) -> Result<Self, ModelError> {
         let wrong = |detail: String| ModelError::Option {
             option: "embedder-url",
-            value: without_password(&options.embedder_url),
+            value: without_secrets(&options.embedder_url),
             detail,
         };
         let base = options.embedder_url.trim_end_matches('/');
@@ -124,17 +126,7 @@ impl OpenAiEmbedder {
             .read_timeout(READ_TIMEOUT)
             .build()
             .map_err(|error| wrong(emend_core::error_chain(&error)))?;
-        let key = options.embedder_api_key.clone().filter(|key| !key.is_empty());
-        if key
-            .as_ref()
-            .is_some_and(|key| header::HeaderValue::from_str(&format!("Bearer {key}")).is_err())
-        {
-            return Err(ModelError::Option {
-                option: "embedder-api-key",
-                value: "…".to_owned(),
-                detail: "it has characters that a header cannot carry".to_owned(),
-            });
-        }
+        let key = key(options)?;
         let mut embedder = Self {
             model: model.to_owned(),
             url,
@@ -161,7 +153,7 @@ impl OpenAiEmbedder {
 
     /// The address without what may be secret in it.
     fn address(&self) -> String {
-        without_password(self.url.as_str())
+        without_secrets(self.url.as_str())
     }
 
     fn unusable(&self, detail: impl Into<String>) -> EmbedError {
@@ -186,7 +178,7 @@ impl OpenAiEmbedder {
         };
         let mut request = self.client.post(self.url.clone()).json(&body);
         if let Some(key) = &self.key {
-            request = request.bearer_auth(key);
+            request = request.bearer_auth(key.reveal());
         }
         let mut response = request.send().await.map_err(|error| self.unreachable(error))?;
         let status = response.status();
@@ -255,7 +247,7 @@ impl OpenAiEmbedder {
         });
         let mut message = said.unwrap_or(&text).trim().to_owned();
         if let Some(key) = &self.key {
-            message = message.replace(key, "…");
+            message = message.replace(key.reveal(), "…");
         }
         if message.is_empty() {
             message = status.canonical_reason().unwrap_or("no reason given").to_lowercase();
@@ -269,16 +261,24 @@ fn seconds(value: Option<&header::HeaderValue>) -> Option<Duration> {
     value?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
 }
 
-/// A name and password in front of the host are left out.
-fn without_password(url: &str) -> String {
-    match Url::parse(url) {
-        Ok(mut parsed) if parsed.password().is_some() || !parsed.username().is_empty() => {
-            // Only addresses without a host refuse it, and those have no password either.
-            let _ = parsed.set_username("").and_then(|()| parsed.set_password(None));
-            parsed.into()
-        }
-        _ => url.to_owned(),
+/// The key of the options: of the file, else of the environment.
+fn key(options: &EmbedderOptions) -> Result<Option<Secret>, ModelError> {
+    let wrong = |option, value: String, detail: String| ModelError::Option { option, value, detail };
+    let key = match (&options.embedder_api_key, &options.embedder_api_key_file) {
+        (Some(key), _) => Some(key.clone()),
+        (None, Some(file)) => Some(
+            Secret::read(file)
+                .map_err(|error| wrong("embedder-api-key-file", file.display().to_string(), error.to_string()))?,
+        ),
+        (None, None) => Secret::from_environment("EMEND_EMBEDDER_API_KEY"),
+    };
+    let key = key.filter(|key| !key.reveal().is_empty());
+    let fits = |key: &Secret| header::HeaderValue::from_str(&format!("Bearer {}", key.reveal())).is_ok();
+    if key.as_ref().is_some_and(|key| !fits(key)) {
+        let detail = "the key has characters that a header cannot carry".to_owned();
+        return Err(wrong("embedder-api-key-file", "…".to_owned(), detail));
     }
+    Ok(key)
 }
 
 impl Embedder for OpenAiEmbedder {

@@ -1,8 +1,12 @@
 //! Embedder options, from flags and environment variables.
 
-use std::{fmt, num::NonZeroUsize, path::PathBuf};
+use std::{convert::Infallible, fmt, num::NonZeroUsize, path::PathBuf};
+
+use emend_core::without_secrets;
 
 use super::EmbedderChoice;
+use crate::secret::NoKeyHere;
+use emend_core::Secret;
 
 /// Embedder options.
 #[derive(Clone, PartialEq, Eq, Hash, clap::Args)]
@@ -20,14 +24,28 @@ pub struct EmbedderOptions {
     #[arg(
         long,
         env = "EMEND_EMBEDDER_URL",
+        hide_env_values = true,
         default_value = "https://api.openai.com/v1",
         value_name = "URL"
     )]
     pub embedder_url: String,
 
-    /// API key for the server of `openai:MODEL`.
-    #[arg(long, env = "EMEND_EMBEDDER_API_KEY", hide_env_values = true, value_name = "KEY")]
-    pub embedder_api_key: Option<String>,
+    /// File with the API key for the server of `openai:MODEL`. Without it the key is that of the environment:
+    /// EMEND_EMBEDDER_API_KEY.
+    #[arg(long, env = "EMEND_EMBEDDER_API_KEY_FILE", value_name = "FILE")]
+    pub embedder_api_key_file: Option<PathBuf>,
+
+    /// The API key, where it is given by the program itself.
+    #[arg(skip)]
+    pub embedder_api_key: Option<Secret>,
+
+    #[expect(missing_docs, reason = "it only says what to use")]
+    #[arg(
+        long = "embedder-api-key",
+        hide = true,
+        value_parser = NoKeyHere("write the key to a file for --embedder-api-key-file, or set EMEND_EMBEDDER_API_KEY")
+    )]
+    pub embedder_api_key_refused: Option<Infallible>,
 
     /// Threads of a local embedder. Defaults to the number of physical cores that this process may use.
     #[arg(long, env = "EMEND_EMBEDDER_THREADS", value_name = "N")]
@@ -46,7 +64,9 @@ impl EmbedderOptions {
             embedder,
             model_dir: None,
             embedder_url: "https://api.openai.com/v1".to_owned(),
+            embedder_api_key_file: None,
             embedder_api_key: None,
+            embedder_api_key_refused: None,
             embedder_threads: None,
             embedder_cache_mib: 64,
         }
@@ -64,8 +84,9 @@ impl fmt::Debug for EmbedderOptions {
         f.debug_struct("EmbedderOptions")
             .field("embedder", &self.embedder)
             .field("model_dir", &self.model_dir)
-            .field("embedder_url", &self.embedder_url)
-            .field("embedder_api_key", &self.embedder_api_key.as_ref().map(|_| "…"))
+            .field("embedder_url", &without_secrets(&self.embedder_url))
+            .field("embedder_api_key_file", &self.embedder_api_key_file)
+            .field("embedder_api_key", &self.embedder_api_key)
             .field("embedder_threads", &self.embedder_threads)
             .field("embedder_cache_mib", &self.embedder_cache_mib)
             .finish()

@@ -1,6 +1,6 @@
 //! Loads a BERT encoder from a `model.safetensors` with Hugging Face tensor names.
 
-use std::{collections::HashMap, path::Path};
+use std::{collections::HashMap, fs::File, io::Read as _, path::Path};
 
 use candle_core::{DType, Device, Tensor};
 
@@ -9,6 +9,11 @@ use super::{
     bert::{Bert, EmbeddingTable, Layer, Linear},
     kernels::LayerNorm,
 };
+
+/// Longest header in bytes; an encoder's has some thirty thousand.
+const MAX_HEADER: u64 = 4 << 20;
+/// Largest file in bytes: twice the largest encoder that is known.
+const MAX_FILE: u64 = 1 << 30;
 
 /// Hyperparameters that the file does not contain.
 pub(super) struct Shape {
@@ -97,12 +102,34 @@ impl Weights<'_> {
     }
 }
 
+/// Checks the length of the file and of its header before they are read.
+fn check(path: &Path) -> Result<(), String> {
+    let mut file = File::open(path).map_err(|error| error.to_string())?;
+    let length = file.metadata().map_err(|error| error.to_string())?.len();
+    if length > MAX_FILE {
+        return Err(format!("the file has {length} bytes, more than {MAX_FILE}"));
+    }
+    let mut header = [0; 8];
+    file.read_exact(&mut header)
+        .map_err(|error| format!("the length of its header cannot be read: {error}"))?;
+    let header = u64::from_le_bytes(header);
+    if header > MAX_HEADER.min(length) {
+        return Err(format!(
+            "its header has {header} bytes, more than {}",
+            MAX_HEADER.min(length)
+        ));
+    }
+    Ok(())
+}
+
 /// Reads the encoder in `path`.
 pub(super) fn read(path: &Path, shape: &Shape) -> Result<Bert, ModelError> {
-    let tensors = candle_core::safetensors::load(path, &Device::Cpu).map_err(|error| ModelError::Corrupt {
+    let corrupt = |detail: String| ModelError::Corrupt {
         path: path.to_owned(),
-        detail: error.to_string(),
-    })?;
+        detail,
+    };
+    check(path).map_err(corrupt)?;
+    let tensors = candle_core::safetensors::load(path, &Device::Cpu).map_err(|error| corrupt(error.to_string()))?;
     // Some files contain the encoder as part of a larger model.
     let tensors = tensors
         .into_iter()
@@ -162,3 +189,6 @@ pub(super) fn read(path: &Path, shape: &Shape) -> Result<Bert, ModelError> {
         layers,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! Contextual token vectors, for late interaction.
 
-use super::{Embedding, normalize};
+use super::Embedding;
 
 /// The token vectors of one text that was given in pieces, such as the sentences of a passage.
 ///
@@ -15,7 +15,7 @@ pub struct TokenVectors {
     /// Quantisation scale of each token. The dequantised vectors have an L2 norm of 1.
     scales: Vec<f32>,
     whole: Embedding,
-    means: Vec<Embedding>,
+    pieces: usize,
 }
 
 /// One token.
@@ -31,14 +31,8 @@ impl TokenVectors {
     /// Creates the token vectors from `rows`, which has `width` values per token. `whole` is the embedding of the whole
     /// text: the mean of all rows, including those of special tokens and prefix.
     pub fn new(width: usize, tokens: Vec<Token>, rows: &[f32], pieces: usize, whole: Embedding) -> Self {
-        let mut sums = vec![vec![0.0_f32; width]; pieces];
         let (mut values, mut scales) = (Vec::with_capacity(rows.len()), Vec::with_capacity(tokens.len()));
-        for (token, row) in tokens.iter().zip(rows.chunks_exact(width.max(1))) {
-            if let Some(sum) = sums.get_mut(token.piece) {
-                for (sum, value) in sum.iter_mut().zip(row) {
-                    *sum += value;
-                }
-            }
+        for (_, row) in tokens.iter().zip(rows.chunks_exact(width.max(1))) {
             let norm = row.iter().map(|value| value * value).sum::<f32>().sqrt();
             let max = row.iter().fold(0.0_f32, |max, value| max.max(value.abs()));
             if max == 0.0 {
@@ -49,16 +43,13 @@ impl TokenVectors {
             values.extend(row.iter().map(|value| (value / max * 127.0).round() as i8));
             scales.push(max / 127.0 / norm);
         }
-        for sum in &mut sums {
-            normalize(sum);
-        }
         Self {
             width,
             tokens,
             values,
             scales,
             whole,
-            means: sums.into_iter().map(Embedding::from).collect(),
+            pieces,
         }
     }
 
@@ -67,9 +58,9 @@ impl TokenVectors {
         &self.whole
     }
 
-    /// The mean of each piece's token vectors, as a unit vector. Zeros for a piece without tokens.
-    pub fn means(&self) -> &[Embedding] {
-        &self.means
+    /// The number of pieces that the text was given in.
+    pub fn pieces(&self) -> usize {
+        self.pieces
     }
 
     /// The tokens in order.
@@ -98,7 +89,6 @@ impl TokenVectors {
 
     /// Approximate memory size in bytes.
     pub(super) fn size(&self) -> usize {
-        let embeddings = (self.means.len() + 1) * (self.width * size_of::<f32>() + 16);
-        self.values.len() + self.tokens.len() * 40 + embeddings
+        self.values.len() + self.tokens.len() * 40 + self.width * size_of::<f32>() + 16
     }
 }

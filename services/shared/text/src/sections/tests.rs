@@ -71,3 +71,21 @@ fn sentences_are_the_same_in_sections_and_in_the_whole() {
     assert_eq!(parts.collect::<Vec<_>>(), whole);
     assert!(cut.len() > 5 && cut.concat() == text);
 }
+
+#[test]
+fn ranges_alone_are_the_same_and_bounded() {
+    let many = "# a\n\ntext\n\n## b\n\n# c\n\nmore\n".repeat(20);
+    for text in [
+        "",
+        " ",
+        "no heading",
+        "# only",
+        "text\n\n# a\n\n## b\n\nmore\n\n# end\n",
+        &many,
+    ] {
+        let whole: Vec<Range<usize>> = sections(text).into_iter().map(|section| section.range).collect();
+        assert_eq!(section_ranges(text, usize::MAX), whole, "{text:?}");
+        let bounded = section_ranges(text, 3);
+        assert!(bounded.len() <= 3 && bounded.last().map(|last| last.end) == whole.last().map(|last| last.end));
+    }
+}

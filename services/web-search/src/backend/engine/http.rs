@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use emend_core::{Scope, ServiceError as _, error_chain};
+use emend_core::{Scope, ServiceError as _, error_chain, without_secrets};
 use reqwest::header::RETRY_AFTER;
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde::de::DeserializeOwned;
@@ -35,8 +35,7 @@ impl Endpoint {
     pub(super) fn new(provider: &'static str, base: &str, path: &str, advice: &'static str) -> Result<Self, LoadError> {
         let wrong = |reason: String| LoadError::Address {
             provider,
-            // What stands before an @ may be a password.
-            url: base.rsplit('@').next().unwrap_or_default().chars().take(200).collect(),
+            url: without_secrets(base).chars().take(200).collect(),
             reason,
         };
         let mut url = Url::parse(base.trim()).map_err(|error| wrong(error.to_string()))?;

@@ -13,7 +13,7 @@ use crate::domains::{Domain, DomainFilter};
 const KEY: &str = "key-1234";
 
 fn engines(server: &HttpServer) -> [Box<dyn Engine>; 3] {
-    let key = || Secret::new(KEY).unwrap();
+    let key = || Secret::from(KEY.to_owned());
     [
         Box::new(Tavily::new(server.url(), key()).unwrap()),
         Box::new(Brave::new(&format!("{}/res/v1/", server.url()), key()).unwrap()),
@@ -226,7 +226,7 @@ fn addresses_are_checked_when_they_are_given() {
         .unwrap_err()
         .to_string();
     assert!(error.contains("a.example") && !error.contains("hunter2"), "{error}");
-    assert!(Brave::new("http://a.example", Secret::new("a\nb").unwrap()).is_err());
+    assert!(Brave::new("http://a.example", Secret::from("a\nb".to_owned())).is_err());
 }
 
 #[test]

@@ -7,13 +7,43 @@ fn words(text: &str) -> Vec<String> {
 #[test]
 fn shares_are_of_the_claim() {
     let claim = words("red boiler photosynthesis");
-    let text: HashSet<String> = words("a red boiler").into_iter().collect();
+    let text = View::new("a red boiler");
     let weighted = Weighted::new(&claim);
-    assert!((weighted.plain_share(|word| text.contains(word)) - 2.0 / 3.0).abs() < 1e-9);
-    assert!(weighted.share(|word| text.contains(word)) < 0.6);
-    let (rarest, sum) = weighted.missing(|word| text.contains(word));
+    assert!((weighted.plain_share(|word| text.has(word)) - 2.0 / 3.0).abs() < 1e-9);
+    assert!(weighted.share(|word| text.has(word)) < 0.6);
+    let (rarest, sum) = weighted.missing(|word| text.has(word));
     assert!(rarest > 1.0 && (rarest - sum).abs() < 1e-9);
+    assert!((weighted.missing_rarest(|word| text.has(word)) - rarest).abs() < 1e-9);
     assert_eq!(Weighted::new(&[]).share(|_| false), 1.0);
+}
+
+#[test]
+fn shares_of_all_sentences_are_those_of_each() {
+    let claim = words("red boiler heats twelve flats since the photosynthesis");
+    let text = View::new("It is red. A boiler heats it. Twelve flats! And then nothing. The red boiler again.");
+    let weighted = Weighted::new(&claim);
+    let title: HashSet<Word> = [word("flat")].into();
+    for (before, after) in [(0, 0), (0, 1), (1, 1)] {
+        let shares = weighted.shares(&text, (before, after), |_| false);
+        let titled = weighted.shares(&text, (before, after), |word| title.contains(&word));
+        for index in 0..text.sentences.len() {
+            let near = index.saturating_sub(before)..(index + after + 1).min(text.sentences.len());
+            let has = |word: Word| near.clone().any(|index| text.sentence_set(index).contains(&word));
+            assert!(
+                (shares[index] - weighted.share(has)).abs() < 1e-9,
+                "{before} {after} {index}"
+            );
+            let or_title = |word| has(word) || title.contains(&word);
+            assert!(
+                (titled[index] - weighted.share(or_title)).abs() < 1e-9,
+                "{before} {after} {index}"
+            );
+        }
+    }
+    for (index, share) in weighted.plain_shares(&text).into_iter().enumerate() {
+        let own = weighted.plain_share(|word| text.sentence_set(index).contains(&word));
+        assert!((share - own).abs() < 1e-9);
+    }
 }
 
 #[test]
@@ -27,13 +57,10 @@ fn ngrams_and_subsequences_depend_on_order() {
 
 #[test]
 fn antonyms_and_negations_are_detected() {
-    let set = |text: &str| words(text).into_iter().collect::<HashSet<_>>();
-    assert!(has_antonym(&set("the northern bank"), &set("the southern bank")));
-    assert!(!has_antonym(
-        &set("the northern bank"),
-        &set("the northern and southern bank")
-    ));
-    assert!(!has_antonym(&set("a bank"), &set("the southern bank")));
+    let opposes = |claim: &str, text: &str| has_antonym(&View::new(claim), &View::new(text).sentence_set(0));
+    assert!(opposes("the northern bank", "the southern bank"));
+    assert!(!opposes("the northern bank", "the northern and southern bank"));
+    assert!(!opposes("a bank", "the southern bank"));
     for text in [
         "it did not rain.",
         "비가 오지 않았다",

@@ -1,5 +1,7 @@
 //! GGUF files: metadata and tensors. Tensors of types with slow kernels are requantised.
 
+mod header;
+
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -25,6 +27,7 @@ impl Gguf {
     pub(super) fn open(path: &Path) -> Result<Self, LoadError> {
         let corrupt = |error: String| LoadError::corrupt(path, error);
         let mut reader = BufReader::new(File::open(path).map_err(|error| corrupt(error.to_string()))?);
+        header::check(&mut reader).map_err(corrupt)?;
         let content = Content::read(&mut reader).map_err(|error| corrupt(error.to_string()))?;
         let mut gguf = Self {
             path: path.to_owned(),

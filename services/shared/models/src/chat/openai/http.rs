@@ -2,7 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use emend_core::{Backoff, ServiceError as _, error_chain};
+use emend_core::{Backoff, ServiceError as _, error_chain, without_secrets};
+use reqwest::header::LOCATION;
 use reqwest::{Response, StatusCode};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -16,16 +17,17 @@ use crate::chat::{ChatError, ChatRequest, call};
 const MAX_TRIES: u32 = 3;
 /// Back-off between attempts.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(250), Duration::from_secs(4));
-/// Maximum size of a response body in bytes.
+/// Maximum size of a response body in bytes: the longest reply with log-probabilities of a few alternatives a token.
 const MAX_BODY: usize = 8 << 20;
+/// How much of the body of an error is read, in bytes. What comes after it explains nothing.
+const MAX_ERROR_BODY: usize = 64 << 10;
 
 impl Inner {
-    /// Waits for a concurrency slot and counts the call. Returns the slot and the call's deadline: the earlier of the
+    /// Waits for a concurrency slot. Returns the slot and the call's deadline: the earlier of the
     /// caller's deadline and the client's timeout, which starts when the slot is acquired.
     pub(super) async fn enter(&self, request: &ChatRequest) -> Result<(Slot, Instant), ChatError> {
         let latest = || Instant::now() + self.timeout;
         let slot = self.admit(request.deadline.unwrap_or_else(latest)).await?;
-        request.receipt.called();
         Ok((
             slot,
             request.deadline.map_or_else(latest, |deadline| deadline.min(latest())),
@@ -57,6 +59,7 @@ impl Inner {
         loop {
             let has = |feature| self.dialect.has(feature) && !suspects.contains(&feature);
             let sent = |feature| wire::uses(request, stream, feature, has);
+            request.receipt.called();
             let error = match self.post(&wire::body(request, stream, &self.model, has)).await {
                 Ok(response) if response.status().is_success() => {
                     self.dialect.learn(&suspects, sent);
@@ -139,6 +142,19 @@ impl Inner {
         }
     }
 
+    /// Reads the beginning of the body of an error, as far as it comes.
+    async fn error_body(&self, mut response: Response) -> Vec<u8> {
+        let mut body = Vec::new();
+        while let Ok(Some(chunk)) = response.chunk().await {
+            let room = MAX_ERROR_BODY - body.len();
+            body.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
+            if body.len() >= MAX_ERROR_BODY {
+                break;
+            }
+        }
+        body
+    }
+
     fn unreachable(&self, error: reqwest::Error) -> ChatError {
         if error.is_timeout() && !error.is_connect() {
             return self.timeout();
@@ -153,10 +169,17 @@ impl Inner {
     async fn refusal(&self, response: Response) -> ChatError {
         let status = response.status();
         let retry_after = retry_after(&response);
-        let body = self.body(response).await.unwrap_or_default();
-        let words = match serde_json::from_slice::<Value>(&body) {
-            Ok(value) => wire::words(&value),
-            Err(_) => String::from_utf8_lossy(&body).into_owned(),
+        let location = response
+            .headers()
+            .get(LOCATION)
+            .map(|url| without_secrets(&String::from_utf8_lossy(url.as_bytes())));
+        let body = self.error_body(response).await;
+        let words = match (location, serde_json::from_slice::<Value>(&body)) {
+            (Some(location), _) if status.is_redirection() => format!(
+                "it redirects to {location}, which is not followed: a key and a question go to no other address than the one that was given"
+            ),
+            (_, Ok(value)) => wire::words(&value),
+            (_, Err(_)) => String::from_utf8_lossy(&body).into_owned(),
         };
         let words = if words.trim().is_empty() {
             status.to_string()

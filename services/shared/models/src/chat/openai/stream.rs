@@ -12,7 +12,12 @@ use tracing::{Instrument, Span};
 use super::limit::Slot;
 use super::sse::Events;
 use super::{Inner, wire};
+use crate::chat::length::Room;
 use crate::chat::{ChatDelta, ChatError, ChatRequest, FinishReason, Receipt, Usage, call};
+
+/// Most bytes of a stream: eight times what the longest reply takes with its log-probabilities. A model that reasons for
+/// ever sends no text that could be counted.
+const MAX_STREAM: usize = 64 << 20;
 
 /// A call whose response is being read.
 struct Reading {
@@ -30,7 +35,13 @@ struct Reading {
     wants_logprobs: bool,
     may_be_empty: bool,
     receipt: Receipt,
-    /// Whether `[DONE]` or the end of the body has been read.
+    /// The text that the reply may still have.
+    room: Room,
+    /// The limit of the reply in tokens.
+    max_tokens: Option<u32>,
+    /// Bytes read so far.
+    read: usize,
+    /// Whether `[DONE]` or the end of the body has been read, or the reply was cut here.
     ended: bool,
 }
 
@@ -64,6 +75,7 @@ async fn next(inner: &Inner, state: State) -> Option<(Result<ChatDelta, ChatErro
         },
         State::Reading(reading) => advance(inner, reading).await,
     };
+    // What is over is dropped, and with it the connection.
     Some(match outcome {
         Ok((delta @ ChatDelta::Finished { .. }, _)) => (Ok(delta), State::Over),
         Ok((delta, reading)) => (Ok(delta), State::Reading(reading)),
@@ -91,50 +103,69 @@ async fn ask(inner: &Inner, request: &ChatRequest) -> Result<Box<Reading>, ChatE
         wants_logprobs: request.top_logprobs > 0,
         may_be_empty: request.may_be_empty,
         receipt: request.receipt.clone(),
+        room: Room::of(request.max_tokens),
+        max_tokens: request.max_tokens,
+        read: 0,
         ended: false,
     }))
 }
 
 /// Reads the response up to the next delta.
 async fn advance(inner: &Inner, mut reading: Box<Reading>) -> Result<(ChatDelta, Box<Reading>), ChatError> {
-    loop {
-        if let Some(delta) = reading.ready.pop_front() {
-            return Ok((delta, reading));
-        }
-        if reading.ended {
-            return reading.finish(inner).map(|delta| (delta, reading));
-        }
-        let chunk = tokio::time::timeout_at(reading.deadline, reading.response.chunk()).await;
-        match chunk.map_err(|_| inner.timeout())? {
-            Ok(Some(bytes)) => {
-                let events = reading
-                    .events
-                    .push(&bytes)
-                    .map_err(|_| inner.bad_reply("an event of the stream is too long"))?;
-                for event in events {
-                    reading.take(inner, &event)?;
-                }
-            }
-            Ok(None) => {
-                reading.ended = true;
-                if let Some(event) = reading.events.finish() {
-                    reading.take(inner, &event)?;
-                }
-            }
-            // Some servers close the connection without the last chunk. The reply is complete if it has a finish
-            // reason.
-            Err(_) if reading.finish_reason.is_some() => reading.ended = true,
-            Err(error) => {
-                return Err(inner.bad_reply(format!(
-                    "the stream was cut: {}",
-                    emend_core::error_chain(&error.without_url())
-                )));
-            }
+    match reading.next(inner).await {
+        Ok(delta) => Ok((delta, reading)),
+        Err(error) => {
+            reading.receipt.wasted(reading.usage);
+            Err(error)
         }
     }
 }
 
 impl Reading {
+    async fn next(&mut self, inner: &Inner) -> Result<ChatDelta, ChatError> {
+        loop {
+            if let Some(delta) = self.ready.pop_front() {
+                return Ok(delta);
+            }
+            if self.ended {
+                return self.finish(inner);
+            }
+            let chunk = tokio::time::timeout_at(self.deadline, self.response.chunk()).await;
+            match chunk.map_err(|_| inner.timeout())? {
+                Ok(Some(bytes)) => {
+                    self.read = self.read.saturating_add(bytes.len());
+                    if self.read > MAX_STREAM {
+                        return Err(inner.bad_reply(format!("the stream is longer than {MAX_STREAM} bytes")));
+                    }
+                    let events = self
+                        .events
+                        .push(&bytes)
+                        .map_err(|_| inner.bad_reply("an event of the stream is too long"))?;
+                    for event in events {
+                        if !self.ended {
+                            self.take(inner, &event)?;
+                        }
+                    }
+                }
+                Ok(None) => {
+                    self.ended = true;
+                    if let Some(event) = self.events.finish() {
+                        self.take(inner, &event)?;
+                    }
+                }
+                // Some servers close the connection without the last chunk. The reply is complete if it has a finish
+                // reason.
+                Err(_) if self.finish_reason.is_some() => self.ended = true,
+                Err(error) => {
+                    return Err(inner.bad_reply(format!(
+                        "the stream was cut: {}",
+                        emend_core::error_chain(&error.without_url())
+                    )));
+                }
+            }
+        }
+    }
+
     fn take(&mut self, inner: &Inner, event: &[u8]) -> Result<(), ChatError> {
         if self.ended && event.is_empty() {
             return Ok(());
@@ -158,11 +189,28 @@ impl Reading {
         if self.wants_logprobs && !piece.logprobs.is_empty() {
             self.ready.push_back(ChatDelta::Logprobs(piece.logprobs));
         }
-        if !piece.text.is_empty() {
-            self.text.push_str(&piece.text);
-            self.ready.push_back(ChatDelta::Text(piece.text));
+        let mut text = piece.text;
+        if !self.room.take(&mut text) {
+            self.cut(inner);
+        }
+        if !text.is_empty() {
+            self.text.push_str(&text);
+            self.ready.push_back(ChatDelta::Text(text));
         }
         Ok(())
+    }
+
+    /// Ends a reply that goes on beyond its limit.
+    fn cut(&mut self, inner: &Inner) {
+        tracing::warn!(
+            model = inner.model,
+            "the chat server goes on beyond max_tokens; the reply is cut"
+        );
+        self.ended = true;
+        self.finish_reason = Some(FinishReason::Length);
+        // It reports its tokens at an end that does not come. There were this many at least.
+        let written = u64::from(self.max_tokens.unwrap_or_default());
+        self.usage.output_tokens = self.usage.output_tokens.max(written);
     }
 
     fn finish(&self, inner: &Inner) -> Result<ChatDelta, ChatError> {
@@ -171,7 +219,6 @@ impl Reading {
             None => return Err(inner.bad_reply("the stream ended before the reply did")),
         };
         if self.text.trim().is_empty() && !(self.may_be_empty && wire::ended(finish_reason)) {
-            self.receipt.wasted(self.usage);
             return Err(match finish_reason {
                 FinishReason::ContentFilter => ChatError::Refused {
                     model: inner.model.clone(),

@@ -1,5 +1,6 @@
 mod dialect;
 mod fallback;
+mod hostile;
 mod limit;
 mod logprobs;
 mod span;
@@ -40,7 +41,8 @@ fn options(flags: &[&str]) -> ChatOptions {
         #[command(flatten)]
         chat: ChatOptions,
     }
-    let mut options = Cli::parse_from(["x", "--llm-api-key", "sk-secret"].iter().chain(flags)).chat;
+    let mut options = Cli::parse_from(["x"].iter().chain(flags)).chat;
+    options.llm_api_key = Some("sk-secret".to_owned().into());
     options.llm_model.get_or_insert_with(|| "small".to_owned());
     options
 }

@@ -9,9 +9,26 @@ struct Cli {
 
 #[test]
 fn the_key_is_never_shown() {
-    let cli = Cli::parse_from(["x", "--llm-api-key", "sk-secret"]);
-    assert_eq!(cli.chat.llm_api_key.as_ref().map(ApiKey::reveal), Some("sk-secret"));
-    assert!(!format!("{:?}", cli.chat).contains("secret"));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("key");
+    std::fs::write(&file, "sk-hidden\n").unwrap();
+    let cli = Cli::parse_from(["x", "--llm-api-key-file", file.to_str().unwrap()]);
+    assert_eq!(
+        cli.chat.api_key().unwrap().as_ref().map(Secret::reveal),
+        Some("sk-hidden")
+    );
+    assert!(!format!("{:?}", cli.chat).contains("hidden"));
+    for flag in ["--llm-api-key", "--llm-fallback-api-key"] {
+        let error = Cli::try_parse_from(["x", flag, "sk-hidden"]).err().unwrap().to_string();
+        let file = format!("{flag}-file");
+        assert!(error.contains("no option any more") && error.contains(&file), "{error}");
+        assert!(!error.contains("hidden"), "{error}");
+    }
+    let help = <Cli as clap::CommandFactory>::command().render_long_help().to_string();
+    assert!(
+        !help.contains("--llm-api-key ") && help.contains("EMEND_LLM_API_KEY_FILE"),
+        "{help}"
+    );
 }
 
 #[test]
@@ -31,11 +48,12 @@ fn fallbacks_are_a_server_and_a_model_each() {
         .collect();
     let expected = [("http://a/v1", "small"), ("https://b", "org/large"), ("http://c", "d")];
     assert_eq!(named, expected.map(|(url, model)| (url.to_owned(), model.to_owned())));
-    for wrong in ["http://a/v1", "#small", "http://a#", "small"] {
-        assert!(
-            Fallback::from_str(wrong).is_err_and(|error| error.contains("URL#MODEL")),
-            "{wrong}"
-        );
+    for wrong in ["http://u:hidden@a/v1", "#small", "http://a#", "small"] {
+        let checked = Cli::parse_from(["x", "--llm-url", "http://a", "--llm-fallback", wrong])
+            .chat
+            .check();
+        let error = checked.unwrap_err().to_string();
+        assert!(error.contains("URL#MODEL") && !error.contains("hidden"), "{error}");
     }
 }
 
@@ -62,13 +80,15 @@ fn an_option_without_effect_is_an_error_with_its_value_and_the_fix() {
             assert!(error.contains(word), "{flags:?}: {error}");
         }
     }
-    let error = check(&[url, ["--llm-fallback-api-key", "secret"]].concat())
-        .unwrap_err()
-        .to_string();
+    let mut options = Cli::parse_from([["x"].as_slice(), &url].concat()).chat;
+    options.llm_fallback_api_key = vec!["secret".to_owned().into()];
+    let error = options.check().unwrap_err().to_string();
     assert!(
         error.contains("1 keys for 0 fallbacks") && !error.contains("secret"),
         "{error}"
     );
+    let error = check(&[local, ["--llm-url", "http://u:hidden@127.0.0.1:1"]].concat());
+    assert!(!error.unwrap_err().to_string().contains("hidden"));
     let error = check(&[local, url].concat()).unwrap_err().to_string();
     for word in ["--llm-local:", "smollm2", "http://127.0.0.1:1", "give one of them"] {
         assert!(error.contains(word), "{error}");
@@ -79,7 +99,6 @@ fn an_option_without_effect_is_an_error_with_its_value_and_the_fix() {
         &local,
         &[url, model, fallback].concat(),
         &["--llm-model", "", "--llm-url", ""],
-        &["--llm-api-key", "secret"],
     ] {
         assert_eq!(check(flags), Ok(()), "{flags:?}");
     }

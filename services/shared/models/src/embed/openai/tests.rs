@@ -18,7 +18,7 @@ async fn serve(
     let choice = EmbedderChoice::OpenAi("tiny".to_owned());
     let options = EmbedderOptions {
         embedder_url: format!("{}/v1/", server.url()),
-        embedder_api_key: Some("sk-hidden".to_owned()),
+        embedder_api_key: Some("sk-hidden".to_owned().into()),
         ..EmbedderOptions::of(choice)
     };
     (options, server)

@@ -24,7 +24,7 @@ fn an_unknown_embedder_is_rejected_by_clap() {
 #[test]
 fn the_api_key_is_not_in_the_debug_output() {
     let options = EmbedderOptions {
-        embedder_api_key: Some("sk-secret".into()),
+        embedder_api_key: Some("sk-secret".to_owned().into()),
         ..EmbedderOptions::default()
     };
     assert!(!format!("{options:?}").contains("secret"));

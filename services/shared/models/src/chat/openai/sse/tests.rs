@@ -30,4 +30,28 @@ proptest! {
         let found: Vec<String> = found.into_iter().map(|data| String::from_utf8(data).unwrap()).collect();
         prop_assert_eq!(found, words);
     }
+
+    #[test]
+    fn any_bytes_are_read_in_bounds(bytes in prop::collection::vec(any::<u8>(), 0..400), cut in 1usize..50) {
+        let mut events = Events::default();
+        let mut found = Vec::new();
+        for chunk in bytes.chunks(cut) {
+            found.extend(events.push(chunk).unwrap());
+        }
+        found.extend(events.finish());
+        prop_assert!(found.iter().map(Vec::len).sum::<usize>() <= bytes.len());
+    }
+
+    #[test]
+    fn lines_of_a_stream_are_an_event_or_an_error(
+        content in r#"[ -~]{0,30}"#,
+        around in r#"(data: )?[\{\}\[\]:",a-z0-9.]{0,40}"#,
+    ) {
+        // What is no piece of a reply is an error, and never a panic.
+        drop(crate::chat::openai::wire::piece(content.as_bytes()));
+        drop(crate::chat::openai::wire::piece(around.as_bytes()));
+        let text = serde_json::json!({ "choices": [{ "delta": { "content": content } }] }).to_string();
+        let piece = crate::chat::openai::wire::piece(text.as_bytes()).unwrap();
+        prop_assert_eq!(piece.text, content);
+    }
 }

@@ -2,18 +2,21 @@
 
 use std::ops::Range;
 
-use emend_proto::v1::Span;
+use crate::v1::Span;
 
 /// Converts byte ranges of a text into ranges of code points. Ranges in the order of the text are
 /// counted in one pass.
-pub(crate) struct CodePointOffsets<'a> {
+#[derive(Clone, Debug)]
+pub struct CodePointOffsets<'a> {
     text: &'a str,
     bytes: usize,
     code_points: usize,
 }
 
 impl<'a> CodePointOffsets<'a> {
-    pub(crate) fn new(text: &'a str) -> Self {
+    /// Counts in `text`.
+    #[must_use]
+    pub fn new(text: &'a str) -> Self {
         Self {
             text,
             bytes: 0,
@@ -22,7 +25,7 @@ impl<'a> CodePointOffsets<'a> {
     }
 
     /// The half-open range of code points.
-    pub(crate) fn span(&mut self, range: &Range<usize>) -> Span {
+    pub fn span(&mut self, range: &Range<usize>) -> Span {
         Span {
             start: self.code_point(range.start),
             end: self.code_point(range.end),

@@ -1,0 +1,112 @@
+//! The largest requests: what they make others wait for, and what they take.
+
+use emend_proto::v1::{GradeGroundednessRequest, GradeUsefulnessRequest, RefineKnowledgeRequest, Sentence};
+use tonic::Code;
+use tonic_types::StatusExt;
+
+use super::{Gated, documents, embedded, llm, passage, soon};
+
+/// Evidence at its largest: a hundred passages of 64 KiB, in sentences.
+fn evidence() -> Vec<emend_proto::v1::Passage> {
+    let sentence = "The keeper of the lighthouse counts ninety steps, and the gulls count him. ";
+    let text = sentence.repeat((64 << 10) / sentence.len());
+    (0..100).map(|place| passage(&format!("p{place}"), &text)).collect()
+}
+
+#[tokio::test]
+async fn a_small_call_is_not_behind_the_largest() {
+    let grader = embedded().await;
+    let largest = GradeGroundednessRequest {
+        question: "How many steps?".to_owned(),
+        passages: evidence(),
+        answer: "He counts ninety steps. The gulls count ninety keepers. ".repeat(500),
+        sentences: Vec::new(),
+    };
+    let mut client = grader.client.clone();
+    let held = tokio::spawn(async move { client.grade_groundedness(largest).await });
+    // Each of these has a few pieces, and the largest has thousands; a piece of each is computed in turn.
+    for _ in 0..20 {
+        let small = GradeUsefulnessRequest {
+            question: "How many steps?".to_owned(),
+            answer: "Ninety steps.".to_owned(),
+            ..GradeUsefulnessRequest::default()
+        };
+        soon(grader.client.clone().grade_usefulness(small)).await.unwrap();
+        soon(
+            grader
+                .client
+                .clone()
+                .grade_documents(documents("How many steps?", &["Ninety."])),
+        )
+        .await
+        .unwrap();
+    }
+    assert!(
+        !held.is_finished(),
+        "the largest call was not held long enough to show anything"
+    );
+    held.abort();
+    // What it has admitted is given back: the work stopped with its caller.
+    let refine = RefineKnowledgeRequest {
+        question: "How many steps?".to_owned(),
+        passages: vec![passage("a", "Ninety steps. A door.")],
+        ..RefineKnowledgeRequest::default()
+    };
+    soon(grader.client.clone().refine_knowledge(refine)).await.unwrap();
+}
+
+#[tokio::test]
+async fn sentences_beyond_number_are_refused_by_their_number() {
+    let mut grader = embedded().await;
+    let mut request = GradeGroundednessRequest {
+        question: "q".to_owned(),
+        passages: vec![passage("a", "A door.")],
+        answer: "a".to_owned(),
+        sentences: vec![Sentence::default(); 1_000_000],
+    };
+    let status = grader.client.grade_groundedness(request.clone()).await.unwrap_err();
+    let details = status.get_error_details();
+    let violations = &details.bad_request().unwrap().field_violations;
+    assert_eq!(status.code(), Code::InvalidArgument);
+    assert_eq!(violations[0].field, "sentences");
+    assert!(
+        violations[0]
+            .description
+            .contains("at most 2000 sentences, are 1000000"),
+        "{violations:?}"
+    );
+    // Not each of them is named.
+    assert!(violations.len() < 50, "{}", violations.len());
+
+    request.sentences = Vec::new();
+    request.answer = "Yes it is.\n\n".repeat(2001);
+    let status = grader.client.grade_groundedness(request).await.unwrap_err();
+    assert_eq!(status.code(), Code::InvalidArgument);
+    assert!(
+        status.message().contains("at most 2000 sentences, has 2001"),
+        "{status:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_model_is_asked_about_few_sentences_at_once_when_each_takes_much_evidence_along() {
+    let chat = Gated::shut();
+    let grader = llm(chat.clone(), &["--grade-cache-entries", "0"]).await;
+    let request = GradeGroundednessRequest {
+        question: "How many steps?".to_owned(),
+        passages: evidence(),
+        answer: (0..12).map(|number| format!("He counts {number} steps. ")).collect(),
+        sentences: Vec::new(),
+    };
+    let mut client = grader.client.clone();
+    let call = tokio::spawn(async move { client.grade_groundedness(request).await });
+    // 32 MiB of prompts hold the evidence five times.
+    chat.wait_for(5).await;
+    chat.open();
+    let response = soon(call).await.unwrap().unwrap().into_inner();
+    assert_eq!(
+        (response.sentences.len(), response.usage.unwrap().model_calls),
+        (12, 12)
+    );
+    assert_eq!(*chat.most.borrow(), 5);
+}
