@@ -42,9 +42,10 @@ const MAX_REQUEST_BYTES: usize = 256 * 1024;
 /// exist) or the server fails.
 pub async fn serve(options: Options, listener: TcpListener, shutdown: CancellationToken) -> Result<(), ServeError> {
     let provider = tokio::select! {
-        loaded = backend::load(&options) => loaded.map_err(ServeError::start)?,
+        biased;
         // What is being read is dropped with it.
         () = shutdown.cancelled() => return Ok(()),
+        loaded = backend::load(&options) => loaded.map_err(ServeError::start)?,
     };
     serve_provider(provider, &options.service, listener, shutdown).await
 }

@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::sentences;
 
@@ -87,5 +89,30 @@ fn ranges_alone_are_the_same_and_bounded() {
         assert_eq!(section_ranges(text, usize::MAX), whole, "{text:?}");
         let bounded = section_ranges(text, 3);
         assert!(bounded.len() <= 3 && bounded.last().map(|last| last.end) == whole.last().map(|last| last.end));
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_markdown_has_its_sections_in_order(text in "([#>*_`|=-]{1,4}|[a-z]{1,5}|[ \\n]{1,3}|<[a-z]{1,3}>|\\[|\\]|\\(|!){0,80}") {
+        let mut end = 0;
+        for section in sections(&text) {
+            prop_assert!(section.range.start >= end && text.get(section.range.clone()).is_some());
+            end = section.range.end;
+        }
+        prop_assert!(end <= text.len());
+        prop_assert!(crate::plain(&text).len() <= 4 * text.len() + 10);
+        let _ = crate::has_content(&text);
+    }
+}
+
+#[test]
+fn markdown_that_was_made_to_harm_is_read_at_once() {
+    for piece in [
+        "[", "*a ", "> ", "- ", "`", "<!-- ", "![](", "|a", "# ", "<a ", "_a*", "&#x",
+    ] {
+        let text = piece.repeat(20_000);
+        let _ = sections(&text);
+        let _ = (crate::plain(&text), crate::has_content(&text));
     }
 }

@@ -55,17 +55,17 @@ fn attributes_and_elements_are_counted() {
 
 #[test]
 fn text_is_bounded() {
+    let asked = Cell::new(false);
     let limits = Limits {
         bytes: 1000,
-        stop: &|| false,
+        stop: &|| asked.replace(true),
     };
     let (what, limit) = ("bytes of text", 1000);
-    for html in [
-        "words ".repeat(1000),
-        "<table><tr>".to_owned() + &"<td>words".repeat(1000),
-    ] {
+    let cells = "<table><tr>".to_owned() + &"<td>wordswordswords".repeat(10_000);
+    for html in ["words ".repeat(1000), cells] {
         let refused = super::super::read(&html, ALL, limits);
         assert_eq!(refused, Err(HtmlError::TooMany { what, limit }));
+        assert!(!asked.get(), "refused before the first thousand tokens");
     }
 }
 
