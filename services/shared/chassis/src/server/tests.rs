@@ -106,13 +106,13 @@ async fn a_late_answer_is_deadline_exceeded_and_not_cancelled() {
     let mut client = server.client().await;
     let mut request = tonic::Request::new(search("hold"));
     // Only the server is to see the timeout, or the client's own timer could be first.
-    request.metadata_mut().insert("grpc-timeout", "300m".parse().unwrap());
+    request.metadata_mut().insert("grpc-timeout", "2S".parse().unwrap());
     let endpoint = Endpoint::from_shared(format!("http://{}", server.address)).unwrap();
     let late = client.search(request).await.unwrap_err();
     assert_eq!(late.code(), Code::DeadlineExceeded, "{late:?}");
     let mut events = GeneratorServiceClient::new(endpoint.connect().await.unwrap());
     let mut request = tonic::Request::new(GenerateRequest::default());
-    request.metadata_mut().insert("grpc-timeout", "300m".parse().unwrap());
+    request.metadata_mut().insert("grpc-timeout", "2S".parse().unwrap());
     let mut events = events.generate(request).await.unwrap().into_inner();
     assert_eq!(events.message().await.unwrap_err().code(), Code::DeadlineExceeded);
 }

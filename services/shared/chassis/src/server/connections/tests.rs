@@ -15,7 +15,9 @@ async fn a_connection_without_a_whole_preface_is_closed_after_a_while() {
         let mut server = Connection::new(server, place().await);
         let begun = Instant::now();
         client.write_all(said).await.unwrap();
-        let error = server.read_to_end(&mut Vec::new()).await.unwrap_err();
+        let mut read = Vec::new();
+        let reading = timeout(silence::PREFACE_TIMEOUT * 2, server.read_to_end(&mut read));
+        let error = reading.await.unwrap().unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
         assert!(begun.elapsed() >= silence::PREFACE_TIMEOUT);
     }

@@ -99,7 +99,7 @@ fn a_message_that_is_too_large_is_the_fault_of_whoever_made_it() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
     fn any_status_becomes_one_that_a_client_can_read(
