@@ -60,7 +60,6 @@ impl Open {
         let path = folder.join(CATALOG);
         let damaged = |reason: &str| Err(OpenError::Damaged(format!("{CATALOG} {reason}")));
         match fs::metadata(&path) {
-            Ok(file) if file.len() == 0 => return damaged("is empty"),
             Ok(_) => {}
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
             Err(_) if folder.join(INDEX).exists() => return damaged("is missing"),

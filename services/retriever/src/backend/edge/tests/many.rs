@@ -49,6 +49,7 @@ fn the_collection_that_was_not_used_for_longest_is_closed_and_none_in_use() {
     store_of(folder.path(), count);
     let store = EdgeStore::open(folder.path()).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let _entered = runtime.enter();
     let find = |number: usize| {
         let name = format!("c{number}");
         runtime.block_on(store.search(&name, search(1, 4, 1))).unwrap().len()
