@@ -1,5 +1,6 @@
 //! The largest requests: what they make others wait for, and what they take.
 
+use emend_core::Turns;
 use emend_proto::v1::{GradeGroundednessRequest, GradeUsefulnessRequest, RefineKnowledgeRequest, Sentence};
 use tonic::Code;
 use tonic_types::StatusExt;
@@ -101,6 +102,11 @@ async fn a_model_is_asked_about_few_sentences_at_once_when_each_takes_much_evide
     let mut client = grader.client.clone();
     let call = tokio::spawn(async move { client.grade_groundedness(request).await });
     // 32 MiB of prompts hold the evidence five times.
+    chat.wait_for(5).await;
+    // Whatever else was to be rendered is before these in the queue.
+    for _ in 0..50 {
+        Turns::shared().piece(|| ()).await.unwrap();
+    }
     chat.wait_for(5).await;
     chat.open();
     let response = soon(call).await.unwrap().unwrap().into_inner();

@@ -124,3 +124,12 @@ fn a_short_sentence_is_not_a_bare_answer() {
     assert!(is_bare(&question, &View::new("Ada Miller")));
     assert!(!is_bare(&question, &View::new("Ada approves leave")));
 }
+
+#[test]
+fn a_text_has_so_many_sentences_and_the_last_holds_the_rest() {
+    let text = "One line.\n\n".repeat(MAX_VIEW_SENTENCES + 10);
+    let view = View::new(&text);
+    assert_eq!(view.sentences.len(), MAX_VIEW_SENTENCES);
+    let last = view.sentence(MAX_VIEW_SENTENCES - 1);
+    assert_eq!(last.matches("One line.").count(), 11);
+}
