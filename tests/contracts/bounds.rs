@@ -21,28 +21,33 @@ fn the_bounds_that_are_told_are_those_of_the_code() {
         let [file, name] = names.as_slice() else {
             panic!("{row}");
         };
-        assert_eq!(Some(amount(told)), value(file, name), "{row}");
+        let told = amount(told);
+        assert!(
+            told.is_some() && told == value(file, name),
+            "{row}: {:?}",
+            value(file, name)
+        );
         rows += 1;
     }
     assert!(rows > 30, "{rows} rows");
 }
 
 /// `8 KiB`, `10 s` or `200` as a number.
-fn amount(told: &str) -> u64 {
+fn amount(told: &str) -> Option<u64> {
     let (number, unit) = told.split_once(' ').unwrap_or((told, ""));
     let factor = match unit {
         "" | "s" => 1,
         "KiB" => 1 << 10,
         "MiB" => 1 << 20,
         "GiB" => 1 << 30,
-        unit => panic!("unknown unit {unit}"),
+        _ => return None,
     };
-    number.parse::<u64>().unwrap() * factor
+    Some(number.parse::<u64>().ok()? * factor)
 }
 
 /// The value of a constant: a number, a product, a shift, or seconds.
 fn value(file: &str, name: &str) -> Option<u64> {
-    let source = std::fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+    let source = std::fs::read_to_string(root().join(file)).ok()?;
     let begin = format!("const {name}:");
     let line = source.lines().find(|line| line.contains(&begin))?;
     let expression = line.split_once(" = ")?.1.trim_end_matches(';');

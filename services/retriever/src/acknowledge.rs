@@ -11,6 +11,7 @@ use futures::{FutureExt, Stream, StreamExt};
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
+use crate::error::RetrieverError;
 use crate::library::Library;
 use crate::validate;
 use crate::work::{Handover, IngestDocument};
@@ -86,6 +87,7 @@ pub(crate) fn acknowledge(
 
 impl<S: Stream<Item = Result<IngestRequest, Status>> + Send + Unpin> Pipeline<S> {
     async fn step(&mut self) -> Option<Result<IngestResponse, Status>> {
+        let deadline = self.caller.scope().deadline.instant();
         loop {
             self.start_next();
             tokio::select! {
@@ -111,6 +113,11 @@ impl<S: Stream<Item = Result<IngestRequest, Status>> + Send + Unpin> Pipeline<S>
                     Some(Err(status)) => self.end(status),
                     None => self.ended = true,
                 },
+                // Also while a sender that is late, or has to wait for the memory of its next document, says nothing.
+                () = tokio::time::sleep_until(deadline), if !self.ended => {
+                    self.next = None;
+                    self.end(CallError::<RetrieverError>::Deadline.into());
+                }
                 () = self.shutdown.cancelled(), if !self.ended => {
                     self.next = None;
                     self.end(Status::unavailable("shutting down: resend the documents that were not acknowledged"));

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod ask;
+mod budget;
 mod environment;
 mod eval;
 mod grades;

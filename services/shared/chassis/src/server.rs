@@ -30,6 +30,11 @@ use bounds::BoundsLayer;
 use health::EndingWatches;
 use trace::{KnownServices, RecordLayer, span_maker};
 
+/// Bytes of a call that may be on their way or unread: HTTP/2 lets a client send as many before the server reads.
+const STREAM_WINDOW_BYTES: u32 = 256 * 1024;
+/// The same for all calls of a connection together: enough for as many streams of requests as the server takes, so that
+/// those which wait for memory, unread, do not keep the others of their connection from sending.
+const CONNECTION_WINDOW_BYTES: u32 = 2 * bounds::MAX_CLIENT_STREAMS as u32 * STREAM_WINDOW_BYTES;
 /// How often a silent connection is asked whether it is still there, and how long it may take to say so.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -143,6 +148,8 @@ impl Server {
             .on_eos(())
             .on_failure(());
         let router = tonic::transport::Server::builder()
+            .initial_stream_window_size(STREAM_WINDOW_BYTES)
+            .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
             .http2_keepalive_interval(Some(KEEPALIVE_INTERVAL))
             .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
             // More than admission lets in, or the transport would queue what admission has to refuse.

@@ -25,6 +25,7 @@ use tower::{Layer, Service};
 
 use crate::config::ServiceOptions;
 use crate::status::limit;
+pub(super) use budget::MAX_CLIENT_STREAMS;
 use budget::{Budget, Held};
 use contract::Contract;
 use request::RequestBody;

@@ -12,7 +12,7 @@ use super::scan::{MAX_MESSAGE_MEMORY, TooManyElements};
 use crate::status::status;
 
 /// Streams of requests that are taken at once. Each may keep what it has read and not done, for hours.
-pub(super) const MAX_CLIENT_STREAMS: usize = 8;
+pub(in crate::server) const MAX_CLIENT_STREAMS: usize = 8;
 /// What a call holds from its beginning, in bytes: its stream in HTTP/2, headers, and tonic's buffers.
 pub(super) const CALL_BYTES: usize = 16 * 1024;
 /// What a refused caller is told to wait; see the admission of actors.
