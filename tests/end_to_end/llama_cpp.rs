@@ -25,6 +25,7 @@ fn python() -> Option<PathBuf> {
 }
 
 /// Starts the server. Returns its process, which ends when it is dropped, and its address.
+#[expect(clippy::expect_used, reason = "what a test cannot have fails it")]
 async fn serve(python: &Path, model: &Path) -> (Child, String) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("end_to_end/llama_cpp.py");
     let mut server = Command::new(python)

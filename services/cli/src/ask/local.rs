@@ -4,7 +4,8 @@ use emend_proto::v1::{Step, WalkResult, walk_event::Event};
 use emend_web_search::SearchError;
 
 /// What to do about a web search that is not configured, here.
-const WITHOUT_WEB: &str = "it is not configured; give --web-folder DIR, a folder of saved pages";
+const WITHOUT_WEB: &str = "it is not configured; give --searxng-url URL, an API key \
+                          of Tavily or Brave (see --help), or --web-folder DIR, a folder of saved pages";
 
 /// Replaces advice that does not fit the command line.
 pub(super) fn advise(event: &mut Event) {

@@ -51,7 +51,7 @@ impl Up {
         let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
         let mut urls = HashMap::new();
         while urls.len() < 6 {
-            let line = lines.next().expect("six addresses").unwrap();
+            let line = lines.next().unwrap().unwrap();
             if let [name, url] = line.split_whitespace().collect::<Vec<_>>()[..] {
                 urls.insert(name.to_owned(), url.to_owned());
             }
