@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use emend_cli::cluster::{Component, Plan};
 use emend_core::Deadline;
-use emend_proto::v1::{AskRequest, AskStreamRequest, Failure, WalkStatus, walk_event::Event};
+use emend_proto::v1::{AskRequest, AskStreamRequest, Failure, IngestRequest, WalkStatus, walk_event::Event};
 use emend_testkit::{
     bad_grader::{BadGrader, Behaviour},
     http_server::{HttpAnswer, HttpServer},
 };
 use emend_tests::{Fixture, PATIENCE, question};
+use tonic::Code;
 
 const LIGHTHOUSE: &str = "The Torvik lighthouse was built in 1873 by the engineer Ansgar Lund.";
 const ASKED: &str = "Who built the Torvik lighthouse in 1873?";
@@ -186,5 +187,31 @@ async fn without_a_web_search_an_abstention_is_no_failure() {
         nodes.contains(&"retrieve_more") && nodes.contains(&"web_search"),
         "{nodes:?}"
     );
+    fixture.cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_ingest_waits_until_the_retriever_has_room_for_its_stream() {
+    let fixture = Fixture::start().await;
+    let documents = tempfile::tempdir().unwrap();
+    std::fs::write(documents.path().join("bakery.md"), "The village bakery sells rye bread on Tuesdays.").unwrap();
+    let idle = || async { fixture.retriever().ingest(futures::stream::pending::<IngestRequest>()).await };
+    let mut held = Vec::new();
+    let refused = loop {
+        match idle().await {
+            Ok(stream) => held.push(stream),
+            Err(status) => break status,
+        }
+    };
+    assert_eq!((refused.code(), held.len()), (Code::ResourceExhausted, 8));
+    let found = emend_cli::ingest::found(&[documents.path().to_owned()]).unwrap();
+    let channel = fixture.cluster.channel(Component::Retriever).unwrap();
+    let mut ingest = Box::pin(emend_cli::ingest::ingest(channel, "village", found, false));
+    let early = tokio::time::timeout(Duration::from_millis(500), &mut ingest).await;
+    assert!(early.is_err(), "it ends while there is no room: {early:?}");
+    held.pop();
+    let outcome = tokio::time::timeout(PATIENCE, ingest).await.unwrap().unwrap();
+    assert_eq!(outcome.ingested, 1);
+    drop(held);
     fixture.cluster.stop().await;
 }

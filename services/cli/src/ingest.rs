@@ -10,16 +10,18 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 use emend_chassis::{TracedChannel, Upstream, retrying};
-use emend_core::{Deadline, printable, printable_line};
+use emend_core::{Backoff, Deadline, printable, printable_line};
 use emend_documents::READABLE;
 use emend_proto::v1::{
     DeleteDocumentsRequest, IngestRequest, IngestStatus, ListDocumentsRequest,
     retriever_service_client::RetrieverServiceClient,
 };
+use indicatif::ProgressBar;
 use serde::Serialize;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Code;
+use tonic_types::StatusExt as _;
 
 use crate::{
     args::IngestOptions,
@@ -36,6 +38,9 @@ const MAX_REMOVE_TIME: Duration = Duration::from_secs(10 * 60);
 
 /// Maximum documents read ahead of the retriever. Each may have 32 MiB.
 const READ_AHEAD: usize = 4;
+
+/// Waits for room in a retriever that takes no more streams.
+const ROOM_BACKOFF: Backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(5));
 
 /// Maximum ids per delete request.
 const DELETE_AT_ONCE: usize = 1000;
@@ -124,42 +129,32 @@ pub fn found(paths: &[PathBuf]) -> Result<documents::Found> {
 /// # Errors
 /// The retriever rejects the stream or is unreachable. Acknowledged documents stay stored.
 pub async fn ingest(channel: TracedChannel, collection: &str, found: documents::Found, prune: bool) -> Result<Outcome> {
-    let mut client = RetrieverServiceClient::new(channel);
+    let client = RetrieverServiceClient::new(channel);
     let total = found.sources.iter().map(|source| source.count().unwrap_or(1)).sum();
-    let bar = progress::documents(total);
     let documents::Found { sources, mut skipped } = found;
-    let unreadable = Arc::new(Mutex::new(Vec::new()));
-    let (sender, receiver) = mpsc::channel(READ_AHEAD);
-    let reader = {
-        let unreadable = Arc::clone(&unreadable);
-        let collection = collection.to_owned();
-        tokio::task::spawn_blocking(move || read(&sources, &collection, &sender, &unreadable))
-    };
-    let mut outcome = Outcome::default();
-    let received = async {
-        let request = emend_chassis::request(ReceiverStream::new(receiver), Deadline::after(MAX_INGEST_TIME));
-        let mut answers = client.ingest(request).await?.into_inner();
-        while let Some(answer) = answers.message().await? {
-            bar.inc(1);
-            match answer.status() {
-                IngestStatus::Ingested => {
-                    outcome.ingested += 1;
-                    outcome.passages += u64::from(answer.passages);
+    let sources = Arc::new(sources);
+    let deadline = Deadline::after(MAX_INGEST_TIME);
+    let mut tries = 0;
+    let (mut outcome, unreadable) = loop {
+        let bar = progress::documents(total);
+        let (received, outcome, unreadable) = send(client.clone(), collection, &sources, deadline, &bar).await;
+        bar.finish_and_clear();
+        let Err(status) = received else {
+            break (outcome, unreadable?);
+        };
+        // A retriever takes few streams at once. Nothing of this one is stored: all of it is sent again when there is room.
+        let wait = status.get_details_retry_info().and_then(|info| info.retry_delay);
+        match wait {
+            Some(wait) if status.code() == Code::ResourceExhausted && outcome.seen.is_empty() => {
+                if tries == 0 {
+                    terminal::eprintln(format_args!("waiting for the retriever: {}", printable(status.message())));
                 }
-                IngestStatus::Unchanged => outcome.unchanged += 1,
-                IngestStatus::Failed | IngestStatus::Unspecified => {
-                    outcome.failed.insert(answer.document_id.clone(), answer.error);
-                }
+                tries += 1;
+                tokio::time::sleep(ROOM_BACKOFF.jittered(tries, wait)).await;
             }
-            outcome.seen.insert(answer.document_id);
+            _ => return Err(status.into()),
         }
-        Ok::<_, tonic::Status>(())
-    }
-    .await;
-    bar.finish_and_clear();
-    received?;
-    reader.await.context("the document reader failed")?;
-    let unreadable = std::mem::take(&mut *unreadable.lock().unwrap_or_else(PoisonError::into_inner));
+    };
     for document in unreadable {
         if document.kind == FileKind::LongLine {
             let Skipped { source, reason, .. } = document.clone();
@@ -177,6 +172,47 @@ pub async fn ingest(channel: TracedChannel, collection: &str, found: documents::
         outcome.removed = remove_others(&client, collection, &outcome.seen).await?;
     }
     Ok(outcome)
+}
+
+/// Sends all documents once, until the retriever ends the stream. What it said of them, and which could not be read.
+async fn send(
+    mut client: RetrieverServiceClient<TracedChannel>,
+    collection: &str,
+    sources: &Arc<Vec<Source>>,
+    deadline: Deadline,
+    bar: &ProgressBar,
+) -> (Result<(), tonic::Status>, Outcome, Result<Vec<Skipped>>) {
+    let unreadable = Arc::new(Mutex::new(Vec::new()));
+    let (sender, receiver) = mpsc::channel(READ_AHEAD);
+    let reader = {
+        let (unreadable, sources) = (Arc::clone(&unreadable), Arc::clone(sources));
+        let collection = collection.to_owned();
+        tokio::task::spawn_blocking(move || read(&sources, &collection, &sender, &unreadable))
+    };
+    let mut outcome = Outcome::default();
+    let received = async {
+        let request = emend_chassis::request(ReceiverStream::new(receiver), deadline);
+        let mut answers = client.ingest(request).await?.into_inner();
+        while let Some(answer) = answers.message().await? {
+            bar.inc(1);
+            match answer.status() {
+                IngestStatus::Ingested => {
+                    outcome.ingested += 1;
+                    outcome.passages += u64::from(answer.passages);
+                }
+                IngestStatus::Unchanged => outcome.unchanged += 1,
+                IngestStatus::Failed | IngestStatus::Unspecified => {
+                    outcome.failed.insert(answer.document_id.clone(), answer.error);
+                }
+            }
+            outcome.seen.insert(answer.document_id);
+        }
+        Ok(())
+    }
+    .await;
+    let read = reader.await.context("the document reader failed");
+    let unreadable = read.map(|()| std::mem::take(&mut *unreadable.lock().unwrap_or_else(PoisonError::into_inner)));
+    (received, outcome, unreadable)
 }
 
 fn read(sources: &[Source], collection: &str, sender: &mpsc::Sender<IngestRequest>, unreadable: &Mutex<Vec<Skipped>>) {

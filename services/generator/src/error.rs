@@ -1,11 +1,9 @@
 //! Errors of generating.
 
-use std::time::Duration;
-
 use emend_chassis::Gone;
-use emend_core::{BrokenOff, Code, ServiceError};
+use emend_core::{BrokenOff, Code, MODEL_CALLS, ServiceError};
 use emend_evaluator::EvaluateError;
-use emend_models::chat::{ChatError, MODEL_CALLS, ModelFailure};
+use emend_models::chat::{ChatError, ModelFailure};
 use emend_models::embed::ModelError;
 use emend_models::prompt::PromptError;
 
@@ -46,25 +44,17 @@ impl ServiceError for GenerateError {
         }
     }
 
-    fn reason(&self) -> &'static str {
+    fn passed_on(&self) -> Option<&dyn ServiceError> {
         match self {
-            Self::Model(failure) => failure.reason(),
-            other => other.code().name(),
+            Self::Model(failure) => Some(failure),
+            _ => None,
         }
     }
 
     fn metadata(&self) -> Vec<(&'static str, String)> {
         match self {
-            Self::Model(failure) => failure.metadata(),
             Self::OutOfTime { model_calls } => vec![(MODEL_CALLS, model_calls.to_string())],
-            Self::Gone(_) | Self::Evaluator(_) | Self::Prompt(_) | Self::Preparing(_) => Vec::new(),
-        }
-    }
-
-    fn retry_after(&self) -> Option<Duration> {
-        match self {
-            Self::Model(failure) => failure.retry_after(),
-            _ => None,
+            other => other.passed_on().map(ServiceError::metadata).unwrap_or_default(),
         }
     }
 }

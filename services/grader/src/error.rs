@@ -2,9 +2,9 @@
 //! [`Ungraded`](crate::backend::Ungraded).
 
 use emend_core::limits::MAX_ANSWER_SENTENCES;
-use emend_core::{BrokenOff, Code, FieldViolation, ServiceError};
+use emend_core::{BrokenOff, Code, FieldViolation, MODEL_CALLS, ServiceError};
 use emend_evaluator::EvaluateError;
-use emend_models::chat::{ChatError, MODEL_CALLS};
+use emend_models::chat::ChatError;
 use emend_models::embed::ModelError;
 use emend_models::prompt::PromptError;
 

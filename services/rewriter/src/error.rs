@@ -1,7 +1,5 @@
 //! How rewriting can fail. Having no new query to offer is no failure: the query is empty then.
 
-use std::time::Duration;
-
 use emend_core::{BrokenOff, Code, ServiceError};
 use emend_models::chat::{ChatError, ModelFailure};
 use emend_models::prompt::PromptError;
@@ -29,23 +27,9 @@ impl ServiceError for RewriteError {
         }
     }
 
-    fn reason(&self) -> &'static str {
+    fn passed_on(&self) -> Option<&dyn ServiceError> {
         match self {
-            Self::Model(failure) => failure.reason(),
-            other => other.code().name(),
-        }
-    }
-
-    fn metadata(&self) -> Vec<(&'static str, String)> {
-        match self {
-            Self::Model(failure) => failure.metadata(),
-            Self::Prompt(_) | Self::Keywords(_) => Vec::new(),
-        }
-    }
-
-    fn retry_after(&self) -> Option<Duration> {
-        match self {
-            Self::Model(failure) => failure.retry_after(),
+            Self::Model(failure) => Some(failure),
             Self::Prompt(_) | Self::Keywords(_) => None,
         }
     }

@@ -1,10 +1,7 @@
 //! Options of a graph: declared in its file, overridden by a question, each within a declared range.
 
-use emend_core::did_you_mean;
+use emend_core::{did_you_mean, list_names};
 use std::collections::BTreeMap;
-
-/// Most options that an error names.
-const MAX_SHOWN: usize = 20;
 
 /// Index of an option in its graph's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -155,13 +152,5 @@ fn unknown(specs: &[OptionSpec], name: &str) -> String {
     if names.is_empty() {
         return "unknown option; this graph has none".to_owned();
     }
-    let shown = names.len().min(MAX_SHOWN);
-    let more = match names.len() - shown {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!(
-        "unknown option{hint}; the options are {}{more}",
-        names[..shown].join(", ")
-    )
+    format!("unknown option{hint}; the options are {}", list_names(names))
 }

@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use emend_chassis::{Attempt, ERROR_DOMAIN, TracedChannel, Upstream, UpstreamError, code_of_grpc, retrying, status};
-use emend_core::{Deadline, FieldViolation};
+use emend_core::{Deadline, FieldViolation, MODEL_CALLS};
 use emend_proto::v1::{
     DecideRetrievalRequest, DecideRetrievalResponse, GenerateRequest, GenerateResponse, GradeDocumentsRequest,
     GradeDocumentsResponse, GradeGroundednessRequest, GradeGroundednessResponse, GradeUsefulnessRequest,
@@ -23,8 +23,6 @@ use super::{
 };
 use crate::config::ServiceUrls;
 
-/// Where a service says how many calls of its model failed: the metadata of its `google.rpc.ErrorInfo`.
-const MODEL_CALLS: &str = "model_calls";
 /// Most violations that are passed on; whoever corrects these learns of the others then.
 const MAX_VIOLATIONS: usize = 10;
 

@@ -57,26 +57,34 @@ pub trait ServiceError: Error + Send + Sync + 'static {
     /// The kind of failure.
     fn code(&self) -> Code;
 
+    /// The error of another layer that this one only passes on, and that says what this one does not say itself.
+    fn passed_on(&self) -> Option<&dyn ServiceError> {
+        None
+    }
+
     /// What went wrong, as `google.rpc.ErrorInfo.reason`: the name of the code, or more where a caller can do more with it.
     fn reason(&self) -> &'static str {
-        self.code().name()
+        self.passed_on().map_or_else(|| self.code().name(), ServiceError::reason)
     }
 
     /// What belongs to the reason, as `google.rpc.ErrorInfo.metadata`: names in lower snake case with their values.
     fn metadata(&self) -> Vec<(&'static str, String)> {
-        Vec::new()
+        self.passed_on().map(ServiceError::metadata).unwrap_or_default()
     }
 
     /// The wrong fields, sent as `google.rpc.BadRequest`. Empty for anything but [`Code::InvalidArgument`].
     fn violations(&self) -> Vec<FieldViolation> {
-        Vec::new()
+        self.passed_on().map(ServiceError::violations).unwrap_or_default()
     }
 
     /// How long the caller should wait before trying again, sent as `google.rpc.RetryInfo`.
     fn retry_after(&self) -> Option<Duration> {
-        None
+        self.passed_on().and_then(ServiceError::retry_after)
     }
 }
+
+/// Name in [`ServiceError::metadata`] of the number of calls that were made of models, decimal.
+pub const MODEL_CALLS: &str = "model_calls";
 
 /// The message of an error followed by those of its sources, joined by `: `. A source whose text the message already
 /// ends with is not repeated.

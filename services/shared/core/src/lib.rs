@@ -21,7 +21,7 @@ pub use address::without_secrets;
 pub use backoff::{Backoff, retry_after};
 pub use cut::{Cut, cut};
 pub use deadline::{Deadline, DeadlineExceeded, Reserve};
-pub use error::{Code, FieldViolation, ServiceError, error_chain};
+pub use error::{Code, FieldViolation, MODEL_CALLS, ServiceError, error_chain};
 pub use files::{BoundedLines, NumberedLine, open_regular};
 pub use names::list_names;
 pub use nearest::{did_you_mean, nearest};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use emend_core::{Code, FieldViolation, ServiceError};
+use emend_core::{Code, ServiceError};
 
 use crate::status::status;
 
@@ -41,33 +41,17 @@ impl<E: ServiceError> ServiceError for CallError<E> {
         }
     }
 
-    fn reason(&self) -> &'static str {
+    fn passed_on(&self) -> Option<&dyn ServiceError> {
         match self {
-            Self::Work(error) => error.reason(),
-            other => other.code().name(),
-        }
-    }
-
-    fn metadata(&self) -> Vec<(&'static str, String)> {
-        match self {
-            Self::Work(error) => error.metadata(),
-            Self::Full { .. } | Self::Gone | Self::Deadline | Self::Cancelled => Vec::new(),
-        }
-    }
-
-    fn violations(&self) -> Vec<FieldViolation> {
-        if let Self::Work(error) = self {
-            error.violations()
-        } else {
-            Vec::new()
+            Self::Work(error) => Some(error),
+            _ => None,
         }
     }
 
     fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Full { retry_after } => Some(*retry_after),
-            Self::Work(error) => error.retry_after(),
-            Self::Gone | Self::Deadline | Self::Cancelled => None,
+            other => other.passed_on().and_then(ServiceError::retry_after),
         }
     }
 }

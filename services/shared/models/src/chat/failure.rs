@@ -2,15 +2,13 @@
 
 use std::time::Duration;
 
-use emend_core::{Code, ServiceError};
+use emend_core::{Code, MODEL_CALLS, ServiceError};
 
 use super::{ChatError, Receipt};
 
 /// `ErrorInfo.reason` of a failed model. The service has tried again as far as its time and its budget of retries went: its
 /// caller gains nothing by the same call.
 pub const MODEL_FAILED: &str = "MODEL_FAILED";
-/// Name in `ErrorInfo.metadata` of the number of calls that were made of models, decimal.
-pub const MODEL_CALLS: &str = "model_calls";
 /// Name in `ErrorInfo.metadata` of how the model failed: [`ChatError::error_type`].
 const MODEL_ERROR: &str = "model_error";
 
