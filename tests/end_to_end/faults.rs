@@ -194,8 +194,17 @@ async fn without_a_web_search_an_abstention_is_no_failure() {
 async fn an_ingest_waits_until_the_retriever_has_room_for_its_stream() {
     let fixture = Fixture::start().await;
     let documents = tempfile::tempdir().unwrap();
-    std::fs::write(documents.path().join("bakery.md"), "The village bakery sells rye bread on Tuesdays.").unwrap();
-    let idle = || async { fixture.retriever().ingest(futures::stream::pending::<IngestRequest>()).await };
+    std::fs::write(
+        documents.path().join("bakery.md"),
+        "The village bakery sells rye bread on Tuesdays.",
+    )
+    .unwrap();
+    let idle = || async {
+        fixture
+            .retriever()
+            .ingest(futures::stream::pending::<IngestRequest>())
+            .await
+    };
     let mut held = Vec::new();
     let refused = loop {
         match idle().await {

@@ -147,7 +147,10 @@ pub async fn ingest(channel: TracedChannel, collection: &str, found: documents::
         match wait {
             Some(wait) if status.code() == Code::ResourceExhausted && outcome.seen.is_empty() => {
                 if tries == 0 {
-                    terminal::eprintln(format_args!("waiting for the retriever: {}", printable(status.message())));
+                    terminal::eprintln(format_args!(
+                        "waiting for the retriever: {}",
+                        printable(status.message())
+                    ));
                 }
                 tries += 1;
                 tokio::time::sleep(ROOM_BACKOFF.jittered(tries, wait)).await;

@@ -49,14 +49,16 @@ fn shows_no_control(place: &Place, arguments: &[&str], says: &str) -> Output {
     plain
 }
 
-/// A file whose name, title, headings and text are hostile.
+/// A file whose title, headings and text are hostile, and one with such a name.
 fn hostile_document(folder: &Path) {
     let name = [b"evil".as_slice(), HOSTILE.as_bytes(), b"\nforged: 1 ingested.md"].concat();
     let text = format!(
         "# Leave{HOSTILE}\n\nEvery employee{HOSTILE} has 25 days of paid leave a year{HOSTILE}. Leave is approved by the \
          lead.\n\n## Travel{HOSTILE}\n\nTrains are booked in second class.\n\n{FILLER}"
     );
-    fs::write(folder.join(std::ffi::OsStr::from_bytes(&name)), text).unwrap();
+    fs::write(folder.join("leave.md"), text).unwrap();
+    // No document can have such a name, and the report shows why.
+    fs::write(folder.join(std::ffi::OsStr::from_bytes(&name)), FILLER).unwrap();
 }
 
 #[test]

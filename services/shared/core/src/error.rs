@@ -64,7 +64,8 @@ pub trait ServiceError: Error + Send + Sync + 'static {
 
     /// What went wrong, as `google.rpc.ErrorInfo.reason`: the name of the code, or more where a caller can do more with it.
     fn reason(&self) -> &'static str {
-        self.passed_on().map_or_else(|| self.code().name(), ServiceError::reason)
+        self.passed_on()
+            .map_or_else(|| self.code().name(), ServiceError::reason)
     }
 
     /// What belongs to the reason, as `google.rpc.ErrorInfo.metadata`: names in lower snake case with their values.
