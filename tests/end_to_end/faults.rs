@@ -10,6 +10,7 @@ use emend_testkit::{
     http_server::{HttpAnswer, HttpServer},
 };
 use emend_tests::{Fixture, PATIENCE, question};
+use tokio_stream::wrappers::ReceiverStream;
 use tonic::Code;
 
 const LIGHTHOUSE: &str = "The Torvik lighthouse was built in 1873 by the engineer Ansgar Lund.";

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Stdio};
+use std::io::{BufRead as _, BufReader, Lines};
+use std::process::{Child, ChildStdout, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -39,6 +39,8 @@ const HANG: Duration = Duration::from_secs(60);
 struct Up {
     process: Child,
     urls: HashMap<String, String>,
+    /// A process whose output nobody reads any more ends.
+    _lines: Lines<BufReader<ChildStdout>>,
 }
 
 impl Up {
@@ -56,7 +58,11 @@ impl Up {
                 urls.insert(name.to_owned(), url.to_owned());
             }
         }
-        Self { process, urls }
+        Self {
+            process,
+            urls,
+            _lines: lines,
+        }
     }
 
     fn channel(&self, service: &str) -> Channel {
