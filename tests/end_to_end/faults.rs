@@ -200,16 +200,11 @@ async fn an_ingest_waits_until_the_retriever_has_room_for_its_stream() {
         "The village bakery sells rye bread on Tuesdays.",
     )
     .unwrap();
-    let idle = || async {
-        fixture
-            .retriever()
-            .ingest(futures::stream::pending::<IngestRequest>())
-            .await
-    };
     let mut held = Vec::new();
     let refused = loop {
-        match idle().await {
-            Ok(stream) => held.push(stream),
+        let (sender, requests) = tokio::sync::mpsc::channel::<IngestRequest>(1);
+        match fixture.retriever().ingest(ReceiverStream::new(requests)).await {
+            Ok(answers) => held.push((sender, answers)),
             Err(status) => break status,
         }
     };
