@@ -77,7 +77,7 @@ async fn every_graph_walks_with_llama_cpp() {
         "--llm-model",
         "tiny",
         "--llm-max-tokens",
-        "64",
+        "256",
         "--llm-seed",
         "7",
         "--web-folder",

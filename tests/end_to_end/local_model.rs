@@ -212,7 +212,7 @@ async fn every_service_asks_the_model_in_this_process_and_says_what_it_could_not
 
     let request = GradeUsefulnessRequest {
         question: QUESTION.to_owned(),
-        answer: "Ansgar Lund built it.".to_owned(),
+        answer: "Ansgar Lund, an engineer, built it.".to_owned(),
         ..GradeUsefulnessRequest::default()
     };
     let graded = fixture

@@ -16,8 +16,9 @@ use crate::{
     walk::{Question, WalkRequest},
 };
 
-/// Most bytes of what an error says about a graph that comes with a question; ValidateGraph says all of it.
-const MAX_GRAPH_ERROR_BYTES: usize = 1024;
+/// Most bytes of what an error says about a graph that comes with a question; ValidateGraph says all of it. A message has
+/// room for twice as many, since a third of them are marks that take three bytes on the wire.
+const MAX_GRAPH_ERROR_BYTES: usize = 512;
 
 /// The graphs of a service, and how those that come with a question are checked.
 pub(crate) struct Graphs<'a> {

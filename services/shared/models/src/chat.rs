@@ -52,7 +52,7 @@ pub struct ChatRequest {
     pub messages: Vec<Message>,
     /// Sampling temperature, 0–2. Defaults to the client's setting.
     pub temperature: Option<f32>,
-    /// Maximum reply length in tokens. Defaults to the client's setting, and to that of the schema besides it.
+    /// Maximum reply length in tokens. Defaults to the client's setting, or to that of a schema with a long reply.
     pub max_tokens: Option<u32>,
     /// Sampling seed, for servers that support one. Defaults to the client's setting.
     pub seed: Option<u64>,

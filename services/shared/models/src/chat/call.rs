@@ -5,6 +5,9 @@ use tracing::{Span, field};
 use super::{ChatError, ChatOptions, ChatRequest, FinishReason, Usage};
 use emend_core::semconv;
 
+/// A reply that may need more tokens than this is not held to the client's own limit.
+const LONG_REPLY: u32 = 1024;
+
 /// The request defaults and span attributes of one client.
 #[derive(Clone, Debug)]
 pub(super) struct Caller {
@@ -34,9 +37,10 @@ impl Caller {
 
     /// Fills the unset fields of `request` with the client's defaults.
     pub(super) fn completed(&self, request: ChatRequest) -> ChatRequest {
-        // A long list of verdicts needs more than the default, which leaves room for reasoning before it.
-        let of_schema = request.response_schema.as_ref().map_or(0, |schema| schema.max_tokens);
-        let max_tokens = self.max_tokens.saturating_add(of_schema);
+        // A list of hundreds of verdicts does not fit into a limit that is meant for one reply.
+        let of_schema = request.response_schema.as_ref().map(|schema| schema.max_tokens);
+        let long = of_schema.filter(|tokens| *tokens > LONG_REPLY);
+        let max_tokens = long.map_or(self.max_tokens, |tokens| tokens.max(self.max_tokens));
         ChatRequest {
             temperature: request.temperature.or(Some(self.temperature)),
             max_tokens: request.max_tokens.or(Some(max_tokens)),

@@ -136,7 +136,7 @@ async fn a_reply_is_limited_by_its_schema_until_a_model_needs_room_to_reason() {
         assert_eq!((receipt.calls(), receipt.waste().output_tokens), (2, 16));
         client.complete(with_schema()).await.unwrap();
         let limits: Vec<Value> = (0..4).map(|index| server.sent(index)["max_tokens"].clone()).collect();
-        assert_eq!(limits, [json!(16), json!(16), json!(1040), json!(1040)]);
+        assert_eq!(limits, [json!(16), json!(16), json!(1024), json!(1024)]);
     }
 }
 
