@@ -181,6 +181,8 @@ impl<S: Stream<Item = Result<IngestRequest, Status>> + Send + Unpin> Pipeline<S>
             let outcome = match outcome {
                 Ok(acknowledgement) => Ok(acknowledgement),
                 Err(error @ (CallError::Deadline | CallError::Cancelled | CallError::Full { .. })) => Err(error.into()),
+                // The work saw the end of its time before the call did: nothing is wrong with the document.
+                Err(CallError::Work(RetrieverError::Stopped)) => Err(CallError::<RetrieverError>::Deadline.into()),
                 Err(error) => Ok(failed(id, error_chain(&error))),
             };
             Finished { key, bytes, outcome }
