@@ -102,7 +102,7 @@ impl OrchestratorService for Orchestrator {
         let ValidateGraphRequest { yaml, options } = request.into_inner();
         let mut violations = Violations::new();
         validate::graph_yaml("yaml", &yaml, &mut violations);
-        validate::finish(violations)?;
+        violations.finish()?;
         let validated = self
             .checks
             .run(&caller.scope(), move |effort| validated(&yaml, &options, effort))
@@ -128,7 +128,7 @@ fn validated(
     };
     let mut violations = Violations::new();
     let resolved = validate::options(&graph, "options", options, &mut violations);
-    validate::finish(violations)?;
+    violations.finish()?;
     let options = resolved.unwrap_or_else(|| Options::defaults(graph.options()));
     Ok(match worst_case(&graph, &options, effort) {
         Ok(worst_case) => ValidateGraphResponse {

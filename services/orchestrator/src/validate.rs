@@ -2,9 +2,9 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use emend_chassis::{InvalidRequest, Violations};
+use emend_chassis::Violations;
 use emend_core::{
-    ServiceError as _, cut,
+    cut,
     limits::{MAX_FILTERS, MAX_GRAPH_BYTES, MAX_HISTORY, MAX_QUESTION_BYTES},
 };
 use emend_proto::v1::{self, SearchMode, chat_message};
@@ -15,9 +15,6 @@ use crate::{
     walk::Budget,
 };
 
-/// Most bytes of what is wrong with a request, names of fields included. The status carries it twice, and gRPC clients take
-/// 8 KiB of headers unless they are told otherwise.
-const MAX_VIOLATION_BYTES: usize = 1536;
 /// Longest name of a collection, in bytes; the retriever says which names there may be.
 const MAX_COLLECTION_BYTES: usize = 256;
 /// Longest field of a filter, name and value together, in bytes.
@@ -151,37 +148,9 @@ pub(crate) fn options(
     }
 }
 
-/// Ends the validation of a request. Of more violations than fit into an error the first are reported, with the number of
-/// those left out.
-///
-/// # Errors
-/// [`InvalidRequest`], where there is a violation.
-pub(crate) fn finish(violations: Violations) -> Result<(), InvalidRequest> {
-    let Err(invalid) = violations.finish() else {
-        return Ok(());
-    };
-    let mut reported = Violations::new();
-    let mut left = MAX_VIOLATION_BYTES;
-    let mut all = invalid.violations().into_iter();
-    while let Some(violation) = all.next() {
-        let bytes = violation.field.len() + violation.description.len();
-        if bytes > left {
-            let more = all.len() + 1;
-            reported.push(
-                violation.field,
-                format!("is wrong too: {more} more in all; correct these first"),
-            );
-            break;
-        }
-        left -= bytes;
-        reported.push(violation.field, violation.description);
-    }
-    reported.finish()
-}
-
 /// The status of a request with at least one violation.
 pub(crate) fn refused(violations: Violations) -> Status {
-    match finish(violations) {
+    match violations.finish() {
         Err(invalid) => invalid.into(),
         Ok(()) => Status::internal("a request was refused without a reason"),
     }

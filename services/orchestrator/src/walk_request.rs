@@ -66,7 +66,7 @@ pub(crate) async fn walk_request(
             violations.push("question.options", problem);
         }
     }
-    validate::finish(violations)?;
+    violations.finish()?;
     Ok(WalkRequest {
         graph,
         options,

@@ -1,21 +1,15 @@
 //! What all HTTP requests of web search share.
 
+use std::time::Duration;
+
+use emend_core::semconv;
 use reqwest::{ClientBuilder, StatusCode};
 use tracing::{Span, field, info_span};
 use url::Url;
 
-use emend_core::semconv;
-
-/// Who asks, as servers and their `robots.txt` see it.
-pub(crate) const USER_AGENT: &str = concat!("emend/", env!("CARGO_PKG_VERSION"));
-
-/// A client's builder, with TLS by rustls and its ring provider.
+/// A client's builder. What cannot be connected to within 5 s is taken for gone.
 pub(crate) fn builder() -> ClientBuilder {
-    // An error means that the program has chosen a provider already, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    reqwest::Client::builder()
-        .user_agent(USER_AGENT)
-        .connect_timeout(std::time::Duration::from_secs(5))
+    emend_core::http::builder().connect_timeout(Duration::from_secs(5))
 }
 
 /// The span of one request. It names the server only: the rest of a URL may contain the query.

@@ -2,12 +2,10 @@
 
 use std::fmt;
 
-use emend_core::cut;
+use emend_core::{cut, list_names};
 
 /// Most findings about one graph; further ones are counted.
 pub(super) const MAX_FINDINGS: usize = 100;
-/// Most names that a finding lists.
-const MAX_LISTED: usize = 20;
 
 /// One thing that is wrong with a graph file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,17 +111,10 @@ impl fmt::Display for InvalidGraph {
     }
 }
 
-/// The names in backticks, separated by commas; `none` if there are none. Of many only the first, and how many more.
+/// The names in backticks, as [`list_names`] lists them; `none` if there are none.
 pub(super) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    let mut names = names.into_iter();
-    let shown: Vec<String> = names
-        .by_ref()
-        .take(MAX_LISTED)
-        .map(|name| format!("`{}`", cut(name)))
-        .collect();
-    match (shown.is_empty(), names.count()) {
-        (true, _) => "none".to_owned(),
-        (false, 0) => shown.join(", "),
-        (false, more) => format!("{} and {more} more", shown.join(", ")),
+    match list_names(names.into_iter().map(|name| format!("`{}`", cut(name)))) {
+        none if none.is_empty() => "none".to_owned(),
+        names => names,
     }
 }

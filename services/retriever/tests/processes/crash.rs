@@ -1,46 +1,19 @@
 //! `kill -9` in the middle of an ingest: every acknowledged document is there afterwards, and each one whole.
 
-use std::{
-    collections::BTreeMap,
-    path::Path,
-    process::{Child, Command, Stdio},
-};
+use std::{collections::BTreeMap, process::Command};
 
-use emend_chassis::{TracedChannel, Upstream};
 use emend_proto::v1::{
     Document, GetCollectionRequest, IngestRequest, IngestStatus, ListDocumentsRequest, RetrieveRequest,
-    retriever_service_client::RetrieverServiceClient,
 };
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
+use crate::{RETRIEVER, start};
+
 const COLLECTION: &str = "crash";
 
-/// The real binary on a free port.
-fn start(folder: &Path) -> (Child, String) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_emend-retriever"))
-        .args([
-            "--listen",
-            "127.0.0.1:0",
-            "--log",
-            "info",
-            "--embedder",
-            "hashed",
-            "--chunk-tokens",
-            "16",
-            "--data-dir",
-        ])
-        .arg(folder)
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let url = crate::serving(&mut child);
-    (child, url)
-}
-
-fn client(url: &str) -> RetrieverServiceClient<TracedChannel> {
-    RetrieverServiceClient::new(Upstream::new(url).unwrap().channel())
-}
+/// Documents of several chunks.
+const SMALL_CHUNKS: [&str; 2] = ["--chunk-tokens", "16"];
 
 /// A document of several chunks whose every sentence names it.
 fn document(number: usize) -> Document {
@@ -57,7 +30,7 @@ async fn what_was_acknowledged_survives() {
     let folder = tempfile::tempdir().unwrap();
     let mut acknowledged: BTreeMap<String, u32> = BTreeMap::new();
     for round in 0..3 {
-        let (mut child, url) = start(folder.path());
+        let (mut child, mut client) = start(Command::new(RETRIEVER), folder.path(), &SMALL_CHUNKS);
         let (sender, receiver) = mpsc::channel(4);
         let sending = tokio::spawn(async move {
             for number in round * 1000..(round + 1) * 1000 {
@@ -70,11 +43,7 @@ async fn what_was_acknowledged_survives() {
                 }
             }
         });
-        let mut answers = client(&url)
-            .ingest(ReceiverStream::new(receiver))
-            .await
-            .unwrap()
-            .into_inner();
+        let mut answers = client.ingest(ReceiverStream::new(receiver)).await.unwrap().into_inner();
         let mut now = 0;
         while let Ok(Some(answer)) = answers.message().await {
             assert_eq!(answer.status(), IngestStatus::Ingested, "{}", answer.error);
@@ -93,8 +62,7 @@ async fn what_was_acknowledged_survives() {
         sending.await.unwrap();
     }
 
-    let (mut child, url) = start(folder.path());
-    let mut client = client(&url);
+    let (mut child, mut client) = start(Command::new(RETRIEVER), folder.path(), &SMALL_CHUNKS);
     let request = ListDocumentsRequest {
         collection: COLLECTION.to_owned(),
         page_size: Some(10_000),

@@ -1,48 +1,24 @@
 //! A disk that takes no more: what was acknowledged stays, what is not stored is said to be failed, the service goes on.
 
-use std::{
-    path::Path,
-    process::{Child, Command, Stdio},
-};
+use std::process::Command;
 
-use emend_chassis::{TracedChannel, Upstream};
+use emend_chassis::TracedChannel;
 use emend_proto::v1::{
     Document, IngestRequest, IngestResponse, IngestStatus, RetrieveRequest,
     retriever_service_client::RetrieverServiceClient,
 };
 
+use crate::{RETRIEVER, start};
+
 /// Files may not grow beyond this: writing further fails as it does on a full disk. In blocks of 512 bytes.
 const MAX_BLOCKS: &str = "98304";
 
-/// The real binary on a free port, with a limit on its files where `limited`.
-fn start(folder: &Path, limited: bool) -> (Child, RetrieverServiceClient<TracedChannel>) {
-    let limit = if limited {
-        format!("trap '' XFSZ; ulimit -f {MAX_BLOCKS}; ")
-    } else {
-        String::new()
-    };
-    let mut child = Command::new("sh")
-        .args([
-            "-c",
-            &format!("{limit}exec \"$0\" \"$@\""),
-            env!("CARGO_BIN_EXE_emend-retriever"),
-        ])
-        .args([
-            "--listen",
-            "127.0.0.1:0",
-            "--log",
-            "info",
-            "--embedder",
-            "hashed",
-            "--data-dir",
-        ])
-        .arg(folder)
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let upstream = Upstream::new(&crate::serving(&mut child)).unwrap();
-    let client = RetrieverServiceClient::new(upstream.channel());
-    (child, client.max_encoding_message_size(64 << 20))
+/// The program, with a limit on its files.
+fn limited() -> Command {
+    let mut shell = Command::new("sh");
+    let script = format!("trap '' XFSZ; ulimit -f {MAX_BLOCKS}; exec \"$0\" \"$@\"");
+    shell.args(["-c", &script, RETRIEVER]);
+    shell
 }
 
 /// Megabytes of text whose first words name it.
@@ -85,7 +61,7 @@ async fn assert_found(client: &mut RetrieverServiceClient<TracedChannel>, number
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_fails_documents_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut child, mut client) = start(folder.path(), true);
+    let (mut child, mut client) = start(limited(), folder.path(), &[]);
     let mut stored = Vec::new();
     let mut error = None;
     for number in 0..40 {
@@ -120,7 +96,7 @@ async fn a_full_disk_fails_documents_and_nothing_else() {
     child.wait().unwrap();
 
     // With room again everything goes on where it was.
-    let (mut child, mut client) = start(folder.path(), false);
+    let (mut child, mut client) = start(Command::new(RETRIEVER), folder.path(), &[]);
     for number in &stored {
         assert_found(&mut client, *number).await;
     }

@@ -10,8 +10,30 @@ mod reader;
 
 use std::{
     io::{BufRead as _, BufReader},
-    process::Child,
+    path::Path,
+    process::{Child, Command, Stdio},
 };
+
+use emend_chassis::{TracedChannel, Upstream};
+use emend_proto::v1::retriever_service_client::RetrieverServiceClient;
+
+/// The program.
+const RETRIEVER: &str = env!("CARGO_BIN_EXE_emend-retriever");
+
+/// Starts the program that `command` runs, on a free port, and connects to it once it serves.
+fn start(mut command: Command, folder: &Path, more: &[&str]) -> (Child, RetrieverServiceClient<TracedChannel>) {
+    let mut child = command
+        .args(["--listen", "127.0.0.1:0", "--log", "info", "--embedder", "hashed"])
+        .args(more)
+        .arg("--data-dir")
+        .arg(folder)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let upstream = Upstream::new(&serving(&mut child)).unwrap();
+    let client = RetrieverServiceClient::new(upstream.channel());
+    (child, client.max_encoding_message_size(64 << 20))
+}
 
 /// Waits until a retriever that was started with its standard error piped serves, and returns its URL.
 fn serving(child: &mut Child) -> String {

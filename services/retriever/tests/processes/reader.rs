@@ -1,35 +1,13 @@
 //! Documents that kill or fill whoever reads them: each fails by itself, and the service goes on.
 
-use std::{
-    path::Path,
-    process::{Child, Command, Stdio},
-};
+use std::process::Command;
 
-use emend_chassis::{TracedChannel, Upstream};
+use emend_chassis::TracedChannel;
 use emend_proto::v1::{
     Document, IngestRequest, IngestResponse, IngestStatus, retriever_service_client::RetrieverServiceClient,
 };
 
-/// The real binary on a free port.
-fn start(folder: &Path) -> (Child, RetrieverServiceClient<TracedChannel>) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_emend-retriever"))
-        .args([
-            "--listen",
-            "127.0.0.1:0",
-            "--log",
-            "info",
-            "--embedder",
-            "hashed",
-            "--data-dir",
-        ])
-        .arg(folder)
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let upstream = Upstream::new(&crate::serving(&mut child)).unwrap();
-    let client = RetrieverServiceClient::new(upstream.channel());
-    (child, client.max_encoding_message_size(64 << 20))
-}
+use crate::{RETRIEVER, start};
 
 /// A PDF of one page with this content.
 fn pdf(content: &str) -> Vec<u8> {
@@ -65,7 +43,7 @@ async fn ingest(client: &mut RetrieverServiceClient<TracedChannel>, id: &str, co
 #[tokio::test(flavor = "multi_thread")]
 async fn a_document_that_kills_its_reader_fails_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut child, mut client) = start(folder.path());
+    let (mut child, mut client) = start(Command::new(RETRIEVER), folder.path(), &[]);
     let page = "BT /F1 12 Tf 72 720 Td (Tides rise twice a day) Tj ET";
     let whole = ingest(&mut client, "whole.pdf", pdf(page)).await;
     assert_eq!(whole.status(), IngestStatus::Ingested, "{}", whole.error);
@@ -85,7 +63,7 @@ async fn a_document_that_kills_its_reader_fails_alone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_document_that_fills_the_memory_fails_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut child, mut client) = start(folder.path());
+    let (mut child, mut client) = start(Command::new(RETRIEVER), folder.path(), &[]);
     // Each operator is kept with its operands.
     let large = ingest(&mut client, "large.pdf", pdf(&"q ".repeat(15_000_000))).await;
     assert_eq!(large.status(), IngestStatus::Failed);

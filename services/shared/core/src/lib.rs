@@ -7,6 +7,8 @@ mod cut;
 mod deadline;
 mod error;
 mod files;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod limits;
 mod names;
 mod nearest;

@@ -124,8 +124,6 @@ impl PageReader {
             // A proxy would look the name up itself and connect to what it likes.
             .no_proxy()
             .dns_resolver(Arc::new(resolver))
-            // Each redirect is checked like the first URL.
-            .redirect(reqwest::redirect::Policy::none())
             .referer(false)
             .gzip(true)
             .build()

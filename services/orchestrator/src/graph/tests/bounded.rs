@@ -119,9 +119,9 @@ fn ring(nodes: usize) -> String {
         .replace("    done: ", "    passages: n0\n    no_passages: n1\n    unavailable: ")
 }
 
-#[test]
-fn a_search_ends_at_its_number_of_states_and_says_what_to_do() {
-    let yaml = ring(40)
+/// A ring with more states than are looked at.
+fn costly_ring() -> String {
+    ring(40)
         .replace(
             "passages: n0",
             "passages: [{to: n0, while: visits(n0) < 90}, {else: finish(abstained)}]",
@@ -129,7 +129,12 @@ fn a_search_ends_at_its_number_of_states_and_says_what_to_do() {
         .replace(
             "no_passages: n1",
             "no_passages: [{to: n1, while: visits(n1) < 90}, {else: finish(abstained)}]",
-        );
+        )
+}
+
+#[test]
+fn a_search_ends_at_its_number_of_states_and_says_what_to_do() {
+    let yaml = costly_ring();
     let mut effort = Effort::default();
     let text = Graph::parse_within("ring.yaml", &yaml, &mut effort)
         .unwrap_err()
@@ -143,15 +148,7 @@ fn a_search_ends_at_its_number_of_states_and_says_what_to_do() {
 
 #[test]
 fn a_check_ends_with_its_caller_or_its_deadline() {
-    let yaml = ring(40)
-        .replace(
-            "passages: n0",
-            "passages: [{to: n0, while: visits(n0) < 90}, {else: finish(abstained)}]",
-        )
-        .replace(
-            "no_passages: n1",
-            "no_passages: [{to: n1, while: visits(n1) < 90}, {else: finish(abstained)}]",
-        );
+    let yaml = costly_ring();
     let gone = Scope {
         deadline: Deadline::after(std::time::Duration::from_secs(3600)),
         cancel: CancellationToken::new(),

@@ -57,8 +57,8 @@ async fn an_error_about_much_is_short_and_says_how_much_more_there_is() {
     let violations = descriptions(&status);
     assert_eq!(violations[0].0, "question.history[0].content");
     let (_, last) = violations.last().unwrap();
-    let more = 60 - violations.len() + 1;
-    assert_eq!(*last, format!("is wrong too: {more} more in all; correct these first"));
+    let more = 60 - (violations.len() - 1);
+    assert_eq!(*last, format!("{more} more fields are wrong, and left out here"));
 
     let wrong = builtin("self-corrective-rag").source().replace(": grade_", ": grad_");
     let mistaken = v1::Question {

@@ -98,7 +98,7 @@ impl OpenAi {
     }
 
     fn at(options: &ChatOptions, endpoint: reqwest::Url, model: String, key: Option<Secret>) -> Result<Self, String> {
-        let mut builder = crate::http::builder().connect_timeout(Duration::from_secs(10));
+        let mut builder = emend_core::http::builder().connect_timeout(Duration::from_secs(10));
         if matches!(endpoint.host_str(), Some("localhost" | "127.0.0.1" | "[::1]")) {
             builder = builder.no_proxy();
         }

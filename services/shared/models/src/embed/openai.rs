@@ -10,7 +10,6 @@ use reqwest::{StatusCode, Url, header};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::{EmbedError, Embedder, EmbedderOptions, Embedding, Input, ModelError, normalize};
-use crate::http;
 use emend_core::Secret;
 
 /// Servers differ in what they take at once; this is below what the common ones allow.
@@ -121,7 +120,7 @@ impl OpenAiEmbedder {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(wrong("it does not begin with http:// or https://".to_owned()));
         }
-        let client = http::builder()
+        let client = emend_core::http::builder()
             .connect_timeout(CONNECT_TIMEOUT)
             .read_timeout(READ_TIMEOUT)
             .build()
@@ -182,7 +181,8 @@ impl OpenAiEmbedder {
         }
         let mut response = request.send().await.map_err(|error| self.unreachable(error))?;
         let status = response.status();
-        let retry_after = seconds(response.headers().get(header::RETRY_AFTER));
+        let retry_after = response.headers().get(header::RETRY_AFTER);
+        let retry_after = retry_after.and_then(|value| emend_core::retry_after(value.to_str().ok()?));
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| self.unreachable(error))? {
             if body.len() + chunk.len() > MAX_ANSWER_BYTES {
@@ -255,10 +255,6 @@ impl OpenAiEmbedder {
         message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
         message
     }
-}
-
-fn seconds(value: Option<&header::HeaderValue>) -> Option<Duration> {
-    value?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
 }
 
 /// The key of the options: of the file, else of the environment.

@@ -46,11 +46,7 @@ impl Endpoint {
         if !prefix.ends_with(path) {
             url.set_path(&format!("{prefix}{path}"));
         }
-        // A redirect could carry the key to another host.
-        let client = http::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .build()
-            .map_err(|error| wrong(error_chain(&error)))?;
+        let client = http::builder().build().map_err(|error| wrong(error_chain(&error)))?;
         Ok(Self {
             provider,
             advice,

@@ -77,7 +77,7 @@ async fn a_page_is_read_with_its_title_its_main_text_and_its_date() {
     );
     assert_eq!(page.metadata["published"], "2026-01-02");
     let request = &server.requests()[1];
-    assert!(request.head.contains(http::USER_AGENT) && !request.head.to_lowercase().contains("referer"));
+    assert!(request.head.contains(emend_core::http::USER_AGENT) && !request.head.to_lowercase().contains("referer"));
 }
 
 #[tokio::test]

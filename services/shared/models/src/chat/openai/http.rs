@@ -1,6 +1,6 @@
 //! Sends requests: retries, back-off and the mapping of HTTP status codes to errors.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use emend_core::{Backoff, ServiceError as _, error_chain, without_secrets};
 use reqwest::header::LOCATION;
@@ -219,17 +219,12 @@ impl Inner {
     }
 }
 
-/// Parses `retry-after-ms`, or `retry-after` in seconds or as an HTTP date.
+/// Parses `retry-after-ms`, or `retry-after`.
 fn retry_after(response: &Response) -> Option<Duration> {
     let text = |name: &str| response.headers().get(name)?.to_str().ok().map(str::trim);
-    let number = |name: &str| text(name)?.parse::<f64>().ok();
-    if let Some(seconds) = number("retry-after-ms")
-        .map(|ms| ms / 1000.0)
-        .or_else(|| number("retry-after"))
-    {
-        return Duration::try_from_secs_f64(seconds).ok();
+    let milliseconds = text("retry-after-ms").and_then(|text| text.parse::<f64>().ok());
+    match milliseconds {
+        Some(milliseconds) => Duration::try_from_secs_f64(milliseconds / 1000.0).ok(),
+        None => emend_core::retry_after(text("retry-after")?),
     }
-    let date = httpdate::parse_http_date(text("retry-after")?).ok()?;
-    // A date in the past means zero.
-    Some(date.duration_since(SystemTime::now()).unwrap_or_default())
 }
