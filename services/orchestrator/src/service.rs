@@ -4,9 +4,9 @@ use std::{collections::HashMap, pin::Pin, sync::Arc};
 
 use emend_chassis::{ActorHandle, Caller, InvalidRequest, Violations, status};
 use emend_proto::v1::{
-    self, AskRequest, AskResponse, AskStreamRequest, AskStreamResponse, GetGraphRequest, GetGraphResponse, GraphOption,
-    GraphSummary, ListGraphsRequest, ListGraphsResponse, ValidateGraphRequest, ValidateGraphResponse,
-    orchestrator_service_server::OrchestratorService,
+    self, AskRequest, AskResponse, AskStreamRequest, AskStreamResponse, GetGraphRequest, GetGraphResponse, GraphEdge,
+    GraphNode, GraphOption, GraphSummary, ListGraphsRequest, ListGraphsResponse, ValidateGraphRequest,
+    ValidateGraphResponse, WalkStatus, orchestrator_service_server::OrchestratorService,
 };
 use futures::Stream;
 use tonic::{Request, Response, Status};
@@ -14,7 +14,7 @@ use tonic::{Request, Response, Status};
 use crate::{
     catalog::LiveCatalog,
     checks::GraphChecks,
-    graph::{BoundError, Effort, Finding, Graph, Options, WorstCase},
+    graph::{BoundError, Effort, Finding, FinishStatus, Graph, Node, Options, Target, WorstCase},
     mermaid, validate,
     walk::WalkRequest,
     walk_request::{Graphs, walk_request},
@@ -166,6 +166,37 @@ fn describe(graph: &Graph) -> GetGraphResponse {
         yaml: graph.source().to_owned(),
         mermaid: mermaid::flowchart(graph),
         options: options.collect(),
+        nodes: graph.nodes().map(|(_, node)| describe_node(graph, node)).collect(),
+        start: graph.node(graph.start()).name().to_owned(),
+    }
+}
+
+fn describe_node(graph: &Graph, node: &Node) -> GraphNode {
+    let edges = node.routes().flat_map(|(outcome, route)| {
+        route.edges().map(move |(condition, to)| GraphEdge {
+            outcome: outcome.name().to_owned(),
+            condition: condition.map(ToString::to_string).unwrap_or_default(),
+            to: graph.target_name(to).to_owned(),
+            finish: match to {
+                Target::Node(_) => WalkStatus::Unspecified,
+                Target::Finish(status) => walk_status(status),
+            }
+            .into(),
+        })
+    });
+    GraphNode {
+        name: node.name().to_owned(),
+        action: node.action().name().to_owned(),
+        edges: edges.collect(),
+    }
+}
+
+fn walk_status(status: FinishStatus) -> WalkStatus {
+    match status {
+        FinishStatus::Answered => WalkStatus::Answered,
+        FinishStatus::Unverified => WalkStatus::Unverified,
+        FinishStatus::Ungrounded => WalkStatus::Ungrounded,
+        FinishStatus::Abstained => WalkStatus::Abstained,
     }
 }
 
