@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use emend_chassis::metrics;
-use emend_core::{ServiceError, semconv};
+use emend_core::{ServiceError, error_chain, fail_span, semconv};
 use emend_models::embed::{Embedder, Embedding, Input};
 use emend_proto::v1::{self, Origin, Passage, SearchMode, Span};
 use opentelemetry::KeyValue;
@@ -77,6 +77,7 @@ impl Library {
             "retrieval",
             otel.name = format!("retrieval {}", task.collection),
             otel.status_code = field::Empty,
+            otel.status_description = field::Empty,
             { semconv::GEN_AI_OPERATION_NAME } = "retrieval",
             { semconv::GEN_AI_DATA_SOURCE_ID } = task.collection,
             { semconv::ERROR_TYPE } = field::Empty,
@@ -128,11 +129,12 @@ impl Library {
             "embeddings",
             otel.name = format!("embeddings {model}"),
             otel.status_code = field::Empty,
+            otel.status_description = field::Empty,
             { semconv::GEN_AI_OPERATION_NAME } = "embeddings",
             { semconv::GEN_AI_PROVIDER_NAME } = self.provider,
             { semconv::GEN_AI_REQUEST_MODEL } = model,
             { semconv::ERROR_TYPE } = field::Empty,
-            emend.embeddings.texts = texts.len(),
+            { semconv::EMEND_EMBEDDINGS_TEXTS } = texts.len(),
         );
         let (count, began) = (texts.len(), Instant::now());
         let embedded = self.embedder.embed(kind, texts).instrument(span.clone()).await;
@@ -215,8 +217,7 @@ impl Library {
 }
 
 fn fail(span: &tracing::Span, error: &RetrieverError) {
-    span.record("otel.status_code", "ERROR");
-    span.record(semconv::ERROR_TYPE, error.code().name());
+    fail_span(span, error.code().name(), &error_chain(error));
 }
 
 impl From<ListedDocument> for v1::StoredDocument {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use emend_core::semconv;
+use emend_core::{fail_span, semconv};
 use reqwest::{ClientBuilder, StatusCode};
 use tracing::{Span, field, info_span};
 use url::Url;
@@ -19,6 +19,7 @@ pub(crate) fn request_span(method: &'static str, url: &Url) -> Span {
         { semconv::OTEL_NAME } = method,
         { semconv::OTEL_KIND } = "client",
         { semconv::OTEL_STATUS_CODE } = field::Empty,
+        { semconv::OTEL_STATUS_DESCRIPTION } = field::Empty,
         { semconv::HTTP_REQUEST_METHOD } = method,
         { semconv::HTTP_RESPONSE_STATUS_CODE } = field::Empty,
         { semconv::SERVER_ADDRESS } = url.host_str(),
@@ -34,7 +35,5 @@ pub(crate) fn record_status(status: StatusCode) {
 
 /// Records in the current span why the request failed, in a word of few.
 pub(crate) fn record_error(kind: &str) {
-    let span = Span::current();
-    span.record(semconv::ERROR_TYPE, kind);
-    span.record(semconv::OTEL_STATUS_CODE, "ERROR");
+    fail_span(&Span::current(), kind, kind);
 }

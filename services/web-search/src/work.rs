@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use emend_chassis::Work;
-use emend_core::{Scope, ServiceError, semconv};
+use emend_core::{Scope, ServiceError, error_chain, fail_span, semconv};
 use emend_proto::v1::SearchResponse;
 use tracing::{Instrument, field, info_span};
 
@@ -28,6 +28,7 @@ impl Work<Searcher> for Search {
             "execute_tool",
             otel.name = "execute_tool web_search",
             otel.status_code = field::Empty,
+            otel.status_description = field::Empty,
             { semconv::GEN_AI_OPERATION_NAME } = "execute_tool",
             { semconv::GEN_AI_TOOL_NAME } = "web_search",
             { semconv::ERROR_TYPE } = field::Empty,
@@ -43,8 +44,7 @@ impl Work<Searcher> for Search {
             }
             Err(error) => {
                 span.record("emend.web_search.provider", provider.name());
-                span.record("otel.status_code", "ERROR");
-                span.record(semconv::ERROR_TYPE, error.code().name());
+                fail_span(&span, error.code().name(), &error_chain(error));
             }
         }
         let found = found?;
