@@ -97,7 +97,9 @@ pub enum Command {
         emend ask --url http://127.0.0.1:50050 --collection handbook \"Who approves leave?\"\n  \
         emend ask --docs . --llm-url http://127.0.0.1:11434/v1 --llm-model llama3.1 \"What is this?\"")]
     Ask(Box<AskOptions>),
-    /// Run the six services until Ctrl-C
+    /// Run the six services and the gateway until Ctrl-C
+    ///
+    /// The gateway, whose address comes first, speaks HTTP: JSON, OpenAI's protocol and MCP.
     ///
     /// Whatever a service reads from the environment when it runs by itself, such as EMEND_MAX_IN_FLIGHT,
     /// EMEND_DEFAULT_TIMEOUT, EMEND_CHUNK_TOKENS or EMEND_GRADE_CACHE_ENTRIES, holds here too, for every service that has
@@ -182,7 +184,7 @@ pub struct UpOptions {
     /// Address to listen on
     #[arg(long, env = "EMEND_HOST", value_name = "IP", default_value = "127.0.0.1")]
     pub host: std::net::IpAddr,
-    /// Port of the orchestrator; the other five take the ones after it. 0 takes free ports
+    /// Port of the orchestrator; the others take the ones after it, the gateway the last of seven. 0 takes free ports
     #[arg(
         short = 'p',
         long,

@@ -161,7 +161,7 @@ fn not_an_orchestrator(url: &str, error: anyhow::Error) -> anyhow::Error {
     let Some(status) = error.downcast_ref::<tonic::Status>() else {
         return error;
     };
-    let advice = "give --url the first address that `emend up` prints";
+    let advice = "give --url the address of the orchestrator that `emend up` prints";
     let message = match status.code() {
         tonic::Code::Unimplemented => {
             format!("{url} is not an orchestrator: what answers there takes no questions; {advice}")
