@@ -5,6 +5,7 @@ mod backend;
 mod eval;
 mod grades;
 mod graph;
+mod mcp;
 mod search;
 
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ pub use self::{
     eval::{EvalPairsOptions, EvalQaOptions, EvalRetrievalOptions, SearchLoadOptions, SetOptions},
     grades::{CalibrateOptions, EvalGradesOptions},
     graph::{GraphCommand, GraphFormat},
+    mcp::McpOptions,
     search::Search,
 };
 
@@ -109,6 +111,16 @@ pub enum Command {
         after_help = "Examples:\n  emend up\n  emend up --base-port 6000 --data-dir ./data\n  EMEND_MAX_IN_FLIGHT=200 emend up"
     )]
     Up(Box<UpOptions>),
+    /// Serve a folder of files to an editor or an assistant by MCP, over standard input and output
+    ///
+    /// Starts the six services in this process and ingests the files (only what has changed). The tools are `ask`, `search`,
+    /// `ingest`, `list_collections` and `explain_walk`; the passages that an answer cites are resources. Standard output
+    /// carries the protocol alone, everything else goes to standard error. Ends with standard input.
+    ///
+    /// `emend up` serves the same over HTTP, at /mcp of the gateway.
+    #[command(after_help = "Example, for the configuration of a client:\n  \
+        {\"mcpServers\": {\"handbook\": {\"command\": \"emend\", \"args\": [\"mcp\", \"--docs\", \"/home/me/handbook\"]}}}")]
+    Mcp(Box<McpOptions>),
     /// Store documents in a collection
     ///
     /// Reads text in any encoding, source code, Markdown, HTML, PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, e-mail

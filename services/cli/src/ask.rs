@@ -275,7 +275,7 @@ fn finish(result: &WalkResult, format: Option<Json>) -> Result<ExitCode> {
 
 /// The name of the collection that mirrors `paths`. It depends only on the canonical paths and the embedder, not on the
 /// current folder.
-fn collection_of(paths: &[PathBuf], embedder: &str) -> Result<String> {
+pub(crate) fn collection_of(paths: &[PathBuf], embedder: &str) -> Result<String> {
     let mut hash = Sha256::new();
     hash.update(embedder.as_bytes());
     let mut full = Vec::new();

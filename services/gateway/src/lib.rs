@@ -53,6 +53,12 @@
 //! has its citations as `[1]`, as footnotes and as `annotations`. Which parameters are used, refused and not used stands in
 //! `openai.rs`. Errors have OpenAI's shape.
 //!
+//! # MCP
+//!
+//! `POST /mcp` is the Model Context Protocol over streamable HTTP, without sessions: the tools `ask`, `search`, `ingest`,
+//! `list_collections` and `explain_walk`, the cited passages as resources, and progress as a walk goes on.
+//! [`serve_streams`] is the same over standard input and output.
+//!
 //! # Browsers
 //!
 //! Pages of other origins are refused unless `--cors-origin` names them, which also lets them read. On a
@@ -66,6 +72,7 @@ mod documents;
 mod edge;
 mod graphs;
 mod health;
+mod mcp;
 mod memory;
 mod openai;
 mod openapi;
@@ -95,6 +102,7 @@ use crate::memory::Memory;
 use crate::origin::OriginPolicy;
 
 pub use config::{BrowserOptions, Options, ServiceUrls};
+pub use mcp::{McpOptions, serve_stdio, serve_streams};
 pub use origin::{HostName, Origin};
 pub use problem::Problem;
 
@@ -107,6 +115,7 @@ pub(crate) struct Gateway {
     default_timeout: Duration,
     origins: OriginPolicy,
     duration: Histogram<f64>,
+    mcp: mcp::HttpService,
     /// Cancelled when no new request is to come.
     draining: CancellationToken,
 }
@@ -145,8 +154,10 @@ impl Gateway {
             default_timeout,
             ..
         } = options.service;
+        let services = Services::new(&options.services)?;
         Ok(Self {
-            services: Services::new(&options.services)?,
+            mcp: mcp::service(&services, options, &draining),
+            services,
             places: Arc::new(Semaphore::new(max_in_flight.min(Semaphore::MAX_PERMITS))),
             memory: Memory::new(request_memory_mib),
             default_timeout,

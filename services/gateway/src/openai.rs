@@ -26,7 +26,7 @@
 //! until it ends. With `"emend": {"drafts": true}` what is being written comes as `reasoning_content`, which clients show
 //! apart from the answer.
 
-mod answer;
+pub(crate) mod answer;
 mod chat;
 mod error;
 mod models;

@@ -13,7 +13,7 @@ use http::{Method, StatusCode, Uri};
 use serde_json::json;
 
 use crate::problem::Problem;
-use crate::{Gateway, ask, assets, collections, documents, edge, graphs, health, openai, openapi};
+use crate::{Gateway, ask, assets, collections, documents, edge, graphs, health, mcp, openai, openapi};
 
 /// What the gateway can be asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,13 +32,14 @@ pub(crate) enum Operation {
     ChatCompletion,
     ListModels,
     GetModel,
+    Mcp,
     OpenApi,
     Live,
     Ready,
 }
 
 impl Operation {
-    pub(crate) const ALL: [Self; 17] = [
+    pub(crate) const ALL: [Self; 18] = [
         Self::Ask,
         Self::Search,
         Self::ListGraphs,
@@ -53,6 +54,7 @@ impl Operation {
         Self::ChatCompletion,
         Self::ListModels,
         Self::GetModel,
+        Self::Mcp,
         Self::OpenApi,
         Self::Live,
         Self::Ready,
@@ -75,6 +77,7 @@ impl Operation {
             Self::ChatCompletion => ("POST", "/v1/chat/completions"),
             Self::ListModels => ("GET", "/v1/models"),
             Self::GetModel => ("GET", "/v1/models/{model}"),
+            Self::Mcp => ("POST", "/mcp"),
             Self::OpenApi => ("GET", "/openapi.json"),
             Self::Live => ("GET", "/livez"),
             Self::Ready => ("GET", "/readyz"),
@@ -97,6 +100,7 @@ impl Operation {
             Self::ChatCompletion => post(openai::chat),
             Self::ListModels => get(openai::list),
             Self::GetModel => get(openai::one),
+            Self::Mcp => post(mcp::http),
             Self::OpenApi => get(openapi::document),
             Self::Live => get(health::live),
             Self::Ready => get(health::ready),

@@ -10,21 +10,21 @@ use url::Url;
 
 /// What a message says.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(crate) struct Answer {
     /// The text in pieces, a sentence or so each, that together are the content.
-    pub(super) pieces: Vec<String>,
+    pub(crate) pieces: Vec<String>,
     /// Which passages which places of the content cite.
-    pub(super) annotations: Vec<Value>,
+    pub(crate) annotations: Vec<Value>,
 }
 
 impl Answer {
-    pub(super) fn content(&self) -> String {
+    pub(crate) fn content(&self) -> String {
         self.pieces.concat()
     }
 }
 
 /// The answer with its citations as marks, footnotes and annotations.
-pub(super) fn of(result: &WalkResult) -> Answer {
+pub(crate) fn of(result: &WalkResult) -> Answer {
     let mut content = Content::default();
     let text: Vec<char> = result.answer.chars().collect();
     let mut begin = 0;
@@ -154,7 +154,7 @@ fn harmless(text: &str) -> String {
 }
 
 /// The name of a status without what every name begins with.
-pub(super) fn status(result: &WalkResult) -> &'static str {
+pub(crate) fn status(result: &WalkResult) -> &'static str {
     result.status().as_str_name().trim_start_matches("WALK_STATUS_")
 }
 

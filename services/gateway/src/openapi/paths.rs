@@ -117,6 +117,12 @@ const fn described(operation: Operation) -> Described {
             gives: "Model",
             ..NONE
         },
+        Operation::Mcp => Described {
+            summary: "The Model Context Protocol over streamable HTTP, without sessions",
+            takes: "JsonRpcMessage",
+            gives: "JsonRpcMessage",
+            ..NONE
+        },
         Operation::OpenApi => Described {
             summary: "This document",
             ..NONE

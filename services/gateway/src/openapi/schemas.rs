@@ -24,6 +24,10 @@ impl Schemas {
         let mut made = BTreeMap::new();
         made.insert("Problem".to_owned(), problem());
         made.insert("UploadResult".to_owned(), upload_result());
+        made.insert(
+            "JsonRpcMessage".to_owned(),
+            json!({"type": "object", "properties": {"jsonrpc": {"const": "2.0"}}, "additionalProperties": true}),
+        );
         made.extend(openai().into_iter().map(|(name, schema)| (name.to_owned(), schema)));
         Ok(Self {
             pool,

@@ -3,5 +3,6 @@
 mod bounds;
 mod chat;
 mod collections;
+mod mcp;
 mod questions;
 mod standin;
