@@ -5,6 +5,7 @@ mod backend;
 mod eval;
 mod grades;
 mod graph;
+mod mcp;
 mod search;
 
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ pub use self::{
     eval::{EvalPairsOptions, EvalQaOptions, EvalRetrievalOptions, SearchLoadOptions, SetOptions},
     grades::{CalibrateOptions, EvalGradesOptions},
     graph::{GraphCommand, GraphFormat},
+    mcp::McpOptions,
     search::Search,
 };
 
@@ -97,7 +99,9 @@ pub enum Command {
         emend ask --url http://127.0.0.1:50050 --collection handbook \"Who approves leave?\"\n  \
         emend ask --docs . --llm-url http://127.0.0.1:11434/v1 --llm-model llama3.1 \"What is this?\"")]
     Ask(Box<AskOptions>),
-    /// Run the six services until Ctrl-C
+    /// Run the six services and the gateway until Ctrl-C
+    ///
+    /// The gateway, whose address comes first, speaks HTTP: JSON, OpenAI's protocol and MCP.
     ///
     /// Whatever a service reads from the environment when it runs by itself, such as EMEND_MAX_IN_FLIGHT,
     /// EMEND_DEFAULT_TIMEOUT, EMEND_CHUNK_TOKENS or EMEND_GRADE_CACHE_ENTRIES, holds here too, for every service that has
@@ -107,6 +111,16 @@ pub enum Command {
         after_help = "Examples:\n  emend up\n  emend up --base-port 6000 --data-dir ./data\n  EMEND_MAX_IN_FLIGHT=200 emend up"
     )]
     Up(Box<UpOptions>),
+    /// Serve a folder of files to an editor or an assistant by MCP, over standard input and output
+    ///
+    /// Starts the six services in this process and ingests the files (only what has changed). The tools are `ask`, `search`,
+    /// `ingest`, `list_collections` and `explain_walk`; the passages that an answer cites are resources. Standard output
+    /// carries the protocol alone, everything else goes to standard error. Ends with standard input.
+    ///
+    /// `emend up` serves the same over HTTP, at /mcp of the gateway.
+    #[command(after_help = "Example, for the configuration of a client:\n  \
+        {\"mcpServers\": {\"handbook\": {\"command\": \"emend\", \"args\": [\"mcp\", \"--docs\", \"/home/me/handbook\"]}}}")]
+    Mcp(Box<McpOptions>),
     /// Store documents in a collection
     ///
     /// Reads text in any encoding, source code, Markdown, HTML, PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, e-mail
@@ -182,7 +196,7 @@ pub struct UpOptions {
     /// Address to listen on
     #[arg(long, env = "EMEND_HOST", value_name = "IP", default_value = "127.0.0.1")]
     pub host: std::net::IpAddr,
-    /// Port of the orchestrator; the other five take the ones after it. 0 takes free ports
+    /// Port of the orchestrator; the others take the ones after it, the gateway the last of seven. 0 takes free ports
     #[arg(
         short = 'p',
         long,

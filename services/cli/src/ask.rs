@@ -161,7 +161,7 @@ fn not_an_orchestrator(url: &str, error: anyhow::Error) -> anyhow::Error {
     let Some(status) = error.downcast_ref::<tonic::Status>() else {
         return error;
     };
-    let advice = "give --url the first address that `emend up` prints";
+    let advice = "give --url the address of the orchestrator that `emend up` prints";
     let message = match status.code() {
         tonic::Code::Unimplemented => {
             format!("{url} is not an orchestrator: what answers there takes no questions; {advice}")
@@ -275,7 +275,7 @@ fn finish(result: &WalkResult, format: Option<Json>) -> Result<ExitCode> {
 
 /// The name of the collection that mirrors `paths`. It depends only on the canonical paths and the embedder, not on the
 /// current folder.
-fn collection_of(paths: &[PathBuf], embedder: &str) -> Result<String> {
+pub(crate) fn collection_of(paths: &[PathBuf], embedder: &str) -> Result<String> {
     let mut hash = Sha256::new();
     hash.update(embedder.as_bytes());
     let mut full = Vec::new();

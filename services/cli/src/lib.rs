@@ -12,6 +12,7 @@ pub mod eval;
 pub mod graph;
 pub mod ingest;
 pub mod json;
+pub mod mcp;
 pub mod models;
 pub mod progress;
 pub mod render;

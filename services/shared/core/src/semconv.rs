@@ -26,6 +26,10 @@ pub const SERVER_ADDRESS: &str = "server.address";
 pub const HTTP_REQUEST_METHOD: &str = "http.request.method";
 /// Status of an HTTP response, for example 200.
 pub const HTTP_RESPONSE_STATUS_CODE: &str = "http.response.status_code";
+/// Path of an HTTP route as it is declared, for example `/v1/graphs/{name}`.
+pub const HTTP_ROUTE: &str = "http.route";
+/// Histogram, seconds: an HTTP request as the server saw it.
+pub const HTTP_SERVER_REQUEST_DURATION: &str = "http.server.request.duration";
 /// Port of the other side.
 pub const SERVER_PORT: &str = "server.port";
 
