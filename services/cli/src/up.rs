@@ -53,7 +53,7 @@ pub async fn run(options: UpOptions) -> Result<ExitCode> {
         cluster.url(Component::Orchestrator)?,
     );
     terminal::println(format_args!(
-        "\nemend ingest --url {retriever} FOLDER\nemend ask --url {orchestrator} \"QUESTION\"\n\
+        "\nIn a browser: {gateway}/\nemend ingest --url {retriever} FOLDER\nemend ask --url {orchestrator} \"QUESTION\"\n\
          curl {gateway}/v1/ask --json '{{\"question\": \"QUESTION\"}}'\nPress Ctrl-C to stop."
     ))?;
     cluster.run_until(stop.cancelled_owned()).await?;
