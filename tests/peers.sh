@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Gets the real programs that tests talk to where they are installed: a llama.cpp server (python3 with venv) and a searx
-# (Debian, as root), and clients of OpenAI's protocol and of MCP (python3 with venv, npm). A test whose program is missing says so and passes. Run it again at any time.
+# (Debian, as root), and clients of OpenAI's protocol and of MCP (python3 with venv, npm). A test whose program is missing
+# says so and passes. Run it again at any time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
