@@ -115,7 +115,8 @@ pub enum Command {
     ///
     /// Starts the six services in this process and ingests the files (only what has changed). The tools are `ask`, `search`,
     /// `ingest`, `list_collections` and `explain_walk`; the passages that an answer cites are resources. Standard output
-    /// carries the protocol alone, everything else goes to standard error. Ends with standard input.
+    /// carries the protocol alone, everything else goes to standard error. Ends with standard input. What `ingest` stores beside
+    /// the files is forgotten at the next start, unless -c names a collection.
     ///
     /// `emend up` serves the same over HTTP, at /mcp of the gateway.
     #[command(after_help = "Example, for the configuration of a client:\n  \

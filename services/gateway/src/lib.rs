@@ -59,6 +59,11 @@
 //! `list_collections` and `explain_walk`, the cited passages as resources, and progress as a walk goes on.
 //! [`serve_streams`] is the same over standard input and output.
 //!
+//! # gRPC-Web
+//!
+//! `POST /emend.v1.OrchestratorService/{method}` and `POST /emend.v1.RetrieverService/{method}` take what stubs for browsers
+//! send; `Ingest` alone, a stream of requests, has no way through.
+//!
 //! # Browsers
 //!
 //! Pages of other origins are refused unless `--cors-origin` names them, which also lets them read. On a
@@ -71,6 +76,7 @@ mod config;
 mod documents;
 mod edge;
 mod graphs;
+mod grpc_web;
 mod health;
 mod mcp;
 mod memory;
@@ -104,7 +110,6 @@ use crate::origin::OriginPolicy;
 pub use config::{BrowserOptions, Options, ServiceUrls};
 pub use mcp::{McpOptions, serve_stdio, serve_streams};
 pub use origin::{HostName, Origin};
-pub use problem::Problem;
 
 /// What every request works with.
 pub(crate) struct Gateway {

@@ -1,6 +1,7 @@
 //! Errors as problem details (RFC 9457).
 
 use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
@@ -16,7 +17,12 @@ pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
 
 /// What went wrong, as every error of the gateway's own endpoints says it.
 #[derive(Clone, Debug, Serialize)]
-pub struct Problem {
+#[serde(transparent)]
+pub(crate) struct Problem(Box<Details>);
+
+/// The members of a problem.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Details {
     /// `urn:emend:problem:` and the code.
     #[serde(rename = "type")]
     kind: String,
@@ -54,7 +60,7 @@ pub(crate) struct FieldError {
 impl Problem {
     /// A problem of the gateway's own; `code` is the name of a gRPC code.
     pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
-        Self {
+        Self(Box::new(Details {
             kind: format!("urn:emend:problem:{code}"),
             title: status.canonical_reason().unwrap_or("Error"),
             status: status.as_u16(),
@@ -64,7 +70,7 @@ impl Problem {
             metadata: BTreeMap::new(),
             errors: Vec::new(),
             retry_after: None,
-        }
+        }))
     }
 
     /// A request that cannot be read or has a wrong value.
@@ -133,6 +139,20 @@ impl Problem {
         if self.status == StatusCode::UNAUTHORIZED.as_u16() {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
+    }
+}
+
+impl Deref for Problem {
+    type Target = Details;
+
+    fn deref(&self) -> &Details {
+        &self.0
+    }
+}
+
+impl DerefMut for Problem {
+    fn deref_mut(&mut self) -> &mut Details {
+        &mut self.0
     }
 }
 

@@ -13,7 +13,7 @@ use http::{Method, StatusCode, Uri};
 use serde_json::json;
 
 use crate::problem::Problem;
-use crate::{Gateway, ask, assets, collections, documents, edge, graphs, health, mcp, openai, openapi};
+use crate::{Gateway, ask, assets, collections, documents, edge, graphs, grpc_web, health, mcp, openai, openapi};
 
 /// What the gateway can be asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,13 +33,15 @@ pub(crate) enum Operation {
     ListModels,
     GetModel,
     Mcp,
+    OrchestratorRpc,
+    RetrieverRpc,
     OpenApi,
     Live,
     Ready,
 }
 
 impl Operation {
-    pub(crate) const ALL: [Self; 18] = [
+    pub(crate) const ALL: [Self; 20] = [
         Self::Ask,
         Self::Search,
         Self::ListGraphs,
@@ -55,6 +57,8 @@ impl Operation {
         Self::ListModels,
         Self::GetModel,
         Self::Mcp,
+        Self::OrchestratorRpc,
+        Self::RetrieverRpc,
         Self::OpenApi,
         Self::Live,
         Self::Ready,
@@ -78,6 +82,8 @@ impl Operation {
             Self::ListModels => ("GET", "/v1/models"),
             Self::GetModel => ("GET", "/v1/models/{model}"),
             Self::Mcp => ("POST", "/mcp"),
+            Self::OrchestratorRpc => ("POST", "/emend.v1.OrchestratorService/{method}"),
+            Self::RetrieverRpc => ("POST", "/emend.v1.RetrieverService/{method}"),
             Self::OpenApi => ("GET", "/openapi.json"),
             Self::Live => ("GET", "/livez"),
             Self::Ready => ("GET", "/readyz"),
@@ -101,6 +107,8 @@ impl Operation {
             Self::ListModels => get(openai::list),
             Self::GetModel => get(openai::one),
             Self::Mcp => post(mcp::http),
+            Self::OrchestratorRpc => post(grpc_web::orchestrator),
+            Self::RetrieverRpc => post(grpc_web::retriever),
             Self::OpenApi => get(openapi::document),
             Self::Live => get(health::live),
             Self::Ready => get(health::ready),

@@ -54,7 +54,9 @@ impl Up {
         let mut urls = HashMap::new();
         while urls.len() < 6 {
             let line = lines.next().unwrap().unwrap();
-            if let [name, url] = line.split_whitespace().collect::<Vec<_>>()[..] {
+            if let [name, url] = line.split_whitespace().collect::<Vec<_>>()[..]
+                && name != "gateway"
+            {
                 urls.insert(name.to_owned(), url.to_owned());
             }
         }

@@ -4,6 +4,7 @@
 
 mod ask;
 mod budget;
+mod clients;
 mod environment;
 mod eval;
 mod grades;

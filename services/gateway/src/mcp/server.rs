@@ -177,7 +177,7 @@ impl ServerHandler for McpServer {
         let headers = parts.map(|parts| parts.headers).unwrap_or_default();
         let deadline = match request::deadline(&headers, self.timeout) {
             Ok(deadline) => deadline,
-            Err(problem) => return Err(ErrorData::invalid_params(problem.detail, None)),
+            Err(problem) => return Err(ErrorData::invalid_params(problem.detail.clone(), None)),
         };
         let known: Vec<String> = tools::all().into_iter().map(|tool| tool.name.into_owned()).collect();
         if !known.iter().any(|name| *name == request.name) {

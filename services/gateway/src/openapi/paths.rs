@@ -123,6 +123,10 @@ const fn described(operation: Operation) -> Described {
             gives: "JsonRpcMessage",
             ..NONE
         },
+        Operation::OrchestratorRpc | Operation::RetrieverRpc => Described {
+            summary: "gRPC-Web, for stubs generated from the contracts",
+            ..NONE
+        },
         Operation::OpenApi => Described {
             summary: "This document",
             ..NONE
@@ -166,6 +170,9 @@ pub(super) fn describe(operation: Operation, schemas: &mut Schemas) -> Value {
     let mut content = match operation {
         Operation::GetGraphMermaid => json!({"text/vnd.mermaid": {"schema": {"type": "string"}}}),
         Operation::Live | Operation::Ready => json!({"text/plain": {"schema": {"type": "string"}}}),
+        Operation::OrchestratorRpc | Operation::RetrieverRpc => {
+            json!({"application/grpc-web+proto": {"schema": {"type": "string", "format": "binary"}}})
+        }
         Operation::OpenApi => json!({"application/json": {"schema": {"type": "object"}}}),
         _ => json!({"application/json": {"schema": schemas.message(gives)}}),
     };
@@ -213,6 +220,9 @@ fn parameters(operation: Operation, rpc: &str) -> Value {
     }
     if path.contains("{model}") {
         all.push(in_path("model", "GRAPH@COLLECTION"));
+    }
+    if path.contains("{method}") {
+        all.push(in_path("method", "Name of the RPC"));
     }
     if path.contains("{*id}") {
         all.push(in_path("id", "Id of the document; slashes in it may stand as they are"));
