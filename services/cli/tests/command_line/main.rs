@@ -4,11 +4,13 @@
 
 mod ask;
 mod budget;
+mod clients;
 mod environment;
 mod eval;
 mod grades;
 mod graphs;
 mod terminal;
+mod up;
 
 use std::{
     fs,

@@ -203,13 +203,15 @@ macro_rules! reflected {
         let endpoint = Endpoint::from_shared(format!("http://{}", $server.address)).unwrap();
         let mut client = ServerReflectionClient::new(endpoint.connect().await.unwrap());
         let names: Vec<String> = $names.into_iter().map(str::to_owned).collect();
-        let requests = names.into_iter().map(|name| tonic_reflection::pb::$version::ServerReflectionRequest {
-            host: String::new(),
-            message_request: Some(match name.as_str() {
-                "" => MessageRequest::ListServices(name),
-                _ => MessageRequest::FileContainingSymbol(name),
-            }),
-        });
+        let requests = names
+            .into_iter()
+            .map(|name| tonic_reflection::pb::$version::ServerReflectionRequest {
+                host: String::new(),
+                message_request: Some(match name.as_str() {
+                    "" => MessageRequest::ListServices(name),
+                    _ => MessageRequest::FileContainingSymbol(name),
+                }),
+            });
         let answers = client.server_reflection_info(futures::stream::iter(requests)).await;
         let answers = answers.unwrap().into_inner();
         let told = answers.map(|answer| match answer.map(|answer| answer.message_response) {
