@@ -318,7 +318,7 @@ func run() error {
 	slow := flag.String("slow", "", "`HOST:PORT` of an orchestrator that never has an answer")
 	balanced := flag.String("balance", "", "`HOST:PORT,…` of retrievers with different collections")
 	ca := flag.String("ca", "", "PEM `FILE` of the authority; without it nothing is encrypted")
-	keyFile := flag.String("key-file", "", "`FILE` of the API key")
+	keyFile := flag.String("api-key-file", "", "`FILE` of the API key")
 	flag.Parse()
 	access := Access{CA: *ca}
 	if *keyFile != "" {

@@ -227,9 +227,9 @@ def main():
     arguments.add_argument("--slow", required=True, metavar="HOST:PORT", help="an orchestrator that never has an answer")
     arguments.add_argument("--balance", required=True, metavar="HOST:PORT,…", help="retrievers with different collections")
     arguments.add_argument("--ca", metavar="FILE", help="PEM of the authority; without it nothing is encrypted")
-    arguments.add_argument("--key-file", metavar="FILE", help="file of the API key")
+    arguments.add_argument("--api-key-file", metavar="FILE", help="file of the API key")
     given = arguments.parse_args()
-    key = Path(given.key_file).read_text().strip() if given.key_file else None
+    key = Path(given.api_key_file).read_text().strip() if given.api_key_file else None
     orchestrator = connect(given.orchestrator, given.ca, key)
     retriever = connect(given.retriever, given.ca, key)
     slow = connect(given.slow, given.ca, key)

@@ -273,14 +273,14 @@ async function trace(orchestrator: OrchestratorServiceClient) {
 async function main() {
   const text = { type: "string" } as const;
   const { values } = parseArgs({
-    options: { orchestrator: text, retriever: text, slow: text, balance: text, ca: text, "key-file": text },
+    options: { orchestrator: text, retriever: text, slow: text, balance: text, ca: text, "api-key-file": text },
   });
   if (!values.orchestrator || !values.retriever || !values.slow || !values.balance) {
     throw new Error("give --orchestrator, --retriever, --slow (HOST:PORT) and --balance (HOST:PORT,HOST:PORT)");
   }
   const access: Access = {
     ca: values.ca ? readFileSync(values.ca) : undefined,
-    key: values["key-file"] ? readFileSync(values["key-file"], "utf8").trim() : undefined,
+    key: values["api-key-file"] ? readFileSync(values["api-key-file"], "utf8").trim() : undefined,
   };
   const orchestrator = connect(OrchestratorServiceClient, values.orchestrator, access);
   const retriever = connect(RetrieverServiceClient, values.retriever, access);

@@ -256,8 +256,7 @@ fn calls(up: &Up) -> Vec<(&'static str, usize, Call)> {
 async fn probe(up: &Up, mut done: watch::Receiver<bool>) -> Duration {
     let mut longest = Duration::ZERO;
     let clients: Vec<_> = up
-        .urls
-        .keys()
+        .services()
         .map(|service| (service, HealthClient::new(up.channel(service))))
         .collect();
     while !*done.borrow_and_update() {

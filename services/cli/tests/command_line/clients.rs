@@ -71,11 +71,19 @@ impl Language {
     }
 }
 
+/// Copies a folder without what was built in it.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
-        let to = to.join(entry.file_name());
+        let name = entry.file_name();
+        if ["dist", "gen", "node_modules", "target"]
+            .iter()
+            .any(|built| name == *built)
+        {
+            continue;
+        }
+        let to = to.join(name);
         if entry.file_type().unwrap().is_dir() {
             copy(&entry.path(), &to);
         } else {
@@ -123,8 +131,8 @@ impl Services {
                 .emend(&["up"])
                 .env("EMEND_LLM_URL", model)
                 .env("EMEND_LLM_MODEL", "silent")
-                .env("EMEND_LLM_TIMEOUT", "1h")
-                .env("EMEND_DEFAULT_TIMEOUT", "1h"),
+                .env("EMEND_LLM_TIMEOUT", "60m")
+                .env("EMEND_DEFAULT_TIMEOUT", "60m"),
         );
         for (place, up, collection) in [(&places[0], &quick, "only-here"), (&places[1], &slow, language)] {
             let docs = place.docs.path().to_str().unwrap();
@@ -228,5 +236,84 @@ fn a_client_in_java_does_all_that_the_contracts_offer() {
         .args(["-cp", "target/classes:target/lib/*", "Client"])
         .args(services.arguments())
         .current_dir(&place));
+    assert!(said.contains("25 days"), "{said}");
+}
+
+/// The addresses of the orchestrator and the retriever that answer.
+fn addresses(services: &Services) -> [&str; 2] {
+    ["orchestrator", "retriever"].map(|service| services.quick.address(service))
+}
+
+#[test]
+fn the_package_for_python_is_built_installed_and_used() {
+    let Some(installed) = PYTHON.installed() else { return };
+    let (place, services) = (PYTHON.workplace(), Services::start(PYTHON.name));
+    // Nothing but what was installed is there to build it with and to install beside it.
+    let wheels = installed.join("wheels");
+    let pip = |python: &Path, arguments: &[&str]| {
+        run(Command::new(python)
+            .args(["-m", "pip", "--disable-pip-version-check"])
+            .args(arguments)
+            .current_dir(&place)
+            .env("PIP_NO_INDEX", "1")
+            .env("PIP_FIND_LINKS", &wheels))
+    };
+    let python = installed.join("venv/bin/python");
+    pip(&python, &["wheel", "--no-deps", "--wheel-dir", "wheel", "proto/python"]);
+    let wheel = fs::read_dir(place.path().join("wheel"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    run(Command::new(python).args(["-m", "venv", "fresh"]).current_dir(&place));
+    let fresh = place.path().join("fresh/bin/python");
+    pip(&fresh, &["install", wheel.to_str().unwrap()]);
+    let said = run(Command::new(fresh)
+        .arg("package.py")
+        .args(addresses(&services))
+        .current_dir(&place));
+    assert!(said.contains("25 days"), "{said}");
+}
+
+#[test]
+fn the_package_for_typescript_is_built_installed_and_used() {
+    let Some(installed) = TYPESCRIPT.installed() else {
+        return;
+    };
+    let (place, services) = (TYPESCRIPT.workplace(), Services::start(TYPESCRIPT.name));
+    let modules = installed.join("node_modules");
+    let package = place.path().join("proto/typescript");
+    std::os::unix::fs::symlink(&modules, package.join("node_modules")).unwrap();
+    let path = path_with(&modules.join(".bin"));
+    let npm = |folder: &Path, arguments: &[&str]| {
+        run(Command::new("npm")
+            .args(["--offline", "--no-audit", "--no-fund", "--ignore-scripts", "--cache"])
+            .arg(installed.join("cache"))
+            .args(arguments)
+            .current_dir(folder)
+            .env("PATH", &path))
+    };
+    npm(&package, &["run", "build"]);
+    npm(&package, &["pack", "--pack-destination", ".."]);
+    // Into a project that has chosen versions of what the package needs.
+    let project = place.path();
+    npm(project, &["install", "--omit=dev", "./proto/emend-client-0.1.0.tgz"]);
+    run(Command::new("tsc")
+        .args([
+            "--strict",
+            "--skipLibCheck",
+            "--target",
+            "es2022",
+            "--module",
+            "nodenext",
+        ])
+        .args(["--types", "node", "--outDir", "dist", "package.ts"])
+        .current_dir(project)
+        .env("PATH", &path));
+    let said = run(Command::new("node")
+        .arg("dist/package.js")
+        .args(addresses(&services))
+        .current_dir(project));
     assert!(said.contains("25 days"), "{said}");
 }

@@ -40,6 +40,11 @@ impl Up {
         }
     }
 
+    /// The names of the services.
+    pub fn services(&self) -> impl Iterator<Item = &String> {
+        self.urls.keys()
+    }
+
     pub fn url(&self, service: &str) -> &str {
         &self.urls[service]
     }

@@ -434,7 +434,7 @@ public final class Client {
     failed = true;
   }
 
-  /** Takes --orchestrator, --retriever, --slow and --balance with addresses; --ca and --key-file with files. */
+  /** Takes --orchestrator, --retriever, --slow and --balance with addresses; --ca and --api-key-file with files. */
   public static void main(String[] arguments) throws IOException {
     Map<String, String> given = new HashMap<>();
     for (int index = 0; index + 1 < arguments.length; index += 2) {
@@ -445,7 +445,7 @@ public final class Client {
       System.exit(2);
     }
     String ca = given.get("--ca");
-    String keyFile = given.get("--key-file");
+    String keyFile = given.get("--api-key-file");
     Access access =
         new Access(
             ca == null ? null : new File(ca), keyFile == null ? null : Files.readString(Path.of(keyFile)).strip());
