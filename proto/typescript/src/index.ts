@@ -13,9 +13,10 @@ import {
   AskRequest,
   AskStreamRequest,
   OrchestratorServiceClient,
-  Question,
   type AskResponse,
   type AskStreamResponse,
+  type DeepPartial,
+  type Question,
   type WalkEvent,
   type WalkResult,
 } from "./gen/emend/v1/orchestrator.js";
@@ -27,7 +28,7 @@ import { Status } from "./gen/google/rpc/status.js";
 export { Relevance, SearchMode, Support } from "./gen/emend/v1/common.js";
 export { Limit, WalkStatus } from "./gen/emend/v1/orchestrator.js";
 export { DocumentFormat, IngestStatus } from "./gen/emend/v1/retriever.js";
-export type { Document, IngestResponse, WalkEvent, WalkResult };
+export type { Document, IngestResponse, Question, WalkEvent, WalkResult };
 
 /** `HOST:PORT` or a target of gRPC such as `dns:///NAME:PORT`, or several `IP:PORT`, which get calls in turn. */
 export type Address = string | readonly string[];
@@ -47,7 +48,7 @@ export interface ClientOptions {
 }
 
 /** What a question may say besides its text: any field of the contract's `Question`. */
-export type QuestionOptions = Omit<Parameters<typeof Question.fromPartial>[0], "question">;
+export type QuestionOptions = Omit<DeepPartial<Question>, "question">;
 
 /** A document with its id and its text or bytes, and any other field of the contract's `Document`. */
 export type NewDocument = Omit<Partial<Document>, "content"> & { id: string; content: string | Uint8Array };

@@ -10,7 +10,7 @@ use std::{
 use tonic::transport::Channel;
 
 /// The six services in a process of their own, on free ports, which ends with this.
-pub struct Up {
+pub(super) struct Up {
     process: Child,
     urls: HashMap<String, String>,
     /// A process whose output nobody reads any more ends.
@@ -19,7 +19,7 @@ pub struct Up {
 
 impl Up {
     /// Starts `emend up` with its options.
-    pub fn start(command: &mut Command) -> Self {
+    pub(super) fn start(command: &mut Command) -> Self {
         let mut process = command
             .args(["--base-port", "0"])
             .stdout(Stdio::piped())
@@ -41,27 +41,27 @@ impl Up {
     }
 
     /// The names of the services.
-    pub fn services(&self) -> impl Iterator<Item = &String> {
+    pub(super) fn services(&self) -> impl Iterator<Item = &String> {
         self.urls.keys()
     }
 
-    pub fn url(&self, service: &str) -> &str {
+    pub(super) fn url(&self, service: &str) -> &str {
         &self.urls[service]
     }
 
     /// Host and port of a service.
-    pub fn address(&self, service: &str) -> &str {
+    pub(super) fn address(&self, service: &str) -> &str {
         self.url(service).split_once("://").unwrap().1
     }
 
-    pub fn channel(&self, service: &str) -> Channel {
+    pub(super) fn channel(&self, service: &str) -> Channel {
         Channel::from_shared(self.url(service).to_owned())
             .unwrap()
             .connect_lazy()
     }
 
     /// The most memory that it ever had, in bytes.
-    pub fn peak(&self) -> u64 {
+    pub(super) fn peak(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
         line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() << 10
