@@ -7,9 +7,11 @@ mod budget;
 mod clients;
 mod environment;
 mod eval;
+mod gateway_clients;
 mod grades;
 mod graphs;
 mod terminal;
+mod up;
 
 use std::{
     fs,
