@@ -5,6 +5,7 @@ mod backend;
 mod eval;
 mod grades;
 mod graph;
+mod ingest;
 mod search;
 
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ pub use self::{
     eval::{EvalPairsOptions, EvalQaOptions, EvalRetrievalOptions, SearchLoadOptions, SetOptions},
     grades::{CalibrateOptions, EvalGradesOptions},
     graph::{GraphCommand, GraphFormat},
+    ingest::{FieldOptions, IngestOptions, SelectionOptions},
     search::Search,
 };
 
@@ -111,9 +113,19 @@ pub enum Command {
     ///
     /// Reads text in any encoding, source code, Markdown, HTML, PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, e-mail
     /// (.eml), CSV, JSON, YAML, TOML, and JSON Lines (`id` or `doc_id`, `title`, `text` a line). Hidden files are left
-    /// out. A document that cannot be read is reported and skipped; one that has not changed is not embedded again.
+    /// out, and so is what .gitignore and .ignore name. A document that cannot be read is reported and skipped; one that
+    /// has not changed is not embedded again.
+    ///
+    /// A document belongs to the file that it was ingested from. --prune and --watch remove documents that belong to files
+    /// in the PATHs that are gone or left out now, and never those that came from elsewhere. What cannot be looked at, and
+    /// a file some of whose records cannot be read, keeps its documents.
+    ///
+    /// Exit status: 0 stored, 1 an error or a document that could not be stored, 2 a wrong command line, 5 with --strict if
+    /// anything was skipped or failed, 130 stopped.
     #[command(after_help = "Examples:\n  \
         emend ingest --collection handbook ./handbook\n  \
+        emend ingest --collection handbook --watch --exclude 'drafts/' ./handbook\n  \
+        emend ingest --id-field key --text-field question --text-field answer faq.csv\n  \
         emend ingest --url http://127.0.0.1:50051 --collection wiki pages.jsonl")]
     Ingest(Box<IngestOptions>),
     /// Show and check graphs, and draw walks on them
@@ -191,35 +203,6 @@ pub struct UpOptions {
         default_value_t = 50050
     )]
     pub base_port: u16,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields document themselves in --help")]
-    pub local: LocalOptions,
-}
-
-/// Options of `emend ingest`.
-#[derive(Args, Debug)]
-pub struct IngestOptions {
-    /// Files or folders
-    #[arg(required = true, value_name = "PATH")]
-    pub paths: Vec<PathBuf>,
-    /// Collection to write to; its first document creates it
-    #[arg(
-        short,
-        long,
-        env = "EMEND_COLLECTION",
-        value_name = "NAME",
-        default_value = "default"
-    )]
-    pub collection: String,
-    /// A running retriever, for instance http://127.0.0.1:50051
-    #[arg(long, env = "EMEND_RETRIEVER_URL", hide_env_values = true, value_name = "URL")]
-    pub url: Option<String>,
-    /// Also remove documents of the collection that are no longer among PATHs
-    #[arg(long)]
-    pub prune: bool,
-    /// Print the outcome as JSON, one document a line and a summary last
-    #[arg(long)]
-    pub json: bool,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields document themselves in --help")]
     pub local: LocalOptions,
