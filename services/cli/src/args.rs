@@ -3,10 +3,12 @@
 mod ask;
 mod backend;
 mod eval;
+mod feedback;
 mod grades;
 mod graph;
 mod ingest;
 mod search;
+mod stored;
 
 use std::path::PathBuf;
 
@@ -24,10 +26,12 @@ pub use self::{
     ask::{AskOptions, BudgetOptions, Json},
     backend::Backend,
     eval::{EvalPairsOptions, EvalQaOptions, EvalRetrievalOptions, SearchLoadOptions, SetOptions},
+    feedback::{ExportOptions, FeedbackCommand, RecordOptions, SaidVerdict},
     grades::{CalibrateOptions, EvalGradesOptions},
     graph::{GraphCommand, GraphFormat},
     ingest::{FieldOptions, IngestOptions, SelectionOptions},
     search::Search,
+    stored::{DocumentsCommand, StoredOptions},
 };
 
 /// Colours of `--help`, shown on a terminal only.
@@ -116,7 +120,10 @@ pub enum Command {
     /// out, and so is what .gitignore and .ignore name. A document that cannot be read is reported and skipped; one that
     /// has not changed is not embedded again.
     ///
-    /// A document belongs to the file that it was ingested from. --prune and --watch remove documents that belong to files
+    /// Pages of the web are fetched from public addresses, as robots.txt allows; --web-allow-networks, --web-ports and
+    /// --web-ignore-robots say otherwise, as for a web search. Their addresses are their ids.
+    ///
+    /// A document belongs to the file, the page or the sitemap that it was ingested from. --prune and --watch remove documents that belong to files
     /// in the PATHs that are gone or left out now, and never those that came from elsewhere. What cannot be looked at, and
     /// a file some of whose records cannot be read, keeps its documents.
     ///
@@ -125,9 +132,13 @@ pub enum Command {
     #[command(after_help = "Examples:\n  \
         emend ingest --collection handbook ./handbook\n  \
         emend ingest --collection handbook --watch --exclude 'drafts/' ./handbook\n  \
+        emend ingest --collection site --prune --sitemap https://docs.example.com/sitemap.xml\n  \
         emend ingest --id-field key --text-field question --text-field answer faq.csv\n  \
         emend ingest --url http://127.0.0.1:50051 --collection wiki pages.jsonl")]
     Ingest(Box<IngestOptions>),
+    /// List the documents of a collection, and read one back
+    #[command(subcommand)]
+    Documents(DocumentsCommand),
     /// Show and check graphs, and draw walks on them
     #[command(subcommand)]
     Graph(GraphCommand),
@@ -137,6 +148,9 @@ pub enum Command {
     /// Measure graphs on questions whose answers are known, and grades on pairs that are labelled
     #[command(subcommand)]
     Eval(EvalCommand),
+    /// Record what you say of answers, and write it as labelled pairs for `emend calibrate`
+    #[command(subcommand)]
+    Feedback(FeedbackCommand),
     /// Fit the embedded grader to labelled pairs of your own
     ///
     /// Writes a file with the coefficients and thresholds of the embedded evaluator for --embedder. A model for which

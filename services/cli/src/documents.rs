@@ -2,6 +2,7 @@
 
 mod fields;
 mod kinds;
+mod pages;
 mod records;
 mod select;
 mod walk;
@@ -19,6 +20,8 @@ use emend_proto::v1::{Document, DocumentFormat};
 
 pub use fields::{Fields, UnknownField};
 pub use kinds::{FileKind, Kinds, summary};
+pub(crate) use pages::NoPage;
+pub use pages::{AddressError, Addresses, PageSource, is_address};
 use records::Documents;
 pub use select::{BadGlob, Selection};
 pub use walk::Part;
@@ -67,11 +70,13 @@ enum Kind {
 pub struct Found {
     /// The files to read, in the order of their paths.
     pub sources: Vec<Source>,
+    /// The pages of the web to fetch.
+    pub pages: Vec<PageSource>,
     /// Skipped files.
     pub skipped: Vec<Skipped>,
     /// Which fields of records make a document.
     pub fields: Arc<Fields>,
-    /// Files and folders that were looked for, in full.
+    /// Files, folders, pages and sitemaps that were looked for, in full.
     pub roots: Vec<PathBuf>,
     /// Files and folders that could not be looked at: nobody knows which documents are in them.
     pub unread: Vec<PathBuf>,

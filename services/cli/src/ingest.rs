@@ -5,12 +5,13 @@ mod prune;
 mod send;
 mod watch;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use anyhow::{Result, bail};
 use emend_chassis::{TracedChannel, Upstream};
 use emend_documents::READABLE;
 use emend_proto::v1::retriever_service_client::RetrieverServiceClient;
+use tokio_util::sync::CancellationToken;
 
 use self::{outcome::Change, prune::Pruning};
 pub use self::{
@@ -20,7 +21,7 @@ pub use self::{
 use crate::{
     args::IngestOptions,
     cluster::{Cluster, Component, Plan},
-    documents::{self, FileKind, Reading, Skipped},
+    documents::{self, Addresses, FileKind, Reading, Skipped, is_address},
     progress, terminal,
 };
 
@@ -48,9 +49,7 @@ pub async fn run(options: IngestOptions) -> Result<ExitCode> {
     let start = if options.watch {
         Start::Watching(watch::Watch::new(&options.paths, reading)?)
     } else {
-        let found = found(&options.paths, &reading)?;
-        found.check_fields()?;
-        Start::Once(found)
+        Start::Once(find(&options, &reading, &stop).await?)
     };
     let (local, channel) = match &options.url {
         Some(url) => (None, Upstream::new(url)?.channel()),
@@ -65,7 +64,8 @@ pub async fn run(options: IngestOptions) -> Result<ExitCode> {
         }
     };
     let ingested = match start {
-        Start::Once(found) => {
+        Start::Once(None) => Ok(None),
+        Start::Once(Some(found)) => {
             let prune = if options.prune { Prune::Owned } else { Prune::Nothing };
             let ingesting = ingest(channel, &options.collection, found, prune);
             stop.run_until_cancelled(ingesting).await.transpose()
@@ -97,8 +97,32 @@ const STOPPED: u8 = 130;
 
 /// What is done once the retriever answers.
 enum Start {
-    Once(documents::Found),
+    /// `None` where a signal came first.
+    Once(Option<documents::Found>),
     Watching(watch::Watch),
+}
+
+/// Finds the files and pages that the options name; `None` where a signal came first.
+async fn find(
+    options: &IngestOptions,
+    reading: &Reading,
+    stop: &CancellationToken,
+) -> Result<Option<documents::Found>> {
+    let (pages, paths): (Vec<PathBuf>, Vec<PathBuf>) = options.paths.iter().cloned().partition(|path| is_address(path));
+    let addresses = Addresses::new(&pages, &options.sitemap, options.local.web.page_settings())?;
+    let mut files = match paths.as_slice() {
+        [] => documents::Found::default(),
+        paths => found(paths, reading)?,
+    };
+    files.fields = Arc::clone(&reading.fields);
+    files.check_fields()?;
+    let named = files.skipped.len();
+    let finding = stop.run_until_cancelled(addresses.find(&mut files)).await;
+    if finding.transpose()?.is_none() {
+        return Ok(None);
+    }
+    name_skipped(files.skipped.get(named..).unwrap_or_default());
+    Ok(Some(files))
 }
 
 /// Finds the documents under `paths`.
@@ -150,8 +174,9 @@ async fn ingest_with(
     found: documents::Found,
     prune: Prune,
 ) -> Result<(Outcome, Vec<send::ReadFile>)> {
-    let total = found.sources.iter().map(|source| source.count().unwrap_or(1)).sum();
-    let sending = send::Sending::new(client, collection, found.sources, &found.fields);
+    let files: u64 = found.sources.iter().map(|source| source.count().unwrap_or(1)).sum();
+    let total = files + found.pages.len() as u64;
+    let sending = send::Sending::new(client, collection, found.sources, &found.fields).with_pages(found.pages);
     let bar = progress::documents(total);
     let sent = sending.send(&mut |_: &Change| bar.inc(1)).await;
     bar.finish_and_clear();
@@ -159,6 +184,7 @@ async fn ingest_with(
         mut outcome,
         files,
         unreadable,
+        gone,
         seen,
     } = sent?;
     found.skipped.iter().for_each(|skipped| outcome.skip(skipped));
@@ -167,6 +193,10 @@ async fn ingest_with(
             FileKind::LongLine => outcome.skip(document),
             _ => outcome.fail(&document.source, &document.reason),
         }
+    }
+    // With a prune it is removed, which is all there is to do.
+    for page in gone.iter().filter(|_| prune == Prune::Nothing) {
+        outcome.fail(&page.source, &page.reason);
     }
     if prune != Prune::Nothing {
         let pruning = Pruning {

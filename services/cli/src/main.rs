@@ -34,6 +34,8 @@ async fn main() -> ExitCode {
         Command::Ask(options) => emend_cli::ask::run(*options).await,
         Command::Up(options) => emend_cli::up::run(*options).await,
         Command::Ingest(options) => emend_cli::ingest::run(*options).await,
+        Command::Documents(command) => emend_cli::stored::run(command).await,
+        Command::Feedback(command) => emend_cli::feedback::run(command).await,
         Command::Graph(options) => emend_cli::graph::run(options),
         Command::Models(options) => emend_cli::models::run(options).await,
         Command::Eval(EvalCommand::Qa(options)) => emend_cli::eval::qa(*options).await,

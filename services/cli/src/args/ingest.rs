@@ -10,9 +10,12 @@ use crate::documents::{BadGlob, Fields, Reading, Selection};
 /// Options of `emend ingest`.
 #[derive(Args, Debug)]
 pub struct IngestOptions {
-    /// Files or folders
-    #[arg(required = true, value_name = "PATH")]
+    /// Files, folders, or addresses of pages (https://…)
+    #[arg(required_unless_present = "sitemap", value_name = "PATH")]
     pub paths: Vec<PathBuf>,
+    /// Address of a sitemap whose pages are fetched, as far as robots.txt allows; may be given several times
+    #[arg(long, value_name = "URL", conflicts_with = "watch")]
+    pub sitemap: Vec<String>,
     /// Collection to write to; its first document creates it
     #[arg(
         short,

@@ -34,6 +34,8 @@ pub enum FileKind {
     Link,
     /// Pipes, devices and sockets.
     Special,
+    /// Addresses that a sitemap names and that are not fetched.
+    Address,
     /// Lines of JSON Lines that are too long to be a document.
     LongLine,
     /// Files that could not be opened or are not what they should be.
@@ -75,6 +77,7 @@ impl FileKind {
             Self::Data => "data",
             Self::Link => "link",
             Self::Special => "special",
+            Self::Address => "address",
             Self::LongLine => "long_line",
             Self::Unreadable => "unreadable",
             Self::Other => "other",
@@ -92,6 +95,7 @@ impl FileKind {
             Self::Data => ("data file", "data files"),
             Self::Link => ("symbolic link", "symbolic links"),
             Self::Special => ("pipe or device", "pipes and devices"),
+            Self::Address => ("address", "addresses"),
             Self::LongLine => ("line that is too long", "lines that are too long"),
             Self::Unreadable => ("unreadable file", "unreadable files"),
             Self::Other => ("other file", "other files"),
@@ -114,6 +118,9 @@ impl Kinds {
             (FileKind::LongLine, Some((name, _))) => name,
             _ => &skipped.source,
         };
+        if skipped.kind == FileKind::Address {
+            return;
+        }
         if let Some(extension) = emend_documents::extension(name)
             && extensions.len() <= MAX_EXTENSIONS
         {

@@ -49,15 +49,15 @@ pub(super) fn find(folder: &Path, reading: &Reading, part: Option<&Arc<Part>>, f
     let selection = Arc::new(reading.selection.clone());
     let mut walk = ignore::WalkBuilder::new(folder);
     walk.standard_filters(false).hidden(true).sort_by_file_path(Path::cmp);
-    let is_unusable = |folder: &Path| selection.unusable_ignore_file(folder).is_some();
-    if let Some(name) = selection.unusable_ignore_file(folder) {
-        found.leave(unusable(folder, name));
-        return;
+    // A folder within a repository is read as the repository says, so the folders above it are asked too.
+    for above in folder.ancestors() {
+        if let Some(name) = selection.unusable_ignore_file(above) {
+            found.leave(unusable(folder, &above.join(name)));
+            return;
+        }
     }
     if selection.has_ignore_files() {
-        // A folder within a repository is read as the repository says.
-        let parents = !folder.ancestors().skip(1).any(is_unusable);
-        walk.git_ignore(true).ignore(true).require_git(false).parents(parents);
+        walk.git_ignore(true).ignore(true).require_git(false).parents(true);
     }
     walk.filter_entry({
         let (root, refused) = (folder.to_owned(), Arc::clone(&refused));
@@ -77,7 +77,7 @@ pub(super) fn find(folder: &Path, reading: &Reading, part: Option<&Arc<Part>>, f
             match selection.unusable_ignore_file(path).filter(|_| is_folder) {
                 Some(name) => {
                     let mut refused = refused.lock().unwrap_or_else(PoisonError::into_inner);
-                    refused.push(unusable(path, name));
+                    refused.push(unusable(path, &path.join(name)));
                     false
                 }
                 None => true,
@@ -131,12 +131,15 @@ pub(super) fn find(folder: &Path, reading: &Reading, part: Option<&Arc<Part>>, f
     }
 }
 
-/// A folder that is not read because of the file in it that names what is ignored.
-fn unusable(folder: &Path, name: &str) -> Skipped {
+/// A folder that is not read because of a file that names what is ignored.
+fn unusable(folder: &Path, file: &Path) -> Skipped {
     Skipped {
         kind: FileKind::Unreadable,
         source: folder.display().to_string(),
-        reason: format!("its {name} is no regular file of at most 1 MiB; replace it, or give --no-ignore"),
+        reason: format!(
+            "{} is no regular file of at most 1 MiB; replace it, or give --no-ignore",
+            file.display()
+        ),
     }
 }
 

@@ -12,6 +12,7 @@ use emend_proto::v1::{DeleteDocumentsRequest, ListDocumentsRequest, StoredDocume
 use tonic::{Code, Status};
 
 use super::Retriever;
+use crate::documents::is_address;
 
 /// Deadline of the calls that remove documents after an ingest.
 const MAX_REMOVE_TIME: Duration = Duration::from_secs(10 * 60);
@@ -59,7 +60,11 @@ impl Pruning<'_> {
         }
         match self.prune {
             Prune::Nothing => false,
-            Prune::Owned => self.roots.iter().any(|root| owner.starts_with(root)),
+            // A page is within no other page, whatever their addresses.
+            Prune::Owned => self.roots.iter().any(|root| match is_address(root) {
+                true => owner.as_os_str() == root.as_os_str(),
+                false => owner.starts_with(root),
+            }),
             Prune::Everything => true,
         }
     }

@@ -10,8 +10,9 @@ use std::{
 use anyhow::{Context as _, Result};
 use emend_core::{Backoff, Deadline, printable};
 use emend_proto::v1::{IngestRequest, IngestStatus};
-use tokio::sync::mpsc;
+use tokio::{runtime::Handle, sync::mpsc};
 use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 
@@ -20,7 +21,7 @@ use super::{
     outcome::{Change, Outcome},
 };
 use crate::{
-    documents::{Fields, Skipped, Source},
+    documents::{Fields, NoPage, PageSource, Skipped, Source},
     terminal,
 };
 
@@ -36,6 +37,7 @@ pub(super) struct Sending<'a> {
     client: &'a Retriever,
     collection: &'a str,
     sources: Arc<Vec<Source>>,
+    pages: Arc<Vec<PageSource>>,
     fields: Arc<Fields>,
 }
 
@@ -48,6 +50,8 @@ pub(super) struct Sent {
     pub(super) files: Vec<ReadFile>,
     /// Files and records that could not be read.
     pub(super) unreadable: Vec<Skipped>,
+    /// Pages that are not there any more.
+    pub(super) gone: Vec<Skipped>,
     /// The identifiers of all documents that are there, and the places of those that could not be read.
     pub(super) seen: HashSet<String>,
 }
@@ -69,6 +73,7 @@ pub(super) struct ReadFile {
 struct Read {
     files: Vec<ReadFile>,
     unreadable: Vec<Skipped>,
+    gone: Vec<Skipped>,
 }
 
 impl<'a> Sending<'a> {
@@ -77,8 +82,15 @@ impl<'a> Sending<'a> {
             client,
             collection,
             sources: Arc::new(sources),
+            pages: Arc::default(),
             fields: Arc::clone(fields),
         }
+    }
+
+    /// With pages that are fetched after the files, one at a time.
+    pub(super) fn with_pages(mut self, pages: Vec<PageSource>) -> Self {
+        self.pages = Arc::new(pages);
+        self
     }
 
     /// Sends all documents, and again where the retriever has no room for the stream. Tells `tell` what becomes of each.
@@ -120,11 +132,19 @@ impl<'a> Sending<'a> {
         tell: &mut (dyn FnMut(&Change) + Send),
     ) -> (Result<(), Status>, Result<Sent>) {
         let read = Arc::new(Mutex::new(Read::default()));
+        // A page that is being fetched is let go of with the stream.
+        let gone = CancellationToken::new();
+        let _gone = gone.clone().drop_guard();
         let (sender, receiver) = mpsc::channel(READ_AHEAD);
         let reader = {
             let (read, sources, fields) = (Arc::clone(&read), Arc::clone(&self.sources), Arc::clone(&self.fields));
             let collection = self.collection.to_owned();
-            tokio::task::spawn_blocking(move || read_all(&sources, &fields, &collection, &sender, &read))
+            let (pages, stopped, runtime) = (Arc::clone(&self.pages), gone.clone(), Handle::current());
+            tokio::task::spawn_blocking(move || {
+                if read_all(&sources, &fields, &collection, &sender, &read) {
+                    runtime.block_on(fetch_all(&pages, &collection, &sender, &read, &stopped));
+                }
+            })
         };
         let mut sent = Sent::default();
         let received = async {
@@ -150,6 +170,9 @@ impl<'a> Sending<'a> {
             Ok(())
         }
         .await;
+        if received.is_err() {
+            gone.cancel();
+        }
         let joined = reader.await.context("the document reader failed");
         let sent = joined.map(|()| {
             let mut read = std::mem::take(&mut *read.lock().unwrap_or_else(PoisonError::into_inner));
@@ -162,6 +185,7 @@ impl<'a> Sending<'a> {
             Sent {
                 files: read.files,
                 unreadable: read.unreadable,
+                gone: read.gone,
                 ..sent
             }
         });
@@ -169,14 +193,14 @@ impl<'a> Sending<'a> {
     }
 }
 
-/// Reads files one document at a time, as fast as they are taken.
+/// Reads files one document at a time, as fast as they are taken. Whether all of them were taken.
 fn read_all(
     sources: &[Source],
     fields: &Arc<Fields>,
     collection: &str,
     sender: &mpsc::Sender<IngestRequest>,
     read: &Mutex<Read>,
-) {
+) -> bool {
     for source in sources {
         let mut file = ReadFile {
             path: source.path().to_owned(),
@@ -195,7 +219,7 @@ fn read_all(
                         document: Some(document),
                     };
                     if sender.blocking_send(request).is_err() {
-                        return;
+                        return false;
                     }
                 }
                 Err(skipped) => {
@@ -208,5 +232,37 @@ fn read_all(
             }
         }
         read.lock().unwrap_or_else(PoisonError::into_inner).files.push(file);
+    }
+    true
+}
+
+/// Fetches pages one after the other: a site is not asked for more at once.
+async fn fetch_all(
+    pages: &[PageSource],
+    collection: &str,
+    sender: &mpsc::Sender<IngestRequest>,
+    read: &Mutex<Read>,
+    stop: &CancellationToken,
+) {
+    for page in pages {
+        match page.read(stop).await {
+            Ok(document) => {
+                let request = IngestRequest {
+                    collection: collection.to_owned(),
+                    document: Some(document),
+                };
+                if sender.send(request).await.is_err() {
+                    return;
+                }
+            }
+            Err(NoPage::Failed(skipped)) => {
+                read.lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .unreadable
+                    .push(skipped);
+            }
+            Err(NoPage::Gone(skipped)) => read.lock().unwrap_or_else(PoisonError::into_inner).gone.push(skipped),
+            Err(NoPage::Stopped) => return,
+        }
     }
 }

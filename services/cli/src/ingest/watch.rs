@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     args::IngestOptions,
-    documents::{self, FileKind, Part, Reading},
+    documents::{self, FileKind, Part, Reading, is_address},
     terminal,
 };
 
@@ -78,6 +78,12 @@ impl Watch {
     pub(super) fn new(paths: &[PathBuf], reading: Reading) -> Result<Self> {
         let mut folders = Vec::new();
         for given in paths {
+            if is_address(given) {
+                bail!(
+                    "--watch follows folders, and {} is a page; ingest it again from time to time",
+                    given.display()
+                );
+            }
             let cannot = || format!("cannot read {}", given.display());
             let path = fs::canonicalize(given).with_context(cannot)?;
             if !path.is_dir() {

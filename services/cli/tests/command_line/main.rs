@@ -8,6 +8,7 @@ mod environment;
 mod eval;
 mod grades;
 mod graphs;
+mod ingest;
 mod terminal;
 
 use std::{
