@@ -15,7 +15,7 @@ use emend_chassis::Upstream;
 use emend_core::{Deadline, Scope, cut, limits::MAX_MESSAGE_BYTES, open_regular};
 use emend_orchestrator::feedback::FeedbackFolder;
 use emend_proto::v1::{
-    Feedback, FeedbackPassage, FeedbackVerdict, RecordFeedbackRequest, WalkResult,
+    Feedback, FeedbackPassage, FeedbackVerdict, RecordFeedbackRequest, WalkResult, WalkStatus,
     orchestrator_service_client::OrchestratorServiceClient,
 };
 use serde_json::json;
@@ -97,8 +97,12 @@ fn read_result(file: &Path) -> Result<WalkResult> {
     if value.get("status").is_none() {
         bail!("{name} is no result: it has no `status`; give what `emend ask --json` printed");
     }
-    proto_json::message("WalkResult", value)
-        .with_context(|| format!("{name} is no result; give what `emend ask --json` printed"))
+    let result: WalkResult = proto_json::message("WalkResult", value)
+        .with_context(|| format!("{name} is no result; give what `emend ask --json` printed"))?;
+    if result.status() == WalkStatus::Unspecified {
+        bail!("{name} is no result: its `status` is unknown; give what `emend ask --json` printed");
+    }
+    Ok(result)
 }
 
 fn feedback(options: &RecordOptions, result: Option<WalkResult>) -> Result<Feedback> {

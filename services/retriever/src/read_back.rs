@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use emend_core::{did_you_mean, limits::MAX_MESSAGE_BYTES, list_names};
+use emend_core::{did_you_mean, list_names};
 use emend_proto::v1::{self, Span, StoredPassage};
 
 use crate::backend::{Fingerprint, ReadUnits, Unit};
@@ -11,7 +11,7 @@ use crate::library::{Library, passage_id};
 use crate::work::GetDocument;
 
 /// Most bytes of the texts of a page. The identifiers, the fields and the framing of a message have room beside them.
-pub(crate) const MAX_PAGE_BYTES: usize = MAX_MESSAGE_BYTES / 4 * 3;
+const MAX_PAGE_BYTES: usize = 3 << 20;
 /// How many identifiers an unknown one is compared with.
 const MAX_COMPARED: usize = 1000;
 

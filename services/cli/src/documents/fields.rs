@@ -105,8 +105,9 @@ impl Fields {
         Ok(())
     }
 
-    /// The document of a record that stands at `at` in a file; why it is none.
-    pub(super) fn document(&self, mut record: Record, at: &str, owner: &str) -> Result<Document, String> {
+    /// The document of a record of the file `owner`; why it is none. Where nothing says where a person can find it, that is
+    /// the file and its identifier: the number of its line changes with what stands before it.
+    pub(super) fn document(&self, mut record: Record, owner: &str) -> Result<Document, String> {
         let names = match &self.id {
             Some(field) => vec![field.as_str()],
             None => vec!["doc_id", "id"],
@@ -156,7 +157,10 @@ impl Fields {
         let title_field = self.title.as_deref().unwrap_or("title");
         let source_field = self.source.as_deref().unwrap_or("url");
         let title = record.get(title_field).cloned().unwrap_or_default();
-        let source = record.get(source_field).cloned().unwrap_or_else(|| at.to_owned());
+        let source = record
+            .get(source_field)
+            .cloned()
+            .unwrap_or_else(|| format!("{owner}#{id}"));
         let metadata: HashMap<String, String> = if self.metadata.is_empty() {
             let mut used = vec![title_field, source_field];
             used.extend(names);

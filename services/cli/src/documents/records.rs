@@ -72,7 +72,7 @@ fn oversized(at: String, limit: usize) -> Skipped {
 /// The document of a line, an object whose fields with one value count.
 pub(super) fn json_document(line: &[u8], at: &str, owner: &str, fields: &Fields) -> Result<Document, Skipped> {
     let record = json_record(line).map_err(|reason| skipped(at.to_owned(), reason))?;
-    let document = fields.document(record, at, owner);
+    let document = fields.document(record, owner);
     document.map_err(|reason| skipped(at.to_owned(), reason))
 }
 
@@ -122,7 +122,7 @@ pub(super) fn rows(path: &Path, fields: &Arc<Fields>) -> Documents {
         // An empty cell is no value.
         let cells = header.iter().cloned().zip(row.values);
         let record = cells.filter(|(_, value)| !value.trim().is_empty()).collect();
-        let document = fields.document(record, &at, &name);
+        let document = fields.document(record, &name);
         document.map_err(|reason| skipped(at, reason))
     }))
 }

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs,
-    io::{self, BufRead as _, BufReader, Lines},
+    io::{self, BufRead as _, BufReader, Lines, Write as _},
     net::{Shutdown, TcpListener, TcpStream},
     process::{Child, ChildStdout, Stdio},
     sync::{Arc, Mutex},
@@ -27,7 +27,7 @@ impl Place {
         (output.status.code(), summary)
     }
 
-    fn listed(&self) -> Vec<String> {
+    pub(super) fn listed(&self) -> Vec<String> {
         let output = self.emend(&["documents", "list", "--json"]).output().unwrap();
         let id = |line: &str| {
             serde_json::from_str::<Value>(line).unwrap()["id"]
@@ -42,6 +42,15 @@ impl Place {
         let path = self.docs.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
+        fs::canonicalize(path).unwrap().to_str().unwrap().to_owned()
+    }
+
+    /// As [`write`](Self::write), in one step, as editors do.
+    fn save(&self, name: &str, text: &str) -> String {
+        let beside = self.write(".beside", text);
+        let path = self.docs.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::rename(beside, &path).unwrap();
         fs::canonicalize(path).unwrap().to_str().unwrap().to_owned()
     }
 }
@@ -258,18 +267,23 @@ impl Watching {
         serde_json::from_str(&line).unwrap()
     }
 
-    /// The next event and the document that it is about.
+    /// The next change and the document that it is about. A file that is looked at twice is unchanged the second time.
     fn change(&mut self) -> (String, String) {
-        let event = self.next();
-        let text = |field: &str| event[field].as_str().unwrap_or_default().to_owned();
-        (text("event"), text("document"))
+        loop {
+            let event = self.next();
+            let text = |field: &str| event[field].as_str().unwrap_or_default().to_owned();
+            if text("event") != "unchanged" {
+                return (text("event"), text("document"));
+            }
+        }
     }
 
     /// Reads events until there were `count` of a kind; the kinds of all that came, counted.
     fn until(&mut self, kind: &str, count: u64) -> BTreeMap<String, u64> {
         let mut counts = BTreeMap::new();
         while counts.get(kind) != Some(&count) {
-            *counts.entry(self.change().0).or_default() += 1;
+            let event = self.next()["event"].as_str().unwrap_or_default().to_owned();
+            *counts.entry(event).or_default() += 1;
         }
         counts
     }
@@ -302,50 +316,50 @@ fn a_watched_folder_is_followed_through_every_kind_of_change() {
         (&"watching".into(), &1.into(), &1.into())
     );
 
-    let created = place.write("sub/new.md", "A new text in a new folder.");
+    let created = place.save("sub/new.md", "A new text in a new folder.");
     assert_eq!(watching.change(), pair("ingested", &created));
-    fs::write(&created, "A new text in a new folder, changed.").unwrap();
+    let mut file = fs::File::options().append(true).open(&created).unwrap();
+    file.write_all(b" And more of it.").unwrap();
+    drop(file);
     assert_eq!(watching.change(), pair("ingested", &created));
-    fs::write(&created, "A new text in a new folder, changed.").unwrap();
-    assert_eq!(watching.change(), pair("unchanged", &created));
+    let touched = fs::File::options().write(true).open(&created).unwrap();
+    touched.set_modified(std::time::SystemTime::now()).unwrap();
+    drop(touched);
+    assert_eq!(
+        watching.until("unchanged", 1).len(),
+        1,
+        "a file that says the same is not stored again"
+    );
     // As editors save: another file, in its place.
-    let beside = place.docs.path().join("sub/.new.md.swp");
-    fs::write(&beside, "A new text, saved by an editor.").unwrap();
-    fs::rename(&beside, &created).unwrap();
+    place.save("sub/new.md", "A new text, saved by an editor.");
     assert_eq!(watching.change(), pair("ingested", &created));
-    // What is hidden, excluded and ignored is no change; the file after it is.
-    place.write(".hidden.md", "hidden");
-    place.write("drafts/draft.md", "a draft");
+    // What is hidden or excluded is no change; the folder that is renamed after it is.
+    place.save(".hidden.md", "hidden");
+    place.save("drafts/draft.md", "a draft");
     let renamed = place.docs.path().canonicalize().unwrap().join("moved");
     fs::rename(place.docs.path().join("sub"), &renamed).unwrap();
     let moved = renamed.join("new.md").to_str().unwrap().to_owned();
-    assert_eq!(watching.change(), pair("ingested", &moved));
-    assert_eq!(watching.change(), pair("removed", &created));
+    let mut both = [watching.change(), watching.change()];
+    both.sort();
+    assert_eq!(both, [pair("ingested", &moved), pair("removed", &created)]);
     // A file that names what is ignored takes effect at once.
-    place.write(".ignore", "moved/\n");
+    place.save(".ignore", "moved/\n");
     assert_eq!(watching.change(), pair("removed", &moved));
     fs::remove_file(place.docs.path().join(".ignore")).unwrap();
     assert_eq!(watching.change(), pair("ingested", &moved));
-    let records = place.write(
+    place.save(
         "r.jsonl",
         "{\"id\":\"1\",\"text\":\"the first\"}\n{\"id\":\"2\",\"text\":\"the second\"}\n",
     );
     let mut both = [watching.change(), watching.change()];
     both.sort();
     assert_eq!(both, [pair("ingested", "1"), pair("ingested", "2")]);
-    fs::write(&records, "{\"id\":\"2\",\"text\":\"the second\"}\n").unwrap();
-    assert_eq!(
-        [watching.change(), watching.change()],
-        [pair("unchanged", "2"), pair("removed", "1")]
-    );
-    place.write("broken.md", "");
-    let failed = watching.next();
-    assert_eq!(
-        (&failed["event"], &failed["reason"]),
-        (&"failed".into(), &"is empty".into())
-    );
-    place.write("picture.png", "\u{89}PNG\0");
-    assert_eq!(watching.next()["event"], "skipped");
+    place.save("r.jsonl", "{\"id\":\"2\",\"text\":\"the second\"}\n");
+    assert_eq!(watching.change(), pair("removed", "1"));
+    let broken = place.write("broken.md", "");
+    assert_eq!(watching.change(), pair("failed", &broken));
+    place.save("picture.png", "\u{89}PNG\0");
+    watching.until("skipped", 1);
 
     let (status, summary) = watching.stop();
     assert_eq!(
@@ -441,7 +455,7 @@ fn a_watch_waits_for_a_retriever_that_does_not_answer() {
     assert_eq!(watching.next()["event"], "watching");
     *retriever.lock().unwrap() = None;
     end(up);
-    let created = place.write("new.md", "It is written while nothing answers.");
+    let created = place.save("new.md", "It is written while nothing answers.");
     let (up, address) = start();
     *retriever.lock().unwrap() = Some(address);
     assert_eq!(watching.change(), pair("ingested", &created));

@@ -9,6 +9,7 @@ mod eval;
 mod grades;
 mod graphs;
 mod ingest;
+mod pages;
 mod terminal;
 
 use std::{

@@ -11,7 +11,7 @@ fn by_default_the_usual_names_are_taken_and_the_rest_is_metadata() {
         ("year", "1999"),
     ];
     let record = record.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-    let document = Fields::default().document(record, "f.jsonl:1", "f.jsonl").unwrap();
+    let document = Fields::default().document(record, "f.jsonl").unwrap();
     assert_eq!((document.id.as_str(), document.title.as_str()), ("a", "T"));
     assert_eq!(document.content, b"words \n", "the text as it is");
     assert_eq!(

@@ -134,7 +134,7 @@ fn named_fields_make_documents_of_lines_and_rows_alike() {
         .to_string();
     assert_eq!(
         (&documents[1].owner, &documents[1].source),
-        (&file, &format!("{file}:4"))
+        (&file, &format!("{file}#2"))
     );
     assert_eq!(skipped.len(), 1);
     assert!(
