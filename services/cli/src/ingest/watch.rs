@@ -183,14 +183,15 @@ impl Watch {
                 tries = 0;
                 continue;
             };
-            if !error.downcast_ref::<Status>().is_some_and(may_pass) {
-                return Err(error);
-            }
+            let said = match error.downcast_ref::<Status>() {
+                Some(status) if may_pass(status) => printable_line(status.message()),
+                _ => return Err(error),
+            };
             tries += 1;
             let wait = BACKOFF.jittered(tries, Duration::ZERO);
             terminal::eprintln(format_args!(
                 "the retriever takes no documents: {}; trying again in {} s",
-                printable_line(&error.to_string()),
+                said,
                 wait.as_secs().max(1)
             ));
             queue.put_back(batch);

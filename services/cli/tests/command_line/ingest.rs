@@ -23,7 +23,9 @@ impl Place {
             .unwrap();
         let out = stdout(&output);
         let last = out.lines().last().unwrap_or_default();
-        let summary = serde_json::from_str(last).unwrap_or_else(|_| panic!("{out}{}", stderr(&output)));
+        let summary = serde_json::from_str(last);
+        assert!(summary.is_ok(), "{out}{}", stderr(&output));
+        let summary = summary.unwrap();
         (output.status.code(), summary)
     }
 
@@ -263,7 +265,7 @@ impl Watching {
     }
 
     fn next(&mut self) -> Value {
-        let line = self.lines.next().expect("another event").unwrap();
+        let line = self.lines.next().unwrap().unwrap();
         serde_json::from_str(&line).unwrap()
     }
 

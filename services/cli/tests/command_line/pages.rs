@@ -77,10 +77,8 @@ fn pages_of_a_sitemap_are_ingested_and_removed_with_it() {
             .output()
             .unwrap();
         let summary = serde_json::from_str::<serde_json::Value>(&stdout(&output));
-        (
-            output.status.code(),
-            summary.unwrap_or_else(|_| panic!("{}", stderr(&output))),
-        )
+        assert!(summary.is_ok(), "{}", stderr(&output));
+        (output.status.code(), summary.unwrap())
     };
     let map = url("/sitemap.xml");
     let (status, summary) = ingest(&["--sitemap", &map, &url("/alone")]);
