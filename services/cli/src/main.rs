@@ -35,6 +35,8 @@ async fn main() -> ExitCode {
         Command::Up(options) => emend_cli::up::run(*options).await,
         Command::Mcp(options) => emend_cli::mcp::run(*options).await,
         Command::Ingest(options) => emend_cli::ingest::run(*options).await,
+        Command::Documents(command) => emend_cli::stored::run(command).await,
+        Command::Feedback(command) => emend_cli::feedback::run(command).await,
         Command::Graph(options) => emend_cli::graph::run(options),
         Command::Models(options) => emend_cli::models::run(options).await,
         Command::Eval(EvalCommand::Qa(options)) => emend_cli::eval::qa(*options).await,

@@ -11,8 +11,8 @@ use crate::{
     args::McpOptions,
     ask::collection_of,
     cluster::{Cluster, Component, Plan},
-    documents::Found,
-    ingest,
+    documents::{Found, Reading},
+    ingest::{self, Prune},
 };
 
 /// Serves until the other side closes standard input, or a stop signal.
@@ -23,7 +23,7 @@ use crate::{
 /// The documents cannot be read or stored, a service fails to start, or the other side does not speak MCP.
 pub async fn run(options: McpOptions) -> Result<ExitCode> {
     // What is wrong with the command line is said before a client begins.
-    let found = ingest::found(&options.docs)?;
+    let found = ingest::found(&options.docs, &Reading::default())?;
     let collection = match &options.collection {
         Some(name) => name.clone(),
         None => collection_of(&options.docs, &options.local.embedder.embedder.to_string())?,
@@ -76,8 +76,11 @@ async fn services(
     let cluster = cluster?;
     let stored = async {
         // An automatic collection mirrors the files; one that the user named may have other documents.
-        let mirror = options.collection.is_none();
-        let outcome = ingest::ingest(cluster.channel(Component::Retriever)?, collection, found, mirror).await?;
+        let prune = match options.collection {
+            None => Prune::Everything,
+            Some(_) => Prune::Nothing,
+        };
+        let outcome = ingest::ingest(cluster.channel(Component::Retriever)?, collection, found, prune).await?;
         ingest::report(&outcome);
         if outcome.ingested + outcome.unchanged == 0 {
             bail!("no document could be stored; see the reasons above");

@@ -5,8 +5,9 @@ use std::{collections::HashMap, pin::Pin, sync::Arc};
 use emend_chassis::{ActorHandle, Caller, InvalidRequest, Violations, status};
 use emend_proto::v1::{
     self, AskRequest, AskResponse, AskStreamRequest, AskStreamResponse, GetGraphRequest, GetGraphResponse, GraphEdge,
-    GraphNode, GraphOption, GraphSummary, ListGraphsRequest, ListGraphsResponse, ValidateGraphRequest,
-    ValidateGraphResponse, WalkStatus, orchestrator_service_server::OrchestratorService,
+    GraphNode, GraphOption, GraphSummary, ListGraphsRequest, ListGraphsResponse, RecordFeedbackRequest,
+    RecordFeedbackResponse, ValidateGraphRequest, ValidateGraphResponse, WalkStatus,
+    orchestrator_service_server::OrchestratorService,
 };
 use futures::Stream;
 use tonic::{Request, Response, Status};
@@ -14,6 +15,7 @@ use tonic::{Request, Response, Status};
 use crate::{
     catalog::LiveCatalog,
     checks::GraphChecks,
+    feedback::{FeedbackError, FeedbackFolder},
     graph::{BoundError, Effort, Finding, FinishStatus, Graph, Node, Options, Target, WorstCase},
     mermaid, validate,
     walk::WalkRequest,
@@ -30,6 +32,8 @@ pub struct Orchestrator {
     catalog: LiveCatalog,
     default_graph: Arc<str>,
     checks: GraphChecks,
+    /// `None` where no feedback is kept.
+    feedback: Option<FeedbackFolder>,
     walks: ActorHandle<WalkRunner>,
 }
 
@@ -40,8 +44,16 @@ impl Orchestrator {
             catalog,
             default_graph: Arc::from(default_graph),
             checks: GraphChecks::default(),
+            feedback: None,
             walks,
         }
+    }
+
+    /// The same, keeping feedback in a folder, if there is one.
+    #[must_use]
+    pub fn with_feedback(mut self, feedback: Option<FeedbackFolder>) -> Self {
+        self.feedback = feedback;
+        self
     }
 
     /// Validates a question and resolves its graph, options and budget.
@@ -92,6 +104,17 @@ impl OrchestratorService for Orchestrator {
         let graph = Arc::clone(graph);
         let described = self.checks.run(&caller.scope(), move |_| describe(&graph)).await?;
         Ok(Response::new(described))
+    }
+
+    async fn record_feedback(
+        &self,
+        request: Request<RecordFeedbackRequest>,
+    ) -> Result<Response<RecordFeedbackResponse>, Status> {
+        let caller = self.walks.caller(&request);
+        let feedback = validate::feedback(request.into_inner().feedback)?;
+        let folder = self.feedback.as_ref().ok_or(FeedbackError::Off)?;
+        let id = folder.record(feedback, &caller.scope()).await?;
+        Ok(Response::new(RecordFeedbackResponse { id }))
     }
 
     async fn validate_graph(

@@ -15,6 +15,7 @@ use crate::backend::{
     CollectionInfo, EmbedderInfo, ListedDocument, Query, Search, SearchHit, StoreError, Unit, VectorStore,
 };
 use crate::error::RetrieverError;
+use crate::read_back::unit_letter;
 use crate::room::Room;
 use crate::split::SplitSettings;
 use crate::terms::Terms;
@@ -226,6 +227,7 @@ impl From<ListedDocument> for v1::StoredDocument {
             id,
             title,
             source,
+            owner,
             passages,
         } = document;
         Self {
@@ -233,6 +235,7 @@ impl From<ListedDocument> for v1::StoredDocument {
             title,
             source,
             passages,
+            owner,
         }
     }
 }
@@ -249,13 +252,14 @@ impl From<CollectionInfo> for v1::Collection {
     }
 }
 
+/// The identifier of a unit of a document.
+pub(crate) fn passage_id(document: &str, unit: Unit, index: u32) -> String {
+    format!("{document}#{}{index}", unit_letter(unit))
+}
+
 fn passage(found: SearchHit) -> Passage {
-    let unit = match found.unit {
-        Unit::Section => 'p',
-        Unit::Chunk => 'c',
-    };
     Passage {
-        id: format!("{}#{unit}{}", found.document, found.index),
+        id: passage_id(&found.document, found.unit, found.index),
         document_id: found.document,
         title: found.title,
         text: found.text,

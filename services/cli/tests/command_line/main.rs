@@ -10,6 +10,8 @@ mod eval;
 mod gateway_clients;
 mod grades;
 mod graphs;
+mod ingest;
+mod pages;
 mod terminal;
 mod up;
 

@@ -2,6 +2,7 @@
 
 mod bounded;
 mod differential;
+mod feedback;
 mod five;
 mod largest;
 mod questions;

@@ -1,4 +1,4 @@
-//! What all HTTP requests of web search share.
+//! What all requests for pages, and to search engines, share.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use tracing::{Span, field, info_span};
 use url::Url;
 
 /// A client's builder. What cannot be connected to within 5 s is taken for gone.
-pub(crate) fn builder() -> ClientBuilder {
+pub fn builder() -> ClientBuilder {
     emend_core::http::builder().connect_timeout(Duration::from_secs(5))
 }
 
 /// The span of one request. It names the server only: the rest of a URL may contain the query.
-pub(crate) fn request_span(method: &'static str, url: &Url) -> Span {
+pub fn request_span(method: &'static str, url: &Url) -> Span {
     info_span!(
         "http",
         { semconv::OTEL_NAME } = method,
@@ -29,11 +29,11 @@ pub(crate) fn request_span(method: &'static str, url: &Url) -> Span {
 }
 
 /// Records the status of the response in the current span.
-pub(crate) fn record_status(status: StatusCode) {
+pub fn record_status(status: StatusCode) {
     Span::current().record(semconv::HTTP_RESPONSE_STATUS_CODE, status.as_u16());
 }
 
 /// Records in the current span why the request failed, in a word of few.
-pub(crate) fn record_error(kind: &str) {
+pub fn record_error(kind: &str) {
     fail_span(&Span::current(), kind, kind);
 }
