@@ -68,6 +68,15 @@ impl Arguments {
             _ => "info,emend=debug".to_owned(),
         }
     }
+
+    /// Where the metrics of `emend up` are; the other commands end before anybody could ask for theirs.
+    #[must_use]
+    pub fn metrics_listen(&self) -> Option<std::net::SocketAddr> {
+        match &self.command {
+            Command::Up(options) => options.metrics_listen,
+            _ => None,
+        }
+    }
 }
 
 /// What `emend` can do.
@@ -182,6 +191,9 @@ pub struct UpOptions {
     /// Address to listen on
     #[arg(long, env = "EMEND_HOST", value_name = "IP", default_value = "127.0.0.1")]
     pub host: std::net::IpAddr,
+    /// Address for Prometheus and for probes by HTTP: /metrics, /livez and /readyz. Without it there are none
+    #[arg(long, env = "EMEND_METRICS_LISTEN", value_name = "HOST:PORT")]
+    pub metrics_listen: Option<std::net::SocketAddr>,
     /// Port of the orchestrator; the other five take the ones after it. 0 takes free ports
     #[arg(
         short = 'p',

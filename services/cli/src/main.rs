@@ -21,6 +21,7 @@ async fn main() -> ExitCode {
     let logging = ServiceOptions {
         log: arguments.log_filter(),
         log_format: arguments.log_format(),
+        metrics_listen: arguments.metrics_listen(),
         ..ServiceOptions::default()
     };
     let telemetry = match TelemetryOptions::from_environment("emend", &logging).and_then(Telemetry::start) {
