@@ -125,6 +125,14 @@ pub enum Command {
         emend ingest --collection handbook ./handbook\n  \
         emend ingest --url http://127.0.0.1:50051 --collection wiki pages.jsonl")]
     Ingest(Box<IngestOptions>),
+    /// Ask a service whether it serves
+    ///
+    /// For containers' health checks and scripts. Exit status: 0 it serves, 1 it does not or cannot be reached, 2 a wrong
+    /// command line.
+    #[command(
+        after_help = "Examples:\n  emend health 127.0.0.1:50050\n  emend health grader:50052 --service emend.v1.GraderService"
+    )]
+    Health(HealthOptions),
     /// Show and check graphs, and draw walks on them
     #[command(subcommand)]
     Graph(GraphCommand),
@@ -144,6 +152,20 @@ pub enum Command {
         emend calibrate --relevance a.jsonl b.jsonl --usefulness u.jsonl --out mine.toml --diagram mine.html\n  \
         EMEND_EVALUATOR_COEFFICIENTS=mine.toml emend ask --docs ./handbook \"Who approves leave?\"")]
     Calibrate(Box<CalibrateOptions>),
+}
+
+/// Options of `emend health`.
+#[derive(Args, Debug)]
+pub struct HealthOptions {
+    /// Address of the service, as HOST:PORT or a URL
+    #[arg(value_name = "ADDRESS")]
+    pub address: String,
+    /// Name of the service, for example emend.v1.GraderService [default: all of that server]
+    #[arg(long, value_name = "NAME")]
+    pub service: Option<String>,
+    /// Time it may take to answer
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = emend_chassis::config::duration)]
+    pub timeout: std::time::Duration,
 }
 
 /// Where the local services keep things and which models they use.

@@ -10,6 +10,7 @@ pub mod cluster;
 pub mod documents;
 pub mod eval;
 pub mod graph;
+pub mod health;
 pub mod ingest;
 pub mod json;
 pub mod models;

@@ -35,6 +35,7 @@ async fn main() -> ExitCode {
         Command::Ask(options) => emend_cli::ask::run(*options).await,
         Command::Up(options) => emend_cli::up::run(*options).await,
         Command::Ingest(options) => emend_cli::ingest::run(*options).await,
+        Command::Health(options) => emend_cli::health::run(options).await,
         Command::Graph(options) => emend_cli::graph::run(options),
         Command::Models(options) => emend_cli::models::run(options).await,
         Command::Eval(EvalCommand::Qa(options)) => emend_cli::eval::qa(*options).await,

@@ -30,6 +30,13 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | quote }}
 {{- if has .name (list "retriever" "grader" "generator") }}true{{ end -}}
 {{- end -}}
 
+{{/* Where a service has weights from besides the image: "volume", "fetch", or nothing. */}}
+{{- define "emend.models" -}}
+{{- if or (include "emend.embeds" .) (include "emend.asksModel" .) -}}
+{{- if .root.Values.models.volume }}volume{{ else if .root.Values.models.fetch.enabled }}fetch{{ end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Whether a service may ask a language model. */}}
 {{- define "emend.asksModel" -}}
 {{- if has .name (list "grader" "generator" "rewriter") }}true{{ end -}}

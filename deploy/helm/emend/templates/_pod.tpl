@@ -21,10 +21,8 @@
 {{- if eq .name "retriever" -}}
 {{- $_ := set $own "EMEND_DATA_DIR" "/var/lib/emend/collections" -}}
 {{- end -}}
-{{- if include "emend.embeds" . -}}
-{{- if or $root.Values.models.volume $root.Values.models.fetch.enabled -}}
+{{- if include "emend.models" . -}}
 {{- $_ := set $own "EMEND_MODEL_DIR" "/models" -}}
-{{- end -}}
 {{- end -}}
 {{- if and (include "emend.asksModel" .) $root.Values.llm.url -}}
 {{- $_ := set $own "EMEND_LLM_URL" $root.Values.llm.url -}}
@@ -121,15 +119,16 @@ spec:
         matchLabels:
           {{- include "emend.selector" $ | nindent 10 }}
     {{- end }}
-  {{- if and (include "emend.embeds" .) $root.Values.models.fetch.enabled }}
+  {{- if eq (include "emend.models" .) "fetch" }}
   initContainers:
     - name: models
       image: {{ include "emend.image" $root }}
       imagePullPolicy: {{ $root.Values.image.pullPolicy }}
       command: [emend, models, fetch]
       env:
-        - {name: EMEND_MODEL_DIR, value: /models}
-        - {name: EMEND_CACHE_DIR, value: /tmp}
+        # Not the image's: what is found there would not be fetched into the volume.
+        - {name: EMEND_MODEL_DIR, value: /cache/models}
+        - {name: EMEND_CACHE_DIR, value: /cache}
         {{- range $variable := list "EMEND_EMBEDDER" "EMEND_LLM_LOCAL" }}
         {{- with (index (merge (dict) ($.service.env | default dict) ($root.Values.env | default dict)) $variable) }}
         - {name: {{ $variable }}, value: {{ . | quote }}}
@@ -142,7 +141,7 @@ spec:
         {{- include "emend.containerSecurity" . | nindent 8 }}
       volumeMounts:
         - {name: tmp, mountPath: /tmp}
-        - {name: models, mountPath: /models}
+        - {name: models, mountPath: /cache/models}
   {{- end }}
   containers:
     - name: {{ .name }}
@@ -175,7 +174,7 @@ spec:
         {{- if include "emend.isStateful" . }}
         - {name: collections, mountPath: /var/lib/emend}
         {{- end }}
-        {{- if and (include "emend.embeds" .) (or $root.Values.models.volume $root.Values.models.fetch.enabled) }}
+        {{- if include "emend.models" . }}
         - {name: models, mountPath: /models, readOnly: true}
         {{- end }}
         {{- if and (eq .name "web-search") $root.Values.webSearch.pages }}
@@ -184,14 +183,12 @@ spec:
   volumes:
     - name: tmp
       emptyDir: {}
-    {{- if include "emend.embeds" . }}
-    {{- if $root.Values.models.volume }}
+    {{- if eq (include "emend.models" .) "volume" }}
     - name: models
       {{- toYaml $root.Values.models.volume | nindent 6 }}
-    {{- else if $root.Values.models.fetch.enabled }}
+    {{- else if eq (include "emend.models" .) "fetch" }}
     - name: models
       emptyDir: {sizeLimit: {{ $root.Values.models.fetch.sizeLimit }}}
-    {{- end }}
     {{- end }}
     {{- if and (eq .name "web-search") $root.Values.webSearch.pages }}
     - name: pages
