@@ -19,14 +19,19 @@ fn definitions() -> Vec<Value> {
     files.sort();
     let texts = files.iter().map(|file| std::fs::read_to_string(file).unwrap());
     let all = texts.flat_map(|text| serde_saphyr::from_multiple::<Value>(&text).unwrap());
-    all.filter(|object| object["kind"] == "CustomResourceDefinition").collect()
+    all.filter(|object| object["kind"] == "CustomResourceDefinition")
+        .collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_version_takes_the_chart_without_a_warning_and_an_upgrade_keeps_its_names_and_selectors() {
-    let (Some(etcd), Some(_)) = (peer("kubernetes/etcd"), peer("kubernetes/helm")) else { return };
+    let (Some(etcd), Some(_)) = (peer("kubernetes/etcd"), peer("kubernetes/helm")) else {
+        return;
+    };
     for version in VERSIONS {
-        let Some(server) = peer(&format!("kubernetes/kube-apiserver-{version}")) else { continue };
+        let Some(server) = peer(&format!("kubernetes/kube-apiserver-{version}")) else {
+            continue;
+        };
         let cluster = ControlPlane::start(&etcd, &server).await;
         cluster.define(&definitions()).await;
         for values in VALUES {
@@ -69,7 +74,10 @@ fn in_namespace(object: &Value, namespace: &str) -> Value {
 /// What the next version of the chart would render.
 fn upgraded(values: &str, namespace: &str) -> Vec<Value> {
     let text = std::fs::read_to_string(root().join("deploy/helm/emend/Chart.yaml")).unwrap();
-    assert!(text.contains("version: 0.1.0") && text.contains("appVersion: \"0.1.0\""), "{text}");
+    assert!(
+        text.contains("version: 0.1.0") && text.contains("appVersion: \"0.1.0\""),
+        "{text}"
+    );
     let more = ["--set", "image.tag=0.2.0", "--set", "services.rewriter.replicas=3"];
     let mut objects = rendered(values, namespace, &more).unwrap();
     for object in &mut objects {

@@ -16,10 +16,14 @@ pub(crate) const VALUES: [&str; 4] = ["default", "autoscaling", "everything", "m
 pub(crate) fn rendered(values: &str, namespace: &str, more: &[&str]) -> Option<Vec<Value>> {
     let helm = peer("kubernetes/helm")?;
     let mut command = Command::new(helm);
-    command.args(["template", "emend"]).arg(root().join("deploy/helm/emend"));
+    command
+        .args(["template", "emend"])
+        .arg(root().join("deploy/helm/emend"));
     command.args(["--namespace", namespace]).args(more);
     if values != "default" {
-        command.arg("--values").arg(root().join(format!("tests/deploy/values/{values}.yaml")));
+        command
+            .arg("--values")
+            .arg(root().join(format!("tests/deploy/values/{values}.yaml")));
     }
     let output = command.output().unwrap();
     let problem = String::from_utf8_lossy(&output.stderr);
@@ -46,11 +50,16 @@ fn helm_finds_nothing_wrong() {
         let mut command = Command::new(&helm);
         command.args(["lint", "--strict"]).arg(root().join("deploy/helm/emend"));
         if values != "default" {
-            command.arg("--values").arg(root().join(format!("tests/deploy/values/{values}.yaml")));
+            command
+                .arg("--values")
+                .arg(root().join(format!("tests/deploy/values/{values}.yaml")));
         }
         let output = command.output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success() && !said.contains("[WARNING]"), "{values}: {said}");
+        assert!(
+            output.status.success() && !said.contains("[WARNING]"),
+            "{values}: {said}"
+        );
     }
 }
 
@@ -78,7 +87,9 @@ fn a_value_that_does_not_exist_or_has_another_type_is_refused() {
 #[test]
 fn every_option_port_and_probe_is_one_of_the_binary() {
     for values in VALUES {
-        let Some(objects) = rendered(values, "emend", &[]) else { return };
+        let Some(objects) = rendered(values, "emend", &[]) else {
+            return;
+        };
         let mut seen = Vec::new();
         for workload in workloads(&objects) {
             let pod = &workload["spec"]["template"]["spec"];
@@ -91,7 +102,9 @@ fn every_option_port_and_probe_is_one_of_the_binary() {
             }
             let variable = |name: &str| {
                 let found = list(&container["env"]).find(|variable| variable["name"] == name);
-                found.unwrap_or_else(|| panic!("{command} has no {name}"))["value"].as_str().unwrap()
+                found.unwrap_or_else(|| panic!("{command} has no {name}"))["value"]
+                    .as_str()
+                    .unwrap()
             };
             let port = service.port();
             assert_eq!(variable("EMEND_LISTEN"), format!("0.0.0.0:{port}"));
@@ -102,7 +115,11 @@ fn every_option_port_and_probe_is_one_of_the_binary() {
             assert_eq!(ports, [("grpc", port), ("metrics", metrics.parse().unwrap())]);
             for probe in ["startupProbe", "readinessProbe", "livenessProbe"] {
                 let grpc = &container[probe]["grpc"];
-                assert_eq!((&grpc["port"], &grpc["service"]), (&port.into(), &service.grpc.into()), "{probe}");
+                assert_eq!(
+                    (&grpc["port"], &grpc["service"]),
+                    (&port.into(), &service.grpc.into()),
+                    "{probe}"
+                );
             }
             for first in list(&pod["initContainers"]) {
                 let words: Vec<&str> = list(&first["command"]).map(|word| word.as_str().unwrap()).collect();
@@ -120,7 +137,9 @@ fn every_option_port_and_probe_is_one_of_the_binary() {
 #[test]
 fn pods_hold_no_token_and_write_to_no_root() {
     for values in VALUES {
-        let Some(objects) = rendered(values, "emend", &[]) else { return };
+        let Some(objects) = rendered(values, "emend", &[]) else {
+            return;
+        };
         for workload in workloads(&objects) {
             let pod = &workload["spec"]["template"]["spec"];
             assert_eq!(pod["automountServiceAccountToken"], false);
@@ -132,7 +151,10 @@ fn pods_hold_no_token_and_write_to_no_root() {
                 for variable in list(&container["env"]) {
                     let name = variable["name"].as_str().unwrap();
                     let is_secret = name.ends_with("_KEY") || name.ends_with("_TOKEN") || name.ends_with("_PASSWORD");
-                    assert!(!is_secret || variable["valueFrom"]["secretKeyRef"].is_object(), "{name}");
+                    assert!(
+                        !is_secret || variable["valueFrom"]["secretKeyRef"].is_object(),
+                        "{name}"
+                    );
                 }
             }
         }

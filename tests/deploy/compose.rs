@@ -25,7 +25,10 @@ fn every_service_has_the_options_ports_and_health_of_its_binary() {
     let compose = compose();
     let mut seen = Vec::new();
     for (name, container) in compose["services"].as_object().unwrap() {
-        let Some(command) = container["command"][0].as_str().filter(|word| word.starts_with("emend-")) else {
+        let Some(command) = container["command"][0]
+            .as_str()
+            .filter(|word| word.starts_with("emend-"))
+        else {
             continue;
         };
         let service = service_of(command).unwrap_or_else(|| panic!("{command} is no binary"));
@@ -39,12 +42,19 @@ fn every_service_has_the_options_ports_and_health_of_its_binary() {
         assert_eq!(environment["EMEND_LISTEN"], listen);
         for variable in service.variables() {
             // There is no other place to say them.
-            assert!(environment.contains_key(&variable) || variable == "EMEND_CONFIG", "{name} has no {variable}");
+            assert!(
+                environment.contains_key(&variable) || variable == "EMEND_CONFIG",
+                "{name} has no {variable}"
+            );
         }
-        let test: Vec<&str> = list(&container["healthcheck"]["test"]).map(|word| word.as_str().unwrap()).collect();
+        let test: Vec<&str> = list(&container["healthcheck"]["test"])
+            .map(|word| word.as_str().unwrap())
+            .collect();
         assert_eq!(test[0], "CMD", "{name}: the image has no shell");
         let parsed = Arguments::try_parse_from(&test[1..]).unwrap();
-        let Command::Health(health) = parsed.command else { panic!("{test:?}") };
+        let Command::Health(health) = parsed.command else {
+            panic!("{test:?}")
+        };
         assert_eq!(health.address, format!("127.0.0.1:{}", service.port()), "{name}");
         seen.push(service.name);
     }

@@ -9,6 +9,7 @@ mod metrics;
 mod options;
 mod policies;
 mod promql;
+mod traces;
 
 use std::path::{Path, PathBuf};
 

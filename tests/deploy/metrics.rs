@@ -26,7 +26,9 @@ fn exposed(text: &str) -> Exposed {
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let end = line.find(['{', ' ']).unwrap();
         let labels = exposed.entry(line[..end].to_owned()).or_default();
-        let names = line[end..].split("=\"").map(|part| part.rsplit([',', '{', '"']).next().unwrap());
+        let names = line[end..]
+            .split("=\"")
+            .map(|part| part.rsplit([',', '{', '"']).next().unwrap());
         labels.extend(names.filter(|name| !name.contains([' ', '}'])).map(str::to_owned));
     }
     exposed
@@ -76,21 +78,40 @@ async fn the_dashboard_and_the_alerts_ask_for_what_services_have() {
 
     let model = LanguageModel::start().await;
     let pages = tempfile::tempdir().unwrap();
-    std::fs::write(pages.path().join("bread.md"), "# Bread\n\nThe bakery sells rye bread on Tuesdays.").unwrap();
+    std::fs::write(
+        pages.path().join("bread.md"),
+        "# Bread\n\nThe bakery sells rye bread on Tuesdays.",
+    )
+    .unwrap();
     let pages = pages.path().to_str().unwrap();
-    let flags = ["--llm-url", &model.url(), "--llm-model", "stand-in", "--grader", "cascade", "--web-folder", pages];
+    let flags = [
+        "--llm-url",
+        &model.url(),
+        "--llm-model",
+        "stand-in",
+        "--grader",
+        "cascade",
+        "--web-folder",
+        pages,
+    ];
     let fixture = Fixture::with_flags(Plan::default(), &flags).await;
     assert_eq!(get(&format!("{url}/readyz")).await.0, 200);
     let text = "The Torvik lighthouse was built in 1873 by the engineer Ansgar Lund.";
     fixture.ingest("village", &[("lighthouse", text)]).await;
     for graph in ["self-rag", "corrective-rag", "self-reflective-rag"] {
         // Twice, for the cache; and once what the documents do not know, for the web.
-        for asked in ["Who built the Torvik lighthouse in 1873?"; 2].into_iter().chain(["When is rye bread sold?"]) {
+        for asked in ["Who built the Torvik lighthouse in 1873?"; 2]
+            .into_iter()
+            .chain(["When is rye bread sold?"])
+        {
             fixture.ask(question(asked, graph, "village")).await.unwrap();
         }
     }
     let out_of_steps = Question {
-        budget: Some(Budget { steps: Some(1), ..Budget::default() }),
+        budget: Some(Budget {
+            steps: Some(1),
+            ..Budget::default()
+        }),
         ..question("Who built the Torvik lighthouse?", "self-rag", "village")
     };
     assert_eq!(fixture.ask(out_of_steps).await.unwrap().status(), WalkStatus::Abstained);
@@ -100,7 +121,9 @@ async fn the_dashboard_and_the_alerts_ask_for_what_services_have() {
     let flags = ["--llm-url", nobody, "--llm-model", "gone", "--searxng-url", nobody];
     let broken = Fixture::with_flags(Plan::default(), &flags).await;
     broken.ingest("village", &[("lighthouse", text)]).await;
-    let result = broken.ask(question("When is rye bread sold?", "corrective-rag", "village")).await;
+    let result = broken
+        .ask(question("When is rye bread sold?", "corrective-rag", "village"))
+        .await;
     assert_eq!(result.unwrap().status(), WalkStatus::Failed);
     broken.cluster.stop().await;
 
@@ -123,7 +146,8 @@ async fn the_dashboard_and_the_alerts_ask_for_what_services_have() {
             }
         }
     }
-    assert_eq!(unknown, Vec::<String>::new(), "{text}");
+    let known: Vec<&String> = exposed.keys().collect();
+    assert_eq!(unknown, Vec::<String>::new(), "known are {known:#?}");
     fixture.cluster.stop().await;
     assert_eq!(get(&format!("{url}/readyz")).await.0, 503, "nothing serves any more");
     telemetry.shutdown().await;

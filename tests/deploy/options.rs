@@ -26,11 +26,27 @@ pub(crate) fn services() -> Vec<Service> {
     let orchestrator = emend_orchestrator::Options::command();
     [
         ("orchestrator", "emend.v1.OrchestratorService", orchestrator),
-        ("retriever", emend_retriever::SERVICE_NAME, emend_retriever::Options::command()),
+        (
+            "retriever",
+            emend_retriever::SERVICE_NAME,
+            emend_retriever::Options::command(),
+        ),
         ("grader", emend_grader::SERVICE_NAME, emend_grader::Options::command()),
-        ("generator", emend_generator::SERVICE_NAME, emend_generator::Options::command()),
-        ("rewriter", emend_rewriter::SERVICE_NAME, emend_rewriter::Options::command()),
-        ("web-search", emend_web_search::SERVICE_NAME, emend_web_search::Options::command()),
+        (
+            "generator",
+            emend_generator::SERVICE_NAME,
+            emend_generator::Options::command(),
+        ),
+        (
+            "rewriter",
+            emend_rewriter::SERVICE_NAME,
+            emend_rewriter::Options::command(),
+        ),
+        (
+            "web-search",
+            emend_web_search::SERVICE_NAME,
+            emend_web_search::Options::command(),
+        ),
     ]
     .map(|(name, grpc, command)| Service { name, grpc, command })
     .into()
@@ -45,7 +61,10 @@ pub(crate) fn service_of(command: &str) -> Option<Service> {
 impl Service {
     /// The port that it listens on when nobody says anything.
     pub(crate) fn port(&self) -> u64 {
-        let listen = self.command.get_arguments().find(|argument| argument.get_id() == "listen");
+        let listen = self
+            .command
+            .get_arguments()
+            .find(|argument| argument.get_id() == "listen");
         let default = &listen.expect("--listen").get_default_values()[0];
         let (_, port) = default.to_str().unwrap().rsplit_once(':').unwrap();
         port.parse().unwrap()
@@ -72,8 +91,13 @@ impl Service {
         };
         let flag = format!("--{}={}", argument.get_long().unwrap(), value?);
         // What the shell has that runs the tests is no part of what is deployed.
-        let command = self.command.clone().mut_args(|argument| argument.env(Resettable::Reset));
+        let command = self
+            .command
+            .clone()
+            .mut_args(|argument| argument.env(Resettable::Reset));
         let parsed = command.try_get_matches_from(["emend", &flag]);
-        parsed.err().map(|error| format!("emend-{}: {variable}: {error}", self.name))
+        parsed
+            .err()
+            .map(|error| format!("emend-{}: {variable}: {error}", self.name))
     }
 }

@@ -15,7 +15,9 @@ fn calls(objects: &[Value]) -> BTreeSet<(String, String)> {
         let caller = workload["spec"]["selector"]["matchLabels"][COMPONENT].as_str().unwrap();
         for variable in list(&workload["spec"]["template"]["spec"]["containers"][0]["env"]) {
             let url = variable["value"].as_str().unwrap_or_default();
-            let Some(host) = url.strip_prefix("http://emend-") else { continue };
+            let Some(host) = url.strip_prefix("http://emend-") else {
+                continue;
+            };
             let callee = host.split(':').next().unwrap();
             calls.insert((caller.to_owned(), callee.to_owned()));
         }
@@ -41,7 +43,9 @@ fn services<'a>(rules: &'a Value, peers: &'static str) -> impl Iterator<Item = &
 #[test]
 fn the_calls_that_are_made_are_allowed_on_both_sides_and_no_others() {
     for values in ["default", "everything"] {
-        let Some(objects) = rendered(values, "emend", &[]) else { return };
+        let Some(objects) = rendered(values, "emend", &[]) else {
+            return;
+        };
         let calls = calls(&objects);
         assert_eq!(calls.len(), 5, "{calls:?}");
         let (mut leaving, mut coming) = (BTreeSet::new(), BTreeSet::new());
@@ -62,7 +66,9 @@ fn the_web_is_reached_by_web_search_alone_and_only_with_a_search_engine() {
         peers.filter(|peer| peer["ipBlock"].is_object()).count()
     };
     for (values, allowed) in [("default", &[][..]), ("everything", &["web-search"])] {
-        let Some(objects) = rendered(values, "emend", &[]) else { return };
+        let Some(objects) = rendered(values, "emend", &[]) else {
+            return;
+        };
         let reach: Vec<&str> = policies(&objects)
             .filter(|(_, policy)| to_addresses(policy) > 0)
             .map(|(of, _)| of)
@@ -71,10 +77,16 @@ fn the_web_is_reached_by_web_search_alone_and_only_with_a_search_engine() {
         for (of, policy) in policies(&objects) {
             // A rule without peers would allow everything.
             for rule in list(&policy["egress"]) {
-                assert!(list(&rule["to"]).count() > 0 && list(&rule["ports"]).count() > 0, "{of}: {rule}");
+                assert!(
+                    list(&rule["to"]).count() > 0 && list(&rule["ports"]).count() > 0,
+                    "{of}: {rule}"
+                );
             }
             for rule in list(&policy["ingress"]) {
-                assert!(list(&rule["from"]).count() > 0 && list(&rule["ports"]).count() > 0, "{of}: {rule}");
+                assert!(
+                    list(&rule["from"]).count() > 0 && list(&rule["ports"]).count() > 0,
+                    "{of}: {rule}"
+                );
             }
         }
     }

@@ -10,7 +10,18 @@ pub(crate) type Names = BTreeMap<String, Vec<String>>;
 
 /// Words that stand where a metric could.
 const WORDS: [&str; 12] = [
-    "by", "without", "on", "ignoring", "group_left", "group_right", "and", "or", "unless", "offset", "bool", "inf",
+    "by",
+    "without",
+    "on",
+    "ignoring",
+    "group_left",
+    "group_right",
+    "and",
+    "or",
+    "unless",
+    "offset",
+    "bool",
+    "inf",
 ];
 
 /// The metrics of an expression, each with the labels that it is asked for.
@@ -30,7 +41,7 @@ pub(crate) fn names(expression: &str) -> Names {
                 grouped.extend(is_name(label).then(|| label.clone()));
                 at += 1;
             }
-        } else if next != "(" && !WORDS.contains(&token.as_str()) {
+        } else if !["(", "by", "without"].contains(&next) && !WORDS.contains(&token.as_str()) {
             let labels = names.entry(token.clone()).or_default();
             if next == "{" {
                 while let Some(label) = tokens.get(at).filter(|token| *token != "}") {
@@ -81,8 +92,14 @@ fn metrics_and_their_labels_are_found_and_nothing_else() {
     let found = names(
         "histogram_quantile(0.95, sum by (le, node) (rate(a_bucket{x=~\"sum(b)\",y!=\"\"}[5m]))) > on (z) c or vector(0)",
     );
-    let wanted = [("a_bucket", &["le", "node", "x", "y", "z"][..]), ("c", &["le", "node", "z"])];
+    let wanted = [
+        ("a_bucket", &["le", "node", "x", "y", "z"][..]),
+        ("c", &["le", "node", "z"]),
+    ];
     let wanted = wanted.map(|(name, labels)| (name.to_owned(), labels.iter().map(|&label| label.to_owned()).collect()));
     assert_eq!(found, Names::from(wanted));
-    assert_eq!(names("rate(a[$__rate_interval])").into_keys().collect::<Vec<_>>(), ["a"]);
+    assert_eq!(
+        names("rate(a[$__rate_interval])").into_keys().collect::<Vec<_>>(),
+        ["a"]
+    );
 }

@@ -65,7 +65,9 @@ impl Work<Searcher> for Search {
                 span.record("otel.status_code", "ERROR");
                 span.record(semconv::ERROR_TYPE, code);
                 let provider = KeyValue::new(semconv::EMEND_WEB_SEARCH_PROVIDER, provider.name());
-                searcher.searches.add(1, &[provider, KeyValue::new(semconv::ERROR_TYPE, code)]);
+                searcher
+                    .searches
+                    .add(1, &[provider, KeyValue::new(semconv::ERROR_TYPE, code)]);
             }
         }
         let found = found?;

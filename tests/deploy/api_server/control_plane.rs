@@ -89,7 +89,9 @@ impl ControlPlane {
             _processes: [serving, started],
             folder,
         };
-        plane.wait_for("the API server", async || plane.get("/readyz").await.is_ok()).await;
+        plane
+            .wait_for("the API server", async || plane.get("/readyz").await.is_ok())
+            .await;
         plane
     }
 
@@ -114,7 +116,10 @@ impl ControlPlane {
     /// Applies an object; an error or a warning fails the test.
     pub(crate) async fn expect(&self, object: &Value) -> Applied {
         let what = format!("{} {}", object["kind"], object["metadata"]["name"]);
-        let (applied, warnings) = self.apply(object).await.unwrap_or_else(|error| panic!("{what}: {error}"));
+        let (applied, warnings) = self
+            .apply(object)
+            .await
+            .unwrap_or_else(|error| panic!("{what}: {error}"));
         assert_eq!(warnings, Vec::<String>::new(), "{what}");
         applied
     }
@@ -126,20 +131,33 @@ impl ControlPlane {
         let url = format!("{}{path}?fieldManager=emend&fieldValidation=Strict", self.url);
         let request = self.http.patch(url).bearer_auth(&self.token);
         let request = request.header("content-type", "application/apply-patch+yaml");
-        let answer = request.body(object.to_string()).send().await.map_err(|error| error.to_string())?;
+        let answer = request
+            .body(object.to_string())
+            .send()
+            .await
+            .map_err(|error| error.to_string())?;
         let applied = match answer.status().as_u16() {
             200 => Applied::Changed,
             201 => Applied::Created,
             _ => return Err(answer.text().await.unwrap_or_default()),
         };
         let warnings = answer.headers().get_all("warning").iter();
-        Ok((applied, warnings.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect()))
+        Ok((
+            applied,
+            warnings
+                .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+                .collect(),
+        ))
     }
 
     /// Where an object is, by what the server says of its kind.
     async fn path(&self, object: &Value) -> Result<String, String> {
         let version = object["apiVersion"].as_str().unwrap_or_default();
-        let group = if version == "v1" { "/api/v1".to_owned() } else { format!("/apis/{version}") };
+        let group = if version == "v1" {
+            "/api/v1".to_owned()
+        } else {
+            format!("/apis/{version}")
+        };
         let kinds = self.get(&group).await?;
         let mut kinds = kinds["resources"].as_array().into_iter().flatten();
         let kind = kinds
@@ -191,11 +209,19 @@ fn free_ports() -> [u16; 3] {
 fn private_key() -> String {
     let chart = tempfile::tempdir().unwrap();
     std::fs::create_dir(chart.path().join("templates")).unwrap();
-    std::fs::write(chart.path().join("Chart.yaml"), "apiVersion: v2\nname: key\nversion: 0.0.1\n").unwrap();
+    std::fs::write(
+        chart.path().join("Chart.yaml"),
+        "apiVersion: v2\nname: key\nversion: 0.0.1\n",
+    )
+    .unwrap();
     let template = "key: {{ genPrivateKey \"ecdsa\" | quote }}\n";
     std::fs::write(chart.path().join("templates/key.yaml"), template).unwrap();
     let helm = peer("kubernetes/helm").expect("what is built with the API servers");
-    let output = Command::new(helm).args(["template", "key"]).arg(chart.path()).output().unwrap();
+    let output = Command::new(helm)
+        .args(["template", "key"])
+        .arg(chart.path())
+        .output()
+        .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let objects: Vec<Value> = serde_saphyr::from_multiple(&text).unwrap();
     objects[0]["key"].as_str().unwrap().to_owned()

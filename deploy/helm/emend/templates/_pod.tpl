@@ -21,6 +21,9 @@
 {{- if eq .name "retriever" -}}
 {{- $_ := set $own "EMEND_DATA_DIR" "/var/lib/emend/collections" -}}
 {{- end -}}
+{{- if include "emend.embeds" . -}}
+{{- $_ := set $own "EMEND_EMBEDDER" $root.Values.models.embedder -}}
+{{- end -}}
 {{- if include "emend.models" . -}}
 {{- $_ := set $own "EMEND_MODEL_DIR" "/models" -}}
 {{- end -}}
@@ -129,10 +132,9 @@ spec:
         # Not the image's: what is found there would not be fetched into the volume.
         - {name: EMEND_MODEL_DIR, value: /cache/models}
         - {name: EMEND_CACHE_DIR, value: /cache}
-        {{- range $variable := list "EMEND_EMBEDDER" "EMEND_LLM_LOCAL" }}
-        {{- with (index (merge (dict) ($.service.env | default dict) ($root.Values.env | default dict)) $variable) }}
-        - {name: {{ $variable }}, value: {{ . | quote }}}
-        {{- end }}
+        - {name: EMEND_EMBEDDER, value: {{ $root.Values.models.embedder | quote }}}
+        {{- with (.service.env | default dict).EMEND_LLM_LOCAL }}
+        - {name: EMEND_LLM_LOCAL, value: {{ . | quote }}}
         {{- end }}
       resources:
         requests: {cpu: 50m, memory: 128Mi}

@@ -107,7 +107,9 @@ async fn serve(connection: TcpStream, registry: Registry) -> Result<(), hyper::E
 async fn answer(method: &Method, path: &str, registry: Registry) -> Response<Full<Bytes>> {
     if !matches!(*method, Method::GET | Method::HEAD) {
         let mut refused = text(StatusCode::METHOD_NOT_ALLOWED, "use GET\n");
-        refused.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        refused
+            .headers_mut()
+            .insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         return refused;
     }
     match path {
@@ -137,9 +139,15 @@ async fn metrics(registry: Registry) -> Response<Full<Bytes>> {
         }
         Ok(Err(error)) => {
             tracing::warn!(%error, "the metrics cannot be written");
-            text(StatusCode::INTERNAL_SERVER_ERROR, "the metrics cannot be written; the log says why\n")
+            text(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "the metrics cannot be written; the log says why\n",
+            )
         }
-        Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "the metrics could not be collected\n"),
+        Err(_) => text(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "the metrics could not be collected\n",
+        ),
     }
 }
 

@@ -14,7 +14,17 @@ const SECONDS: [f64; 14] = [
 ];
 /// The same for tokens, up to the longest context that is served.
 const TOKENS: [f64; 11] = [
-    1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0, 65536.0, 262_144.0, 1_048_576.0,
+    1.0,
+    4.0,
+    16.0,
+    64.0,
+    256.0,
+    1024.0,
+    4096.0,
+    16384.0,
+    65536.0,
+    262_144.0,
+    1_048_576.0,
 ];
 
 /// The instruments of one client. Make them once telemetry has started.

@@ -35,14 +35,24 @@ async fn metrics_are_in_prometheus_text_with_the_names_that_prometheus_has_for_t
     let (scrape, provider) = start();
     let meter = provider.meter("test");
     let label = [opentelemetry::KeyValue::new("emend.actor", "grader")];
-    meter.u64_counter("emend.actor.restarts").with_unit("{restart}").build().add(2, &label);
+    meter
+        .u64_counter("emend.actor.restarts")
+        .with_unit("{restart}")
+        .build()
+        .add(2, &label);
     let seconds = meter.f64_histogram("rpc.server.call.duration").with_unit("s");
     seconds.with_boundaries(vec![1.0]).build().record(0.5, &[]);
     let answer = get(&scrape, "/metrics").await;
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
     assert!(answer.contains("content-type: text/plain; version=0.0.4"), "{answer}");
-    assert!(answer.contains("emend_actor_restarts_total{emend_actor=\"grader\"} 2\n"), "{answer}");
-    assert!(answer.contains("rpc_server_call_duration_seconds_bucket{le=\"1\"} 1\n"), "{answer}");
+    assert!(
+        answer.contains("emend_actor_restarts_total{emend_actor=\"grader\"} 2\n"),
+        "{answer}"
+    );
+    assert!(
+        answer.contains("rpc_server_call_duration_seconds_bucket{le=\"1\"} 1\n"),
+        "{answer}"
+    );
     assert!(answer.contains("\r\nconnection: close\r\n"), "{answer}");
 }
 
@@ -51,8 +61,15 @@ async fn a_process_that_runs_lives_and_other_paths_and_methods_are_refused() {
     let (scrape, _provider) = start();
     assert!(get(&scrape, "/livez").await.starts_with("HTTP/1.1 200 "));
     assert!(get(&scrape, "/").await.starts_with("HTTP/1.1 404 "));
-    let post = said(&scrape, b"POST /metrics HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\nhi").await;
-    assert!(post.starts_with("HTTP/1.1 405 ") && post.contains("allow: GET, HEAD"), "{post}");
+    let post = said(
+        &scrape,
+        b"POST /metrics HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\nhi",
+    )
+    .await;
+    assert!(
+        post.starts_with("HTTP/1.1 405 ") && post.contains("allow: GET, HEAD"),
+        "{post}"
+    );
 }
 
 #[tokio::test]
@@ -60,7 +77,10 @@ async fn r15_a_request_that_is_too_long_is_refused() {
     let (scrape, _provider) = start();
     let long = format!("/{}", "x".repeat(2 * MAX_SCRAPE_REQUEST_BYTES));
     let answer = get(&scrape, &long).await;
-    assert!(!answer.starts_with("HTTP/1.1 2") && !answer.starts_with("HTTP/1.1 404"), "{answer}");
+    assert!(
+        !answer.starts_with("HTTP/1.1 2") && !answer.starts_with("HTTP/1.1 404"),
+        "{answer}"
+    );
 }
 
 #[tokio::test]
