@@ -126,9 +126,17 @@ async fn the_dashboard_and_the_alerts_ask_for_what_services_have() {
         .await;
     assert_eq!(result.unwrap().status(), WalkStatus::Failed);
     broken.cluster.stop().await;
+    // A caller's graph walks, and its name is no label.
+    let own = read("services/orchestrator/graphs/plain-rag.yaml").replace("name: plain-rag", "name: mine-alone");
+    let asked = Question {
+        graph_yaml: own,
+        ..question("Who built the Torvik lighthouse?", "", "village")
+    };
+    assert_eq!(fixture.ask(asked).await.unwrap().graph, "mine-alone");
 
     let (status, text) = get(&format!("{url}/metrics")).await;
     assert_eq!(status, 200);
+    assert!(text.contains("gen_ai_workflow_name=\"_REQUEST\"") && !text.contains("mine-alone"));
     let exposed = exposed(&text);
     let mut unknown = Vec::new();
     for (place, expression) in expressions() {
