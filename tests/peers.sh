@@ -3,6 +3,10 @@
 # (Debian, as root), clients of OpenAI's protocol and of MCP (python3 with venv, npm), and what clients in Python, TypeScript
 # (with npm), Go and Java (with mvn) are made with. A test whose program is missing says so and passes. Run it again at any
 # time.
+#
+# `tests/peers.sh all` also builds what takes long, once, with Go: the API servers of three versions of Kubernetes, etcd and
+# Helm, which the chart is tested with, and Jaeger, which traces are read in. Some ten minutes each on two cores, and 15 GB
+# below $GOCACHE and $GOMODCACHE while they are built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -114,3 +118,93 @@ install python python3 requirements.txt
 install typescript npm package.json package-lock.json
 install go go go.mod go.sum
 install java mvn pom.xml
+
+# The newest patch of each of the three versions that Kubernetes maintains, and what belongs to them.
+kubernetes=(v1.37.2 v1.36.3 v1.35.4)
+etcd=v3.7.3
+helm=v4.3.1
+jaeger=v1.76.0
+# Kinds that clusters have from elsewhere: module, and the files of their definitions in it.
+definitions=(
+    "sigs.k8s.io/gateway-api@v1.7.0 config/crd/standard/gateway.networking.k8s.io_grpcroutes.yaml"
+    "github.com/cert-manager/cert-manager@v1.21.2 deploy/crds/cert-manager.io_certificates.yaml"
+    "github.com/kedacore/keda/v2@v2.21.0 config/crd/bases/keda.sh_scaledobjects.yaml"
+    "github.com/prometheus-operator/prometheus-operator@v0.85.0 example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml"
+    "github.com/prometheus-operator/prometheus-operator@v0.85.0 example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml"
+)
+
+# Where the files of a module are: Go's cache, checked against its checksum database.
+module() { go mod download -json "$1" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p'; }
+
+# Builds a package of a module that others can depend on: NAME MODULE@VERSION PACKAGE [go.mod lines] [linker flags].
+build() {
+    local name=$1 module=$2 package=$3 lines=${4:-} flags=${5:-} work
+    work=$(mktemp -d)
+    printf 'module emend.test/peers\n\ngo 1.26.0\n\nrequire %s %s\n%s\n' "${module%@*}" "${module#*@}" "$lines" >"$work/go.mod"
+    mkdir -p "$(dirname "$peers/$name")"
+    # Imported, so that `tidy` keeps what the program needs.
+    printf '//go:build peers\n\npackage peers\n\nimport _ "%s"\n' "$package" >"$work/peers.go"
+    (cd "$work" && go mod tidy >/dev/null 2>&1 &&
+        nice -n 10 go build -mod=mod -p 2 -trimpath -ldflags "-s -w $flags" -o "$peers/$name" "$package")
+    local built=$?
+    rm -rf "$work"
+    return $built
+}
+
+# Does `$3…` once for each version: NAME VERSION COMMAND….
+once() {
+    local name=$1 version=$2
+    shift 2
+    if [ "$(cat "$peers/$name.version" 2>/dev/null)" = "$version" ]; then
+        echo "$name: $version is installed"
+    elif [ "$all" = no ]; then
+        echo "NOT INSTALLED: $name $version, which takes minutes; \`tests/peers.sh all\` builds it"
+    elif command -v go >/dev/null && "$@"; then
+        echo "$version" >"$peers/$name.version"
+        echo "$name: installed $version"
+    else
+        echo "NOT INSTALLED: $name $version, for Go or its modules cannot be had here"
+    fi
+}
+
+api_server() {
+    local version=$1 minor libraries
+    minor=${version%.*}
+    # Its repository names its own libraries by folders; here they are the releases of the same version.
+    libraries=$(sed -n "s,^\t\(k8s.io/[a-z-]*\) => ./staging/.*,replace \1 => \1 v0.${version#v1.},p" \
+        "$(go mod download -json "k8s.io/kubernetes@$version" | sed -n 's/^\t"GoMod": "\(.*\)",$/\1/p')") || return 1
+    local of=k8s.io/component-base/version
+    build "kubernetes/kube-apiserver-$minor" "k8s.io/kubernetes@$version" k8s.io/kubernetes/cmd/kube-apiserver "$libraries" \
+        "-X $of.gitVersion=$version -X $of.gitMajor=1 -X $of.gitMinor=${minor#v1.}"
+}
+
+crds() {
+    rm -rf "$peers/kubernetes/definitions" && mkdir -p "$peers/kubernetes/definitions"
+    local line folder
+    for line in "${definitions[@]}"; do
+        folder=$(module "${line% *}") && cp "$folder/${line#* }" "$peers/kubernetes/definitions/" || return 1
+    done
+}
+
+# With its own go.sum, for not all that it needs is in the checksum database.
+jaeger() {
+    local work folder
+    work=$(mktemp -d) && folder=$(module "github.com/jaegertracing/jaeger@$1") || return 1
+    mkdir -p "$peers/jaeger"
+    cp -r "$folder/." "$work" && chmod -R u+w "$work" &&
+        (cd "$work" && nice -n 10 go build -p 2 -trimpath -ldflags "-s -w" -o "$peers/jaeger/jaeger" ./cmd/jaeger)
+    local built=$?
+    rm -rf "$work"
+    return $built
+}
+
+all=no
+[ "${1:-}" != all ] || all=yes
+mkdir -p "$peers/kubernetes" "$peers/jaeger"
+once kubernetes/helm "$helm" build kubernetes/helm "helm.sh/helm/v4@$helm" helm.sh/helm/v4/cmd/helm
+once kubernetes/etcd "$etcd" build kubernetes/etcd "go.etcd.io/etcd/server/v3@$etcd" go.etcd.io/etcd/server/v3
+once kubernetes/definitions "$(printf '%s\n' "${definitions[@]}" | sha256sum | cut -c1-16)" crds
+for version in "${kubernetes[@]}"; do
+    once "kubernetes/kube-apiserver-${version%.*}" "$version" api_server "$version"
+done
+once jaeger/jaeger "$jaeger" jaeger "$jaeger"

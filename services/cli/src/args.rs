@@ -76,6 +76,15 @@ impl Arguments {
             _ => "info,emend=debug".to_owned(),
         }
     }
+
+    /// Where the metrics of `emend up` are; the other commands end before anybody could ask for theirs.
+    #[must_use]
+    pub fn metrics_listen(&self) -> Option<std::net::SocketAddr> {
+        match &self.command {
+            Command::Up(options) => options.metrics_listen,
+            _ => None,
+        }
+    }
 }
 
 /// What `emend` can do.
@@ -154,6 +163,14 @@ pub enum Command {
     /// List the documents of a collection, and read one back
     #[command(subcommand)]
     Documents(DocumentsCommand),
+    /// Ask a service whether it serves
+    ///
+    /// For containers' health checks and scripts. Exit status: 0 it serves, 1 it does not or cannot be reached, 2 a wrong
+    /// command line.
+    #[command(
+        after_help = "Examples:\n  emend health 127.0.0.1:50050\n  emend health grader:50052 --service emend.v1.GraderService"
+    )]
+    Health(HealthOptions),
     /// Show and check graphs, and draw walks on them
     #[command(subcommand)]
     Graph(GraphCommand),
@@ -176,6 +193,20 @@ pub enum Command {
         emend calibrate --relevance a.jsonl b.jsonl --usefulness u.jsonl --out mine.toml --diagram mine.html\n  \
         EMEND_EVALUATOR_COEFFICIENTS=mine.toml emend ask --docs ./handbook \"Who approves leave?\"")]
     Calibrate(Box<CalibrateOptions>),
+}
+
+/// Options of `emend health`.
+#[derive(Args, Debug)]
+pub struct HealthOptions {
+    /// Address of the service, as HOST:PORT or a URL
+    #[arg(value_name = "ADDRESS")]
+    pub address: String,
+    /// Name of the service, for example emend.v1.GraderService [default: all of that server]
+    #[arg(long, value_name = "NAME")]
+    pub service: Option<String>,
+    /// Time it may take to answer
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = emend_chassis::config::duration)]
+    pub timeout: std::time::Duration,
 }
 
 /// Where the local services keep things and which models they use.
@@ -223,6 +254,9 @@ pub struct UpOptions {
     /// Address to listen on
     #[arg(long, env = "EMEND_HOST", value_name = "IP", default_value = "127.0.0.1")]
     pub host: std::net::IpAddr,
+    /// Address for Prometheus and for probes by HTTP: /metrics, /livez and /readyz. Without it there are none
+    #[arg(long, env = "EMEND_METRICS_LISTEN", value_name = "HOST:PORT")]
+    pub metrics_listen: Option<std::net::SocketAddr>,
     /// Port of the orchestrator; the others take the ones after it, the gateway the last of seven. 0 takes free ports
     #[arg(
         short = 'p',

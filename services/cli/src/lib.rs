@@ -11,6 +11,7 @@ pub mod documents;
 pub mod eval;
 pub mod feedback;
 pub mod graph;
+pub mod health;
 pub mod ingest;
 pub mod json;
 pub mod mcp;

@@ -21,6 +21,7 @@ async fn main() -> ExitCode {
     let logging = ServiceOptions {
         log: arguments.log_filter(),
         log_format: arguments.log_format(),
+        metrics_listen: arguments.metrics_listen(),
         ..ServiceOptions::default()
     };
     let telemetry = match TelemetryOptions::from_environment("emend", &logging).and_then(Telemetry::start) {
@@ -37,6 +38,7 @@ async fn main() -> ExitCode {
         Command::Ingest(options) => emend_cli::ingest::run(*options).await,
         Command::Documents(command) => emend_cli::stored::run(command).await,
         Command::Feedback(command) => emend_cli::feedback::run(command).await,
+        Command::Health(options) => emend_cli::health::run(options).await,
         Command::Graph(options) => emend_cli::graph::run(options),
         Command::Models(options) => emend_cli::models::run(options).await,
         Command::Eval(EvalCommand::Qa(options)) => emend_cli::eval::qa(*options).await,

@@ -61,7 +61,7 @@ pub async fn serve_backend(
     listener: TcpListener,
     shutdown: CancellationToken,
 ) -> Result<(), ServeError> {
-    let state = Arc::new(Grader(backend));
+    let state = Arc::new(Grader::new(backend));
     Server::new("emend-grader", options)
         .descriptors(FILE_DESCRIPTOR_SET)
         .serve_actor(

@@ -3,16 +3,42 @@
 
 use std::sync::Arc;
 
-use emend_chassis::Work;
-use emend_core::Scope;
+use emend_chassis::{Work, metrics};
+use emend_core::{Scope, semconv};
 use emend_proto::v1;
+use opentelemetry::KeyValue;
+use opentelemetry::metrics::Counter;
 
 use crate::backend::Backend;
 use crate::error::GradeError;
 use crate::{documents, groundedness, refine, retrieval_decision, usefulness};
 
 /// What all work of the grader needs.
-pub(crate) struct Grader(pub(crate) Arc<dyn Backend>);
+pub(crate) struct Grader {
+    backend: Arc<dyn Backend>,
+    grades: Counter<u64>,
+}
+
+impl Grader {
+    /// Must be called after telemetry is initialized; its counter is a no-op otherwise.
+    pub(crate) fn new(backend: Arc<dyn Backend>) -> Self {
+        let grades = metrics::meter()
+            .u64_counter(semconv::EMEND_GRADES)
+            .with_unit("{grade}")
+            .build();
+        Self { backend, grades }
+    }
+
+    /// Counts a grade by the name of its enum's value, without its prefix and in lower case.
+    fn count(&self, name: &'static str, label: &str, prefix: &str) {
+        let label = label.strip_prefix(prefix).unwrap_or(label).to_lowercase();
+        let labels = [
+            KeyValue::new(semconv::GEN_AI_EVALUATION_NAME, name),
+            KeyValue::new(semconv::GEN_AI_EVALUATION_SCORE_LABEL, label),
+        ];
+        self.grades.add(1, &labels);
+    }
+}
 
 /// Grades passages.
 impl Work<Grader> for v1::GradeDocumentsRequest {
@@ -21,7 +47,12 @@ impl Work<Grader> for v1::GradeDocumentsRequest {
     const NAME: &'static str = "grade_documents";
 
     async fn run(self, grader: &Grader, scope: &Scope) -> Result<Self::Reply, GradeError> {
-        documents::grade(&*grader.0, self, scope).await
+        let graded = documents::grade(&*grader.backend, self, scope).await?;
+        for grade in &graded.grades {
+            grader.count("relevance", grade.relevance().as_str_name(), "RELEVANCE_");
+        }
+        grader.count("evaluation", graded.evaluation().as_str_name(), "EVALUATION_");
+        Ok(graded)
     }
 }
 
@@ -32,7 +63,9 @@ impl Work<Grader> for v1::GradeGroundednessRequest {
     const NAME: &'static str = "grade_groundedness";
 
     async fn run(self, grader: &Grader, scope: &Scope) -> Result<Self::Reply, GradeError> {
-        groundedness::grade(&*grader.0, self, scope).await
+        let graded = groundedness::grade(&*grader.backend, self, scope).await?;
+        grader.count("groundedness", graded.support().as_str_name(), "SUPPORT_");
+        Ok(graded)
     }
 }
 
@@ -43,7 +76,14 @@ impl Work<Grader> for v1::GradeUsefulnessRequest {
     const NAME: &'static str = "grade_usefulness";
 
     async fn run(self, grader: &Grader, scope: &Scope) -> Result<Self::Reply, GradeError> {
-        usefulness::grade(&*grader.0, self, scope).await
+        let graded = usefulness::grade(&*grader.backend, self, scope).await?;
+        let label = match graded.useful {
+            Some(true) => "useful",
+            Some(false) => "not_useful",
+            None => "ungraded",
+        };
+        grader.count("usefulness", label, "");
+        Ok(graded)
     }
 }
 
@@ -54,7 +94,9 @@ impl Work<Grader> for v1::DecideRetrievalRequest {
     const NAME: &'static str = "decide_retrieval";
 
     async fn run(self, grader: &Grader, scope: &Scope) -> Result<Self::Reply, GradeError> {
-        retrieval_decision::decide(&*grader.0, self, scope).await
+        let decided = retrieval_decision::decide(&*grader.backend, self, scope).await?;
+        grader.count("retrieval", decided.decision().as_str_name(), "RETRIEVAL_DECISION_");
+        Ok(decided)
     }
 }
 
@@ -65,6 +107,6 @@ impl Work<Grader> for v1::RefineKnowledgeRequest {
     const NAME: &'static str = "refine_knowledge";
 
     async fn run(self, grader: &Grader, scope: &Scope) -> Result<Self::Reply, GradeError> {
-        refine::refine(&*grader.0, self, scope).await
+        refine::refine(&*grader.backend, self, scope).await
     }
 }

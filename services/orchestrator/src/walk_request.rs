@@ -43,6 +43,7 @@ pub(crate) async fn walk_request(
     validate::question(&question, &mut violations);
     let budget = validate::budget(question.budget.as_ref(), &mut violations);
     let yaml = std::mem::take(&mut question.graph_yaml);
+    let is_own_graph = !yaml.is_empty();
     let graph = if yaml.is_empty() {
         named(&graphs, &question.graph, &mut violations)?
     } else {
@@ -69,6 +70,7 @@ pub(crate) async fn walk_request(
     violations.finish()?;
     Ok(WalkRequest {
         graph,
+        is_own_graph,
         options,
         question: Question::new(question),
         budget,

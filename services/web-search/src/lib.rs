@@ -58,7 +58,7 @@ pub async fn serve_provider(
     listener: TcpListener,
     shutdown: CancellationToken,
 ) -> Result<(), ServeError> {
-    let state = Arc::new(Searcher(provider));
+    let state = Arc::new(Searcher::new(provider));
     Server::new("emend-web-search", options)
         .descriptors(FILE_DESCRIPTOR_SET)
         .serve_actor(

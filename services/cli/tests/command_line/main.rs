@@ -314,6 +314,22 @@ fn a_running_cluster_takes_documents_and_questions_and_ends_on_sigterm() {
             urls.insert(name.to_owned(), url.to_owned());
         }
     }
+    let health = |arguments: &[&str]| {
+        let output = place.emend(&[&["health"], arguments].concat()).output().unwrap();
+        (output.status.code(), stdout(&output), stderr(&output))
+    };
+    for url in urls.values() {
+        let address = url.trim_start_matches("http://");
+        assert_eq!(health(&[address]), (Some(0), "SERVING\n".to_owned(), String::new()));
+    }
+    let grader = urls["grader"].as_str();
+    assert_eq!(health(&[grader, "--service", "emend.v1.GraderService"]).0, Some(0));
+    let (code, _, error) = health(&[grader, "--service", "emend.v1.Gradar"]);
+    assert!(
+        code == Some(1) && error.contains("has no service `emend.v1.Gradar`"),
+        "{error}"
+    );
+
     let docs = place.docs.path().to_str().unwrap();
     let arguments = [
         "ingest",
@@ -365,6 +381,11 @@ fn a_running_cluster_takes_documents_and_questions_and_ends_on_sigterm() {
     assert!(terminate(&up));
     let status = up.wait().unwrap();
     assert_eq!(status.code(), Some(0), "SIGTERM is a clean end");
+    let (code, _, error) = health(&[grader, "--timeout", "300ms"]);
+    assert!(
+        code == Some(1) && error.contains("does not say whether it serves"),
+        "{error}"
+    );
     assert!(Path::new(&data).is_dir());
 }
 

@@ -37,6 +37,8 @@ const MAX_CONDITIONS: usize = 5;
 pub struct WalkRequest {
     /// The graph.
     pub graph: Arc<Graph>,
+    /// Whether the graph came with the question.
+    pub is_own_graph: bool,
     /// Its options.
     pub options: Options,
     /// What the user asked.
@@ -79,7 +81,8 @@ pub async fn walk(
         metrics,
     };
     let ended = run.run().instrument(span.clone()).await;
-    metrics.ended(graph, &ended, &span);
+    let known = (!walk_request.is_own_graph).then_some(graph);
+    metrics.ended(known, &ended, &span);
     span::walk_ended(&span, &ended);
     let id = telemetry::trace_id(&span).unwrap_or_else(|| format!("{:032x}", fastrand::u128(..)));
     span.in_scope(|| log::ended(&id, &ended));
@@ -246,6 +249,7 @@ impl WalkRun<'_> {
         self.settle(&mut report)
             .inspect_err(|error| span::step_failed(&recorder.span, error))?;
         self.overrun(cost, &report);
+        self.metrics.stepped(node.action(), outcome);
         self.metrics.corrected(node.action(), self.context.state.generations);
         if let Some(failure) = &report.failure {
             self.context.state.outages.failed(failure);

@@ -1,8 +1,8 @@
-//! Walks by status, steps per walk, corrections by kind.
+//! Walks by graph, status and limit, steps by action and outcome, corrections by kind.
 
 use emend_chassis::metrics::meter;
 use emend_core::{Code, ServiceError as _, semconv};
-use emend_proto::v1::WalkResult;
+use emend_proto::v1::{Limit, WalkResult};
 use opentelemetry::{
     KeyValue,
     metrics::{Counter, Histogram},
@@ -10,7 +10,7 @@ use opentelemetry::{
 use tracing::Span;
 
 use super::error::WalkError;
-use crate::graph::Action;
+use crate::graph::{Action, Outcome};
 
 /// Bounds of the histogram of steps.
 const STEPS: [f64; 10] = [2.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0];
@@ -19,7 +19,8 @@ const STEPS: [f64; 10] = [2.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0
 #[derive(Clone, Debug)]
 pub struct WalkMetrics {
     walks: Counter<u64>,
-    steps: Histogram<u64>,
+    walk_steps: Histogram<u64>,
+    steps: Counter<u64>,
     corrections: Counter<u64>,
 }
 
@@ -28,7 +29,8 @@ impl Default for WalkMetrics {
         let meter = meter();
         WalkMetrics {
             walks: meter.u64_counter(semconv::EMEND_WALKS).with_unit("{walk}").build(),
-            steps: meter
+            steps: meter.u64_counter(semconv::EMEND_STEPS).with_unit("{step}").build(),
+            walk_steps: meter
                 .u64_histogram(semconv::EMEND_WALK_STEPS)
                 .with_unit("{step}")
                 .with_boundaries(STEPS.to_vec())
@@ -42,9 +44,10 @@ impl Default for WalkMetrics {
 }
 
 impl WalkMetrics {
-    /// Counts a walk that ended and records its status in its span.
-    pub(super) fn ended(&self, graph: &str, ended: &Result<WalkResult, WalkError>, span: &Span) {
-        let graph = KeyValue::new(semconv::GEN_AI_WORKFLOW_NAME, graph.to_owned());
+    /// Counts a walk that ended and records its status in its span. A graph of the request has no name here.
+    pub(super) fn ended(&self, graph: Option<&str>, ended: &Result<WalkResult, WalkError>, span: &Span) {
+        let graph = graph.unwrap_or(semconv::EMEND_GRAPH_OF_REQUEST).to_owned();
+        let graph = KeyValue::new(semconv::GEN_AI_WORKFLOW_NAME, graph);
         match ended {
             Ok(result) => {
                 let status = result.status().as_str_name();
@@ -52,8 +55,13 @@ impl WalkMetrics {
                 span.record(semconv::EMEND_WALK_STATUS, status);
                 span.record(semconv::EMEND_WALK_STEPS, result.steps.len());
                 let status = KeyValue::new(semconv::EMEND_WALK_STATUS, status);
-                self.walks.add(1, &[graph.clone(), status]);
-                self.steps.record(result.steps.len() as u64, &[graph]);
+                let limit = match result.exhausted() {
+                    Limit::Unspecified => "NONE",
+                    limit => limit.as_str_name().trim_start_matches("LIMIT_"),
+                };
+                let limit = KeyValue::new(semconv::EMEND_WALK_LIMIT, limit);
+                self.walks.add(1, &[graph.clone(), status, limit]);
+                self.walk_steps.record(result.steps.len() as u64, &[graph]);
             }
             Err(error) => {
                 let code: Code = error.code();
@@ -62,6 +70,13 @@ impl WalkMetrics {
                 self.walks.add(1, &[graph, status]);
             }
         }
+    }
+
+    /// Counts a step by what it did and how it ended.
+    pub(super) fn stepped(&self, action: Action, outcome: Outcome) {
+        let action = KeyValue::new(semconv::EMEND_ACTION, action.name());
+        let outcome = KeyValue::new(semconv::EMEND_OUTCOME, outcome.name());
+        self.steps.add(1, &[action, outcome]);
     }
 
     /// Counts a step if it is a correction; `generations` counts the answers asked for so far, this step's included.

@@ -65,6 +65,7 @@ fn walk_request_of(graph: Arc<Graph>, options: &[(&str, f64)]) -> WalkRequest {
     }
     WalkRequest {
         graph,
+        is_own_graph: false,
         options: values,
         question: Question::new(v1::Question {
             question: QUESTION.to_owned(),

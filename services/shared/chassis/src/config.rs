@@ -54,6 +54,10 @@ pub struct ServiceOptions {
     #[arg(long, env = "EMEND_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]
     pub log_format: LogFormat,
 
+    /// Address for Prometheus and for probes by HTTP: /metrics, /livez and /readyz. Without it there are none
+    #[arg(long, env = "EMEND_METRICS_LISTEN", value_name = "HOST:PORT")]
+    pub metrics_listen: Option<SocketAddr>,
+
     /// TOML file with any of these options
     #[arg(long, env = "EMEND_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,

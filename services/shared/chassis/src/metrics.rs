@@ -5,9 +5,10 @@ use opentelemetry::{InstrumentationScope, KeyValue, global};
 
 use emend_core::semconv;
 
-/// Bounds of duration histograms in seconds, those that the semantic conventions recommend.
-const SECONDS: [f64; 14] = [
-    0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0,
+/// Bounds of duration histograms in seconds: those that the semantic conventions recommend, and two more up to the time that
+/// a walk has by default.
+const SECONDS: [f64; 16] = [
+    0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0, 30.0, 60.0,
 ];
 
 /// The meter of all of Emend's instruments. Instruments made before telemetry is started stay no-ops, so make them when
@@ -20,7 +21,7 @@ pub fn meter() -> Meter {
     global::meter_with_scope(scope)
 }
 
-/// A histogram of seconds with the bounds that the semantic conventions recommend.
+/// A histogram of seconds, from 5 ms to a minute.
 pub fn seconds(name: &'static str) -> Histogram<f64> {
     meter()
         .f64_histogram(name)
@@ -43,7 +44,7 @@ pub(crate) struct ActorMetrics {
 impl ActorMetrics {
     pub(crate) fn new(actor: &'static str) -> Self {
         let meter = meter();
-        Self {
+        let metrics = Self {
             in_flight: meter
                 .i64_up_down_counter(semconv::EMEND_ACTOR_IN_FLIGHT)
                 .with_unit("{call}")
@@ -65,7 +66,14 @@ impl ActorMetrics {
                 .with_unit("{restart}")
                 .build(),
             actor: [KeyValue::new(semconv::EMEND_ACTOR, actor)],
+        };
+        // Where a series begins with its first refusal, no rate shows that refusal.
+        metrics.in_flight.add(0, &metrics.actor);
+        metrics.queued.add(0, &metrics.actor);
+        for counter in [&metrics.rejected, &metrics.skipped, &metrics.restarts] {
+            counter.add(0, &metrics.actor);
         }
+        metrics
     }
 
     pub(crate) fn rejected(&self) {

@@ -22,6 +22,7 @@ use tonic_health::server::{HealthReporter, HealthService};
 use tower::Service;
 use tower_http::trace::TraceLayer;
 
+pub(crate) use health::is_process_ready;
 pub use health::{Health, HealthFlag};
 
 use crate::actor::ActorHandle;
@@ -158,6 +159,7 @@ impl Server {
             .add_routes(routes);
 
         health.publish(&reporter).await;
+        let _enlisted = health.enlist();
         tracing::info!(
             service = name,
             address = address.map(tracing::field::display),

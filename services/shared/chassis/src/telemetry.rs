@@ -1,17 +1,24 @@
-//! Logs on standard error, and traces, metrics and logs to an OpenTelemetry collector where one is configured.
+//! Logs on standard error, traces, metrics and logs to an OpenTelemetry collector where one is configured, and metrics for
+//! Prometheus where an address is given.
+
+mod scrape;
 
 use std::io::IsTerminal;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use opentelemetry::trace::TracerProvider;
 use opentelemetry::{KeyValue, global};
 use opentelemetry_appender_tracing::layer::OpenTelemetryTracingBridge;
 use opentelemetry_otlp::{ExporterBuildError, LogExporter, MetricExporter, SpanExporter, WithExportConfig};
+use opentelemetry_prometheus::PrometheusExporter;
 use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::error::OTelSdkError;
 use opentelemetry_sdk::logs::SdkLoggerProvider;
 use opentelemetry_sdk::metrics::SdkMeterProvider;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{Sampler, SdkTracerProvider};
+use prometheus::Registry as Metrics;
 use tracing::field::Field;
 use tracing::{Level, Span};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
@@ -23,6 +30,7 @@ use tracing_subscriber::{Layer, Registry};
 
 use crate::config::{LogFormat, ServiceOptions};
 use emend_core::{printable_line, semconv};
+use scrape::Scrape;
 
 /// How long the last telemetry may take to leave.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -57,6 +65,8 @@ pub struct TelemetryOptions {
     pub logs: Option<String>,
     /// Share of traces that are sampled where the caller has not decided; 0 to 1.
     pub sample_ratio: f64,
+    /// Where Prometheus may ask for metrics, and probes for health; `None` listens nowhere.
+    pub metrics_listen: Option<SocketAddr>,
 }
 
 impl TelemetryOptions {
@@ -70,6 +80,7 @@ impl TelemetryOptions {
             metrics: None,
             logs: None,
             sample_ratio: 1.0,
+            metrics_listen: None,
         }
     }
 
@@ -119,6 +130,7 @@ impl TelemetryOptions {
             metrics: endpoint("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT").or_else(|| all.clone()),
             logs: endpoint("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT").or(all),
             sample_ratio,
+            metrics_listen: options.metrics_listen,
         })
     }
 }
@@ -144,6 +156,18 @@ pub enum TelemetryError {
     /// An exporter could not be built.
     #[error("cannot export to the collector: check OTEL_EXPORTER_OTLP_ENDPOINT")]
     Exporter(#[from] ExporterBuildError),
+    /// The registry of metrics could not be made.
+    #[error("cannot collect metrics for Prometheus")]
+    Prometheus(#[source] OTelSdkError),
+    /// The address of the metrics is taken or not ours.
+    #[error("cannot listen for Prometheus on {address}: set another address with --metrics-listen")]
+    Listen {
+        /// The address of `--metrics-listen`.
+        address: SocketAddr,
+        /// What the operating system said.
+        #[source]
+        source: std::io::Error,
+    },
     /// The process has a subscriber already.
     #[error("telemetry is already started in this process")]
     Started(#[from] tracing_subscriber::util::TryInitError),
@@ -155,11 +179,12 @@ pub struct Telemetry {
     tracer: Option<SdkTracerProvider>,
     meter: Option<SdkMeterProvider>,
     logger: Option<SdkLoggerProvider>,
+    scrape: Option<Scrape>,
 }
 
 impl Telemetry {
-    /// Installs the subscriber, the W3C propagator and, for each endpoint, an exporter. Call it inside a tokio runtime:
-    /// the exporters' connections live there.
+    /// Installs the subscriber, the W3C propagator and, for each endpoint, an exporter, and listens for Prometheus. Call it
+    /// inside a tokio runtime: the exporters' connections live there.
     ///
     /// # Errors
     /// [`TelemetryError`].
@@ -179,6 +204,7 @@ impl Telemetry {
             tracer: None,
             meter: None,
             logger: None,
+            scrape: None,
         };
         if let Some(endpoint) = options.traces {
             let exporter = SpanExporter::builder().with_tonic().with_endpoint(endpoint).build()?;
@@ -201,12 +227,19 @@ impl Telemetry {
             global::set_tracer_provider(provider.clone());
             telemetry.tracer = Some(provider);
         }
-        if let Some(endpoint) = options.metrics {
-            let exporter = MetricExporter::builder().with_tonic().with_endpoint(endpoint).build()?;
-            let provider = SdkMeterProvider::builder()
-                .with_periodic_exporter(exporter)
-                .with_resource(resource.clone())
-                .build();
+        if options.metrics.is_some() || options.metrics_listen.is_some() {
+            let mut builder = SdkMeterProvider::builder().with_resource(resource.clone());
+            if let Some(endpoint) = options.metrics {
+                let exporter = MetricExporter::builder().with_tonic().with_endpoint(endpoint).build()?;
+                builder = builder.with_periodic_exporter(exporter);
+            }
+            if let Some(address) = options.metrics_listen {
+                let metrics = Metrics::new();
+                builder = builder.with_reader(prometheus_reader(&metrics)?);
+                let listening = Scrape::start(address, metrics);
+                telemetry.scrape = Some(listening.map_err(|source| TelemetryError::Listen { address, source })?);
+            }
+            let provider = builder.build();
             global::set_meter_provider(provider.clone());
             telemetry.meter = Some(provider);
         }
@@ -224,7 +257,15 @@ impl Telemetry {
             telemetry.logger = Some(provider);
         }
         tracing_subscriber::registry().with(layers).try_init()?;
+        if let Some(scrape) = &telemetry.scrape {
+            tracing::info!(metrics = %scrape.address(), "serving metrics");
+        }
         Ok(telemetry)
+    }
+
+    /// Where Prometheus may ask for metrics.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.scrape.as_ref().map(Scrape::address)
     }
 
     /// Sends what has been collected so far; for tests that read it at the other end.
@@ -286,6 +327,16 @@ pub fn trace_id(span: &Span) -> Option<String> {
     let context = span.context();
     let context = context.span().span_context().clone();
     context.is_valid().then(|| context.trace_id().to_string())
+}
+
+/// What hands the metrics of a provider to `metrics`. Labels that say the same of every series are left out; the resource is
+/// in `target_info`.
+fn prometheus_reader(metrics: &Metrics) -> Result<PrometheusExporter, TelemetryError> {
+    opentelemetry_prometheus::exporter()
+        .with_registry(metrics.clone())
+        .scope_info_enabled(false)
+        .build()
+        .map_err(TelemetryError::Prometheus)
 }
 
 fn log_layer(format: LogFormat, filter: Targets) -> Box<dyn Layer<Registry> + Send + Sync> {

@@ -119,8 +119,20 @@ pub const EMEND_EDGE_REASON: &str = "emend.edge.reason";
 pub const EMEND_EMBEDDINGS_TEXTS: &str = "emend.embeddings.texts";
 /// How a walk ended.
 pub const EMEND_WALK_STATUS: &str = "emend.walk.status";
-/// Counter: walks by status.
+/// Counter: walks by graph, status and limit.
 pub const EMEND_WALKS: &str = "emend.walks";
+/// The limit that ended a walk: `NONE`, `STEPS`, `MODEL_CALLS`, `TOKENS`, `WEB_SEARCHES` or `TIME`.
+pub const EMEND_WALK_LIMIT: &str = "emend.walk.limit";
+/// The [`GEN_AI_WORKFLOW_NAME`] of a graph that came with its question, in metrics: callers must not invent label values.
+pub const EMEND_GRAPH_OF_REQUEST: &str = "_REQUEST";
+/// Counter: steps of walks by [`EMEND_ACTION`] and [`EMEND_OUTCOME`].
+pub const EMEND_STEPS: &str = "emend.steps";
+/// Counter: grades given, by [`GEN_AI_EVALUATION_NAME`] and [`GEN_AI_EVALUATION_SCORE_LABEL`].
+pub const EMEND_GRADES: &str = "emend.grades";
+/// Counter: web searches, by [`EMEND_WEB_SEARCH_PROVIDER`] and, where they failed, [`ERROR_TYPE`].
+pub const EMEND_WEB_SEARCHES: &str = "emend.web_searches";
+/// Who was asked for pages of the web: `folder`, `tavily`, `searxng`, `brave`.
+pub const EMEND_WEB_SEARCH_PROVIDER: &str = "emend.web_search.provider";
 /// Histogram: steps a walk took.
 pub const EMEND_WALK_STEPS: &str = "emend.walk.steps";
 /// Counter: corrections by kind.

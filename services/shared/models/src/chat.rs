@@ -12,6 +12,8 @@ mod fallback;
 mod length;
 #[cfg(feature = "local-chat")]
 pub mod local;
+#[cfg(any(feature = "openai", feature = "local-chat"))]
+mod metrics;
 #[cfg(feature = "openai")]
 mod openai;
 mod options;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use futures::{Stream, StreamExt};
 use tokio::sync::watch;
@@ -56,6 +56,13 @@ impl Health {
         self.flags().entry(service.to_owned()).or_default();
     }
 
+    /// Counts this server for [`is_process_ready`] until the returned value is dropped.
+    pub(crate) fn enlist(&self) -> Arc<Health> {
+        let enlisted = Arc::new(self.clone());
+        servers().push(Arc::downgrade(&enlisted));
+        enlisted
+    }
+
     /// Everything is NOT_SERVING from now on, whatever the flags say.
     pub(crate) fn drain(&self) {
         self.0.draining.store(true, Ordering::SeqCst);
@@ -103,6 +110,24 @@ impl Health {
     fn flags(&self) -> MutexGuard<'_, BTreeMap<String, Vec<Arc<AtomicBool>>>> {
         self.0.flags.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The servers of this process that serve or drain.
+static SERVERS: Mutex<Vec<Weak<Health>>> = Mutex::new(Vec::new());
+
+fn servers() -> MutexGuard<'static, Vec<Weak<Health>>> {
+    SERVERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether this process serves, and all of its services are SERVING.
+pub(crate) fn is_process_ready() -> bool {
+    let mut servers = servers();
+    servers.retain(|server| server.strong_count() > 0);
+    let serving = |health: Arc<Health>| {
+        let statuses = health.statuses();
+        statuses.iter().all(|(_, status)| *status == ServingStatus::Serving)
+    };
+    !servers.is_empty() && servers.iter().filter_map(Weak::upgrade).all(serving)
 }
 
 /// Whether a part of a service can serve. Cheap to clone.

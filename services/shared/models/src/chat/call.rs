@@ -1,7 +1,9 @@
 //! Request defaults and tracing spans, shared by all chat clients.
 
+use tokio::time::Instant;
 use tracing::{Span, field};
 
+use super::metrics::ChatMetrics;
 use super::{ChatError, ChatOptions, ChatRequest, FinishReason, Usage};
 use emend_core::{error_chain, fail_span, semconv};
 
@@ -19,6 +21,7 @@ pub(super) struct Caller {
     seed: Option<u64>,
     frequency_penalty: Option<f32>,
     record_content: bool,
+    metrics: ChatMetrics,
 }
 
 impl Caller {
@@ -32,7 +35,13 @@ impl Caller {
             seed: options.llm_seed,
             frequency_penalty: options.llm_frequency_penalty,
             record_content: options.llm_record_content,
+            metrics: ChatMetrics::new(provider),
         }
+    }
+
+    /// Counts a call of `model` that began at `began`, with the usage of its reply or its error.
+    pub(super) fn measured(&self, model: &str, began: Instant, ended: Result<Usage, &ChatError>) {
+        self.metrics.record(model, began.elapsed(), ended);
     }
 
     /// Fills the unset fields of `request` with the client's defaults.

@@ -156,6 +156,7 @@ struct Call {
     may_be_empty: bool,
     receipt: Receipt,
     text: String,
+    began: Instant,
 }
 
 enum State {
@@ -168,8 +169,10 @@ enum State {
 
 impl Call {
     fn new(inner: Arc<Inner>, request: ChatRequest) -> Self {
-        let timeout = Instant::now() + inner.timeout;
+        let began = Instant::now();
+        let timeout = began + inner.timeout;
         Self {
+            began,
             deadline: request.deadline.map_or(timeout, |deadline| deadline.min(timeout)),
             may_be_empty: request.may_be_empty,
             receipt: request.receipt.clone(),
@@ -188,11 +191,14 @@ impl Call {
             Ok(ChatDelta::Finished { finish_reason, usage }) => {
                 let model = self.inner.engine.name();
                 self.inner.caller.replied(model, *finish_reason, *usage, &self.text);
+                self.inner.caller.measured(model, self.began, Ok(*usage));
                 self.state = State::Done;
             }
             Ok(_) => {}
             Err(error) => {
                 call::failed(error);
+                let model = self.inner.engine.name();
+                self.inner.caller.measured(model, self.began, Err(error));
                 self.state = State::Done;
             }
         }

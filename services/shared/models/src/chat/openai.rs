@@ -15,6 +15,7 @@ use emend_core::without_secrets;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
+use tokio::time::Instant;
 use tracing::Instrument;
 
 use super::call::{self, Caller};
@@ -135,7 +136,10 @@ impl Chat for OpenAi {
         let request = self.inner.caller.completed(request);
         let span = self.inner.caller.span(&self.inner.model, &request);
         async move {
+            let began = Instant::now();
             let reply = self.inner.complete(&request).await;
+            let usage = reply.as_ref().map(|reply| reply.usage);
+            self.inner.caller.measured(&self.inner.model, began, usage);
             match &reply {
                 Ok(ChatReply {
                     text,

@@ -58,10 +58,16 @@ pub(super) fn deltas(
     span: Span,
 ) -> impl Stream<Item = Result<ChatDelta, ChatError>> + Send + 'static {
     stream::unfold(
-        (inner, State::Asking(Box::new(request)), span),
-        |(inner, state, span)| async move {
+        (inner, State::Asking(Box::new(request)), span, None),
+        |(inner, state, span, began)| async move {
+            let began = began.unwrap_or_else(Instant::now);
             let (item, state) = next(&inner, state).instrument(span.clone()).await?;
-            Some((item, (inner, state, span)))
+            match &item {
+                Ok(ChatDelta::Finished { usage, .. }) => inner.caller.measured(&inner.model, began, Ok(*usage)),
+                Ok(_) => {}
+                Err(error) => inner.caller.measured(&inner.model, began, Err(error)),
+            }
+            Some((item, (inner, state, span, Some(began))))
         },
     )
 }

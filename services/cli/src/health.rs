@@ -1,0 +1,38 @@
+//! `emend health`: asks a service whether it serves.
+
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use emend_chassis::{Upstream, request};
+use emend_core::Deadline;
+use tonic::Code;
+use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
+
+use crate::{args::HealthOptions, terminal};
+
+/// Asks once, and says what it was told. The exit status is 0 for SERVING alone.
+///
+/// # Errors
+/// The address is none, nobody answers there in time, or the server has no such service.
+pub async fn run(options: HealthOptions) -> Result<ExitCode> {
+    let url = if options.address.contains("://") {
+        options.address
+    } else {
+        format!("http://{}", options.address)
+    };
+    let mut health = HealthClient::new(Upstream::new(&url)?.channel());
+    let service = options.service.unwrap_or_default();
+    let asked = HealthCheckRequest {
+        service: service.clone(),
+    };
+    let answer = health.check(request(asked, Deadline::after(options.timeout))).await;
+    let answer = match answer {
+        Ok(answer) => answer.into_inner(),
+        Err(status) if status.code() == Code::NotFound => {
+            return Err(status).with_context(|| format!("{url} has no service `{service}`"));
+        }
+        Err(status) => return Err(status).with_context(|| format!("{url} does not say whether it serves")),
+    };
+    terminal::println(answer.status().as_str_name())?;
+    Ok(ExitCode::from(u8::from(answer.status() != ServingStatus::Serving)))
+}

@@ -1,0 +1,167 @@
+//! The Helm chart: what it renders, asked of the binaries.
+
+use std::process::Command;
+
+use clap::Parser as _;
+use emend_cli::args::Arguments;
+use serde_json::Value;
+
+use crate::options::{self, service_of};
+use crate::{peer, root};
+
+/// Values that are tested, by name: files of `values`, and the chart's own for `default`.
+pub(crate) const VALUES: [&str; 4] = ["default", "autoscaling", "everything", "models"];
+
+/// The objects that the chart renders; `None` where there is no Helm.
+pub(crate) fn rendered(values: &str, namespace: &str, more: &[&str]) -> Option<Vec<Value>> {
+    let helm = peer("kubernetes/helm")?;
+    let mut command = Command::new(helm);
+    command
+        .args(["template", "emend"])
+        .arg(root().join("deploy/helm/emend"));
+    command.args(["--namespace", namespace]).args(more);
+    if values != "default" {
+        command
+            .arg("--values")
+            .arg(root().join(format!("tests/deploy/values/{values}.yaml")));
+    }
+    let output = command.output().unwrap();
+    let problem = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{values}: {problem}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let objects: Vec<Value> = serde_saphyr::from_multiple(&text).unwrap();
+    Some(objects.into_iter().filter(Value::is_object).collect())
+}
+
+/// What runs pods: Deployments and StatefulSets.
+pub(crate) fn workloads(objects: &[Value]) -> impl Iterator<Item = &Value> {
+    let runs = |object: &&Value| object["kind"] == "Deployment" || object["kind"] == "StatefulSet";
+    objects.iter().filter(runs)
+}
+
+pub(crate) fn list<'a>(value: &'a Value) -> impl Iterator<Item = &'a Value> {
+    value.as_array().into_iter().flatten()
+}
+
+#[test]
+fn helm_finds_nothing_wrong() {
+    let Some(helm) = peer("kubernetes/helm") else { return };
+    for values in VALUES {
+        let mut command = Command::new(&helm);
+        command.args(["lint", "--strict"]).arg(root().join("deploy/helm/emend"));
+        if values != "default" {
+            command
+                .arg("--values")
+                .arg(root().join(format!("tests/deploy/values/{values}.yaml")));
+        }
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            output.status.success() && !said.contains("[WARNING]"),
+            "{values}: {said}"
+        );
+    }
+}
+
+#[test]
+fn a_value_that_does_not_exist_or_has_another_type_is_refused() {
+    let Some(helm) = peer("kubernetes/helm") else { return };
+    for (wrong, named) in [
+        ("services.grader.replica=2", "replica"),
+        ("services.grader.replicas=two", "replicas"),
+        ("services.reader.port=1", "reader"),
+        ("telemetry.otlpEndpoint=jaeger:4317", "otlpEndpoint"),
+        ("gateway.enabled=true", "parentRefs"),
+        ("metrics.port=0", "port"),
+    ] {
+        let output = Command::new(&helm)
+            .args(["template", "emend", "--set", wrong])
+            .arg(root().join("deploy/helm/emend"))
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(named), "{wrong}: {said}");
+    }
+}
+
+#[test]
+fn every_option_port_and_probe_is_one_of_the_binary() {
+    for values in VALUES {
+        let Some(objects) = rendered(values, "emend", &[]) else {
+            return;
+        };
+        let mut seen = Vec::new();
+        for workload in workloads(&objects) {
+            let pod = &workload["spec"]["template"]["spec"];
+            let container = &pod["containers"][0];
+            let command = container["command"][0].as_str().unwrap();
+            let service = service_of(command).unwrap_or_else(|| panic!("{command} is no binary"));
+            for variable in list(&container["env"]) {
+                let name = variable["name"].as_str().unwrap();
+                assert_eq!(service.problem(name, variable["value"].as_str()), None, "{values}");
+            }
+            let variable = |name: &str| {
+                let found = list(&container["env"]).find(|variable| variable["name"] == name);
+                found.unwrap_or_else(|| panic!("{command} has no {name}"))["value"]
+                    .as_str()
+                    .unwrap()
+            };
+            let port = service.port();
+            assert_eq!(variable("EMEND_LISTEN"), format!("0.0.0.0:{port}"));
+            let ports: Vec<(&str, u64)> = list(&container["ports"])
+                .map(|port| (port["name"].as_str().unwrap(), port["containerPort"].as_u64().unwrap()))
+                .collect();
+            let metrics = variable("EMEND_METRICS_LISTEN").strip_prefix("0.0.0.0:").unwrap();
+            assert_eq!(ports, [("grpc", port), ("metrics", metrics.parse().unwrap())]);
+            for probe in ["startupProbe", "readinessProbe", "livenessProbe"] {
+                let grpc = &container[probe]["grpc"];
+                assert_eq!(
+                    (&grpc["port"], &grpc["service"]),
+                    (&port.into(), &service.grpc.into()),
+                    "{probe}"
+                );
+            }
+            for first in list(&pod["initContainers"]) {
+                let words: Vec<&str> = list(&first["command"]).map(|word| word.as_str().unwrap()).collect();
+                Arguments::try_parse_from(&words).unwrap();
+            }
+            seen.push(service.name);
+        }
+        seen.sort_unstable();
+        let mut all: Vec<&str> = options::services().iter().map(|service| service.name).collect();
+        all.sort_unstable();
+        assert_eq!(seen, all, "{values}");
+    }
+}
+
+#[test]
+fn pods_hold_no_token_and_write_to_no_root() {
+    for values in VALUES {
+        let Some(objects) = rendered(values, "emend", &[]) else {
+            return;
+        };
+        for workload in workloads(&objects) {
+            let pod = &workload["spec"]["template"]["spec"];
+            assert_eq!(pod["automountServiceAccountToken"], false);
+            assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
+            for container in list(&pod["containers"]).chain(list(&pod["initContainers"])) {
+                assert_eq!(container["securityContext"]["readOnlyRootFilesystem"], true);
+                assert!(container["resources"]["requests"]["cpu"].is_string(), "{container}");
+                // A secret comes by reference.
+                for variable in list(&container["env"]) {
+                    let name = variable["name"].as_str().unwrap();
+                    let is_secret = name.ends_with("_KEY") || name.ends_with("_TOKEN") || name.ends_with("_PASSWORD");
+                    assert!(
+                        !is_secret || variable["valueFrom"]["secretKeyRef"].is_object(),
+                        "{name}"
+                    );
+                }
+            }
+        }
+        let accounts = objects.iter().filter(|object| object["kind"] == "ServiceAccount");
+        assert!(accounts.clone().count() == 6);
+        for account in accounts {
+            assert_eq!(account["automountServiceAccountToken"], false);
+        }
+    }
+}
