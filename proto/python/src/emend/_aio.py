@@ -83,12 +83,11 @@ class AsyncClient:
             raise ValueError("documents are stored by a retriever: give AsyncClient its address")
 
         async def requests() -> AsyncIterator[IngestRequest]:
-            given = documents_of(documents)
-            if isinstance(given, AsyncIterable):
-                async for document in given:
+            if isinstance(documents, AsyncIterable):
+                async for document in documents:
                     yield ingest_request(collection, document)
             else:
-                for document in given:
+                for document in documents_of(documents):
                     yield ingest_request(collection, document)
 
         call = self.retriever.Ingest(requests(), timeout=timeout or self._timeout)

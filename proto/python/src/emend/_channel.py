@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 import grpc
 
@@ -11,8 +11,6 @@ from emend.v1.retriever_pb2 import Document, IngestRequest
 
 Address: TypeAlias = str | Sequence[str]
 """`HOST:PORT` or a target of gRPC such as `dns:///NAME:PORT`, or several `IP:PORT`, which get calls in turn."""
-
-Given = TypeVar("Given")
 
 
 def target_and_options(address: Address) -> tuple[str, list[tuple[str, str]]]:
@@ -47,7 +45,7 @@ def question_of(question: str | Question, collection: str, graph: str, options: 
     return Question(question=question, collection=collection, graph=graph, options=options or {})
 
 
-def documents_of(documents: Mapping[str, str | bytes] | Given) -> Iterable[Document] | Given:
+def documents_of(documents: Mapping[str, str | bytes] | Iterable[Document]) -> Iterable[Document]:
     """Documents by their ids as the contract has them; others stay as they are."""
     if not isinstance(documents, Mapping):
         return documents
