@@ -99,13 +99,17 @@ export class Client {
     }
   }
 
-  /** Stores documents, and tells of each one when it is on disk. */
+  /**
+   * Stores documents, and tells of each one when it is on disk. Read all answers: what is not answered may not be stored.
+   * `timeout` is for all documents together, in seconds.
+   */
   async *ingest(
     documents: Iterable<NewDocument> | AsyncIterable<NewDocument>,
     collection = "",
+    timeout = this.#timeout,
   ): AsyncGenerator<IngestResponse> {
     if (this.retriever === undefined) throw new Error("documents are stored by a retriever: give Client its address");
-    const call = this.retriever.ingest(new Metadata(), this.#within());
+    const call = this.retriever.ingest(new Metadata(), this.#within(timeout));
     call.on("error", () => {});
     let stopped = false;
     const send = async () => {
@@ -140,8 +144,8 @@ export class Client {
     this.retriever?.close();
   }
 
-  #within(): CallOptions {
-    return { deadline: Date.now() + 1000 * this.#timeout };
+  #within(timeout = this.#timeout): CallOptions {
+    return { deadline: Date.now() + 1000 * timeout };
   }
 }
 

@@ -273,7 +273,8 @@ func balance(ctx context.Context, addresses []string, access Access) (map[string
 		state.Endpoints = append(state.Endpoints, resolver.Endpoint{Addresses: []resolver.Address{{Addr: address}}})
 	}
 	list.InitialState(state)
-	conn, err := connect("list:///emend", access, grpc.WithResolvers(list))
+	// The name is the one that a certificate has to be for.
+	conn, err := connect("list:///"+addresses[0], access, grpc.WithResolvers(list))
 	if err != nil {
 		return nil, err
 	}
@@ -345,7 +346,7 @@ func run() error {
 	check := func(name string, value any, err error, right func() bool) {
 		fmt.Printf("%s: %.300v\n", name, value)
 		if err != nil || !right() {
-			failed = append(failed, fmt.Errorf("FAILED %s: %v: %w", name, value, err))
+			failed = append(failed, fmt.Errorf("FAILED %s: %v: %v", name, value, err))
 		}
 	}
 

@@ -13,7 +13,7 @@ from emend.v1.retriever_pb2_grpc import RetrieverServiceStub
 
 
 class AsyncClient:
-    """[`Client`][emend.Client] for asyncio: the same arguments and methods. It is made where an event loop runs."""
+    """`Client` for asyncio: the same arguments and methods. It is made where an event loop runs."""
 
     def __init__(
         self,
@@ -73,21 +73,24 @@ class AsyncClient:
         documents: Mapping[str, str | bytes] | Iterable[Document] | AsyncIterable[Document],
         *,
         collection: str = "",
+        timeout: float | None = None,
     ) -> AsyncIterator[IngestResponse]:
-        """Stores documents, given by their ids or as they are, and tells of each one when it is on disk."""
+        """Stores documents, given by their ids or as they are, and tells of each one when it is on disk.
+
+        Read all answers: what is not answered may not be stored. `timeout` is for all documents together.
+        """
         if self.retriever is None:
             raise ValueError("documents are stored by a retriever: give AsyncClient its address")
 
         async def requests() -> AsyncIterator[IngestRequest]:
-            given = documents_of(documents)
-            if isinstance(given, AsyncIterable):
-                async for document in given:
+            if isinstance(documents, AsyncIterable):
+                async for document in documents:
                     yield ingest_request(collection, document)
             else:
-                for document in given:
+                for document in documents_of(documents):
                     yield ingest_request(collection, document)
 
-        call = self.retriever.Ingest(requests(), timeout=self._timeout)
+        call = self.retriever.Ingest(requests(), timeout=timeout or self._timeout)
         try:
             async for answer in call:
                 yield answer

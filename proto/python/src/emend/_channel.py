@@ -1,7 +1,7 @@
 """How services are reached."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import grpc
@@ -45,7 +45,7 @@ def question_of(question: str | Question, collection: str, graph: str, options: 
     return Question(question=question, collection=collection, graph=graph, options=options or {})
 
 
-def documents_of(documents: "Mapping[str, str | bytes] | object") -> object:
+def documents_of(documents: Mapping[str, str | bytes] | Iterable[Document]) -> Iterable[Document]:
     """Documents by their ids as the contract has them; others stay as they are."""
     if not isinstance(documents, Mapping):
         return documents

@@ -72,16 +72,20 @@ class Client:
             call.cancel()
 
     def ingest(
-        self, documents: Mapping[str, str | bytes] | Iterable[Document], *, collection: str = ""
+        self,
+        documents: Mapping[str, str | bytes] | Iterable[Document],
+        *,
+        collection: str = "",
+        timeout: float | None = None,
     ) -> Iterator[IngestResponse]:
         """Stores documents, given by their ids or as they are, and tells of each one when it is on disk.
 
-        The answers have to be read for the documents to be sent.
+        Read all answers: what is not answered may not be stored. `timeout` is for all documents together.
         """
         if self.retriever is None:
             raise ValueError("documents are stored by a retriever: give Client its address")
         requests = (ingest_request(collection, document) for document in documents_of(documents))
-        return self.retriever.Ingest(requests, timeout=self._timeout)
+        return self.retriever.Ingest(requests, timeout=timeout or self._timeout)
 
     def close(self) -> None:
         for channel in self._channels:
