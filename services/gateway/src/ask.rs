@@ -5,7 +5,9 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use emend_proto::v1::{AskRequest, AskStreamRequest, AskStreamResponse, Question, walk_event::Event};
+use emend_proto::v1::{
+    AskRequest, AskStreamRequest, AskStreamResponse, Feedback, Question, RecordFeedbackRequest, walk_event::Event,
+};
 use futures::{Stream, StreamExt as _};
 use http::HeaderMap;
 use tonic::Status;
@@ -45,6 +47,23 @@ pub(crate) async fn ask(
             })
         }
     }
+}
+
+/// Keeps what a person says of an answer.
+pub(crate) async fn feedback(
+    State(gateway): State<Arc<Gateway>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let deadline = request::deadline(&headers, gateway.default_timeout)?;
+    let feedback: Feedback = request::message(&gateway.memory, &headers, body, "Feedback").await?;
+    let feedback = Some(feedback);
+    let call = request::call(&headers, RecordFeedbackRequest { feedback }, deadline);
+    let kept = gateway.services.orchestrator().record_feedback(call).await;
+    let kept = kept
+        .map_err(|status| Problem::from(status).within("feedback"))?
+        .into_inner();
+    respond::message(&gateway.memory, "RecordFeedbackResponse", &kept).await
 }
 
 /// The events of a walk; after an error none follows.

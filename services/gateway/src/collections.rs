@@ -8,7 +8,7 @@ use axum::response::Response;
 use emend_chassis::retrying;
 use emend_core::cut;
 use emend_proto::v1::{
-    DeleteDocumentsRequest, GetCollectionRequest, ListCollectionsRequest, ListCollectionsResponse,
+    DeleteDocumentsRequest, GetCollectionRequest, GetDocumentRequest, ListCollectionsRequest, ListCollectionsResponse,
     ListDocumentsRequest, RetrieveRequest,
 };
 use http::HeaderMap;
@@ -65,7 +65,12 @@ pub(crate) async fn documents(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let deadline = request::deadline(&headers, gateway.default_timeout)?;
-    let asked = page(name, &query.unwrap_or_default())?;
+    let Page { size, token, .. } = page(&query.unwrap_or_default(), false)?;
+    let asked = ListDocumentsRequest {
+        collection: name,
+        page_size: size,
+        page_token: token,
+    };
     let page = retrying(deadline, |attempt| {
         let mut retriever = gateway.services.retriever();
         let call = request::call(&headers, asked.clone(), attempt.deadline);
@@ -74,10 +79,21 @@ pub(crate) async fn documents(
     respond::message(&gateway.memory, "ListDocumentsResponse", &page.await?.into_inner()).await
 }
 
-fn page(collection: String, query: &str) -> Result<ListDocumentsRequest, Problem> {
-    let mut asked = ListDocumentsRequest {
-        collection,
-        ..ListDocumentsRequest::default()
+/// What a query says of a page.
+#[derive(Debug, Default, PartialEq)]
+struct Page {
+    size: Option<u32>,
+    token: String,
+    /// Known of a document alone.
+    parents: Option<bool>,
+}
+
+fn page(query: &str, of_document: bool) -> Result<Page, Problem> {
+    let mut asked = Page::default();
+    let known = if of_document {
+        "pageSize, pageToken and parents"
+    } else {
+        "pageSize and pageToken"
     };
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
         match &*name {
@@ -85,18 +101,48 @@ fn page(collection: String, query: &str) -> Result<ListDocumentsRequest, Problem
                 let size = value.parse().map_err(|_| {
                     Problem::field("pageSize", format!("must be a number from 1, is `{}`", cut(&value)))
                 })?;
-                asked.page_size = Some(size);
+                asked.size = Some(size);
             }
-            "pageToken" | "page_token" => asked.page_token = value.into_owned(),
+            "pageToken" | "page_token" => asked.token = value.into_owned(),
+            "parents" if of_document => {
+                let parents = value
+                    .parse()
+                    .map_err(|_| Problem::field("parents", format!("must be true or false, is `{}`", cut(&value))))?;
+                asked.parents = Some(parents);
+            }
             other => {
                 return Err(Problem::field(
                     cut(other).to_string(),
-                    "is unknown: known are pageSize and pageToken",
+                    format!("is unknown: known are {known}"),
                 ));
             }
         }
     }
     Ok(asked)
+}
+
+/// A page of a document.
+pub(crate) async fn document(
+    State(gateway): State<Arc<Gateway>>,
+    Path((name, id)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let deadline = request::deadline(&headers, gateway.default_timeout)?;
+    let Page { size, token, parents } = page(&query.unwrap_or_default(), true)?;
+    let asked = GetDocumentRequest {
+        collection: name,
+        document_id: id,
+        parents,
+        page_size: size,
+        page_token: token,
+    };
+    let page = retrying(deadline, |attempt| {
+        let mut retriever = gateway.services.retriever();
+        let call = request::call(&headers, asked.clone(), attempt.deadline);
+        async move { retriever.get_document(call).await }
+    });
+    respond::message(&gateway.memory, "GetDocumentResponse", &page.await?.into_inner()).await
 }
 
 /// Removes a document.

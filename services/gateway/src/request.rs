@@ -16,7 +16,7 @@ use crate::memory::{Held, JSON_COPIES, Memory};
 use crate::problem::Problem;
 
 /// Largest JSON body, in bytes.
-pub(crate) const MAX_JSON_BYTES: usize = 1024 * 1024;
+pub(crate) const MAX_JSON_BYTES: usize = 2 * 1024 * 1024;
 /// Most values of a JSON body: three bytes of text can be a message of some hundred.
 const MAX_JSON_VALUES: usize = 20_000;
 /// How long a JSON body may take to come.

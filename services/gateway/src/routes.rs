@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use axum::extract::State;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, delete, get, post};
 use axum::{Router, extract::Request};
 use emend_core::cut;
-use http::header::CONTENT_TYPE;
-use http::{Method, StatusCode, Uri};
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderMap, Method, StatusCode, Uri};
 use serde_json::json;
 
 use crate::problem::Problem;
@@ -19,6 +18,7 @@ use crate::{Gateway, ask, assets, collections, documents, edge, graphs, grpc_web
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     Ask,
+    RecordFeedback,
     Search,
     ListGraphs,
     GetGraph,
@@ -27,6 +27,7 @@ pub(crate) enum Operation {
     ListCollections,
     GetCollection,
     ListDocuments,
+    GetDocument,
     DeleteDocument,
     UploadDocuments,
     ChatCompletion,
@@ -41,8 +42,9 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
-    pub(crate) const ALL: [Self; 20] = [
+    pub(crate) const ALL: [Self; 22] = [
         Self::Ask,
+        Self::RecordFeedback,
         Self::Search,
         Self::ListGraphs,
         Self::GetGraph,
@@ -51,6 +53,7 @@ impl Operation {
         Self::ListCollections,
         Self::GetCollection,
         Self::ListDocuments,
+        Self::GetDocument,
         Self::DeleteDocument,
         Self::UploadDocuments,
         Self::ChatCompletion,
@@ -76,6 +79,8 @@ impl Operation {
             Self::ListCollections => ("GET", "/v1/collections"),
             Self::GetCollection => ("GET", "/v1/collections/{name}"),
             Self::ListDocuments => ("GET", "/v1/collections/{name}/documents"),
+            Self::GetDocument => ("GET", "/v1/collections/{name}/documents/{*id}"),
+            Self::RecordFeedback => ("POST", "/v1/feedback"),
             Self::DeleteDocument => ("DELETE", "/v1/collections/{name}/documents/{*id}"),
             Self::UploadDocuments => ("POST", "/v1/documents"),
             Self::ChatCompletion => ("POST", "/v1/chat/completions"),
@@ -101,6 +106,8 @@ impl Operation {
             Self::ListCollections => get(collections::list),
             Self::GetCollection => get(collections::one),
             Self::ListDocuments => get(collections::documents),
+            Self::GetDocument => get(collections::document),
+            Self::RecordFeedback => post(ask::feedback),
             Self::DeleteDocument => delete(collections::delete_document),
             Self::UploadDocuments => post(documents::upload),
             Self::ChatCompletion => post(openai::chat),
@@ -158,9 +165,12 @@ fn placed(
     }))
 }
 
-/// The page, or a list of what there is.
-async fn index(State(_): State<Arc<Gateway>>) -> Response {
-    if let Some(page) = assets::find("/") {
+/// The page, or for who asks for JSON a list of what there is.
+async fn index(headers: HeaderMap) -> Response {
+    let asks_for_json = headers
+        .get(ACCEPT)
+        .is_some_and(|accept| accept.as_bytes().starts_with(b"application/json"));
+    if !asks_for_json && let Some(page) = assets::find("/") {
         return page.into_response();
     }
     let endpoints: Vec<String> = Operation::ALL

@@ -85,6 +85,19 @@ const fn described(operation: Operation) -> Described {
             gives: "ListDocumentsResponse",
             ..NONE
         },
+        Operation::GetDocument => Described {
+            rpc: "RetrieverService/GetDocument",
+            summary: "Read a document back, a page of its passages at a time",
+            gives: "GetDocumentResponse",
+            ..NONE
+        },
+        Operation::RecordFeedback => Described {
+            rpc: "OrchestratorService/RecordFeedback",
+            summary: "Keep what a person says of an answer",
+            takes: "Feedback",
+            gives: "RecordFeedbackResponse",
+            ..NONE
+        },
         Operation::DeleteDocument => Described {
             rpc: "RetrieverService/DeleteDocuments",
             summary: "Remove a document and its passages",
@@ -230,6 +243,11 @@ fn parameters(operation: Operation, rpc: &str) -> Value {
     if operation == Operation::ListDocuments {
         all.push(json!({"name": "pageSize", "in": "query", "description": "Most documents to return, 1–10000; 1000 unless given", "schema": {"type": "integer", "minimum": 1, "maximum": 10000}}));
         all.push(json!({"name": "pageToken", "in": "query", "description": "`nextPageToken` of the page before", "schema": {"type": "string"}}));
+    }
+    if operation == Operation::GetDocument {
+        all.push(json!({"name": "pageSize", "in": "query", "description": "Most passages to return, 1–1000; 100 unless given", "schema": {"type": "integer", "minimum": 1, "maximum": 1000}}));
+        all.push(json!({"name": "pageToken", "in": "query", "description": "`nextPageToken` of the page before", "schema": {"type": "string"}}));
+        all.push(json!({"name": "parents", "in": "query", "description": "Sections in place of the chunks that were embedded; true unless given", "schema": {"type": "boolean"}}));
     }
     if !rpc.is_empty() {
         all.push(json!({"name": "X-Request-Timeout", "in": "header", "description": "When the answer is due, at most an hour: `30s`, `250ms`, or seconds", "schema": {"type": "string"}}));

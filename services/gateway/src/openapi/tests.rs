@@ -39,6 +39,9 @@ fn every_field_that_can_be_reached_is_in_the_document() {
         "ListDocumentsResponse",
         "DeleteDocumentsResponse",
         "IngestResponse",
+        "GetDocumentResponse",
+        "Feedback",
+        "RecordFeedbackResponse",
     ];
     let pool = emend_json::pool().unwrap();
     let message = |name: &str| pool.get_message_by_name(&format!("{PACKAGE}.{name}")).unwrap();

@@ -32,7 +32,15 @@ async fn requests_above_the_most_at_once_are_refused_and_probes_are_not() {
 #[tokio::test]
 async fn the_index_and_the_openapi_document_are_there_and_nothing_else() {
     let fixture = Fixture::start().await;
-    let index: Value = fixture.get("/").send().await.unwrap().json().await.unwrap();
+    let index: Value = fixture
+        .get("/")
+        .header("accept", "application/json")
+        .send()
+        .await
+        .unwrap()
+        .json()
+        .await
+        .unwrap();
     assert_eq!(index["endpoints"][0], "POST /v1/ask");
     let document: Value = fixture.get("/openapi.json").send().await.unwrap().json().await.unwrap();
     assert_eq!(document["openapi"], "3.1.0");

@@ -25,6 +25,10 @@ async fn collections_and_documents_are_listed() {
 
     let (_, page) = read(fixture.get("/v1/collections/handbook/documents?pageSize=2&pageToken=t")).await;
     assert_eq!(page["nextPageToken"], "2-t");
+    let query = "parents=false&pageSize=2&pageToken=t";
+    let (_, page) = read(fixture.get(&format!("/v1/collections/handbook/documents/a/leave.md?{query}"))).await;
+    assert_eq!(page["document"]["id"], "a/leave.md");
+    assert_eq!(page["nextPageToken"], "Some(false) Some(2) t");
     let delete = |id: &str| {
         let url = format!("{}/v1/collections/handbook/documents/{id}", fixture.url);
         fixture.client.delete(url)

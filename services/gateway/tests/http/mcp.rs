@@ -167,7 +167,7 @@ async fn pages_of_others_and_large_messages_are_refused() {
     assert_eq!(page.send().await.unwrap().status(), 403);
     let rebound = post(&fixture, &list).header("host", "evil.example");
     assert_eq!(rebound.send().await.unwrap().status(), 421);
-    let large = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {"x": "x".repeat(1 << 20)}});
+    let large = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {"x": "x".repeat(2 << 20)}});
     assert_eq!(post(&fixture, &large).send().await.unwrap().status(), 413);
     assert_eq!(fixture.get("/mcp").send().await.unwrap().status(), 405);
 }

@@ -124,6 +124,21 @@ async fn the_key_the_time_and_the_trace_are_passed_on() {
 }
 
 #[tokio::test]
+async fn feedback_is_kept_and_its_wrong_fields_are_named() {
+    let fixture = Fixture::start().await;
+    let said = json!({"walkId": "w", "question": "Why?", "answer": "So.", "verdict": "FEEDBACK_VERDICT_RIGHT"});
+    let kept = fixture.post("/v1/feedback", &said).send().await.unwrap();
+    assert_eq!(kept.json::<Value>().await.unwrap()["id"], "w");
+    let refused = fixture
+        .post("/v1/feedback", &json!({"question": "Why?"}))
+        .send()
+        .await
+        .unwrap();
+    let problem: Value = refused.json().await.unwrap();
+    assert_eq!(problem["errors"][0]["field"], "walkId");
+}
+
+#[tokio::test]
 async fn a_deadline_that_passes_is_a_problem() {
     let fixture = Fixture::start().await;
     let asked = fixture

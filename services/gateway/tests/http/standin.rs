@@ -260,6 +260,23 @@ impl OrchestratorService for StandIn {
         Ok(Response::new(ListGraphsResponse { graphs }))
     }
 
+    async fn record_feedback(
+        &self,
+        request: Request<RecordFeedbackRequest>,
+    ) -> Result<Response<RecordFeedbackResponse>, Status> {
+        let feedback = request.into_inner().feedback.unwrap_or_default();
+        if feedback.verdict() == FeedbackVerdict::Unspecified {
+            let mut details = ErrorDetails::new();
+            details.add_bad_request_violation("feedback.walk_id", "must be known");
+            return Err(Status::with_error_details(
+                tonic::Code::InvalidArgument,
+                "invalid request",
+                details,
+            ));
+        }
+        Ok(Response::new(RecordFeedbackResponse { id: feedback.walk_id }))
+    }
+
     async fn get_graph(&self, request: Request<GetGraphRequest>) -> Result<Response<GetGraphResponse>, Status> {
         let name = request.into_inner().name;
         if name != "self-rag" {
@@ -359,6 +376,21 @@ impl RetrieverService for StandIn {
                 ..StoredDocument::default()
             }],
             next_page_token: format!("{}-{}", asked.page_size(), asked.page_token),
+        }))
+    }
+
+    async fn get_document(
+        &self,
+        request: Request<GetDocumentRequest>,
+    ) -> Result<Response<GetDocumentResponse>, Status> {
+        let asked = request.into_inner();
+        Ok(Response::new(GetDocumentResponse {
+            document: Some(StoredDocument {
+                id: asked.document_id.clone(),
+                ..StoredDocument::default()
+            }),
+            next_page_token: format!("{:?} {:?} {}", asked.parents, asked.page_size, asked.page_token),
+            ..GetDocumentResponse::default()
         }))
     }
 
