@@ -13,6 +13,7 @@ pub mod feedback;
 pub mod graph;
 pub mod ingest;
 pub mod json;
+pub mod keys;
 pub mod mcp;
 pub mod models;
 pub mod progress;

@@ -43,23 +43,24 @@ impl Default for WalkMetrics {
 
 impl WalkMetrics {
     /// Counts a walk that ended and records its status in its span.
-    pub(super) fn ended(&self, graph: &str, ended: &Result<WalkResult, WalkError>, span: &Span) {
-        let graph = KeyValue::new(semconv::GEN_AI_WORKFLOW_NAME, graph.to_owned());
+    pub(super) fn ended(&self, graph: &str, key: Option<&str>, ended: &Result<WalkResult, WalkError>, span: &Span) {
+        let mut of = vec![KeyValue::new(semconv::GEN_AI_WORKFLOW_NAME, graph.to_owned())];
+        of.extend(key.map(|key| KeyValue::new(semconv::EMEND_KEY_NAME, key.to_owned())));
         match ended {
             Ok(result) => {
                 let status = result.status().as_str_name();
                 let status = status.strip_prefix("WALK_STATUS_").unwrap_or(status);
                 span.record(semconv::EMEND_WALK_STATUS, status);
                 span.record(semconv::EMEND_WALK_STEPS, result.steps.len());
-                let status = KeyValue::new(semconv::EMEND_WALK_STATUS, status);
-                self.walks.add(1, &[graph.clone(), status]);
-                self.steps.record(result.steps.len() as u64, &[graph]);
+                self.steps.record(result.steps.len() as u64, &of);
+                of.push(KeyValue::new(semconv::EMEND_WALK_STATUS, status));
+                self.walks.add(1, &of);
             }
             Err(error) => {
                 let code: Code = error.code();
                 span.record(semconv::ERROR_TYPE, code.name());
-                let status = KeyValue::new(semconv::ERROR_TYPE, code.name());
-                self.walks.add(1, &[graph, status]);
+                of.push(KeyValue::new(semconv::ERROR_TYPE, code.name()));
+                self.walks.add(1, &of);
             }
         }
     }

@@ -134,3 +134,6 @@ impl<S: Service<Request<Body>>> Service<Request<Body>> for Authenticated<S> {
         self.inner.call(request)
     }
 }
+
+#[cfg(test)]
+mod tests;

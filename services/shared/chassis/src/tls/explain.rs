@@ -48,7 +48,7 @@ fn of_certificate(error: &CertificateError) -> String {
         }
         CertificateError::NotValidForNameContext { expected, presented } => format!(
             "its certificate is for {}, not for {}: use an address that it names, or give it a certificate for this one",
-            emend_core::cut(&emend_core::list_names(presented)),
+            emend_core::cut(&emend_core::list_names(presented.iter().map(|name| plain(name)))),
             expected.to_str()
         ),
         CertificateError::NotValidForName => {
@@ -57,6 +57,12 @@ fn of_certificate(error: &CertificateError) -> String {
         CertificateError::Revoked => "its certificate is revoked".to_owned(),
         error => format!("its certificate cannot be accepted ({error})"),
     }
+}
+
+/// `grader` of `DnsName("grader")`, as rustls shows a name.
+fn plain(name: &str) -> &str {
+    let inner = name.split_once('(').map_or(name, |(_, inner)| inner);
+    inner.trim_matches(['"', ')'])
 }
 
 fn of_alert(alert: AlertDescription) -> String {
