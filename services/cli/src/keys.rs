@@ -82,7 +82,10 @@ fn list(file: &KeysFile, json: bool) -> Result<()> {
         );
         for (what, value) in [
             ("rate", entry.rate.map(|rate| rate.to_string())),
-            ("model calls a day", entry.model_calls_per_day.map(|most| most.to_string())),
+            (
+                "model calls a day",
+                entry.model_calls_per_day.map(|most| most.to_string()),
+            ),
             ("tokens a day", entry.tokens_per_day.map(|most| most.to_string())),
         ] {
             if let Some(value) = value {

@@ -148,7 +148,9 @@ impl Options {
             None => ApiKey::find(self.service_api_key_file.as_deref(), "EMEND_SERVICE_API_KEY").transpose(),
         };
         Ok(UpstreamOptions {
-            tls: (encrypted || given).then(|| ClientTls::load(&self.client_tls)).transpose()?,
+            tls: (encrypted || given)
+                .then(|| ClientTls::load(&self.client_tls))
+                .transpose()?,
             api_key: api_key.transpose().map_err(ServeError::start)?,
             insecure: self.service.insecure,
             ..UpstreamOptions::default()

@@ -81,7 +81,13 @@ impl Orchestrator {
     /// Refuses a question whose collection or graph the caller's key does not allow, or whose budget is spent. Nothing is
     /// looked up for that: what does not exist is refused in the same words.
     fn may_ask(&self, question: &v1::Question, identity: &Identity) -> Result<(), Status> {
-        let or = |name: &str, default: &str| if name.is_empty() { default.to_owned() } else { name.to_owned() };
+        let or = |name: &str, default: &str| {
+            if name.is_empty() {
+                default.to_owned()
+            } else {
+                name.to_owned()
+            }
+        };
         identity.collection(&or(&question.collection, DEFAULT_COLLECTION))?;
         if question.graph_yaml.is_empty() {
             identity.graph(&or(&question.graph, &self.default_graph))?;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use emend_chassis::Identity;
+use emend_chassis::{Identity, keys::Resource};
 use emend_proto::v1::Limit;
 
 use crate::graph::Cost;
@@ -86,7 +86,13 @@ pub(super) fn of_the_day(caller: &Identity, step: Cost) -> Option<(Limit, String
     }
     let left = match caller.left() {
         Ok((calls, _)) => calls?,
-        Err(over) => return Some((Limit::ModelCalls, over.to_string())),
+        Err(over) => {
+            let limit = match over.resource {
+                Resource::Tokens => Limit::Tokens,
+                Resource::Calls | Resource::ModelCalls => Limit::ModelCalls,
+            };
+            return Some((limit, over.to_string()));
+        }
     };
     (step.model_calls > left).then(|| {
         let reason = format!(

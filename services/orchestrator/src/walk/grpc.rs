@@ -2,7 +2,9 @@
 
 use std::future::Future;
 
-use emend_chassis::{Attempt, ERROR_DOMAIN, TracedChannel, Upstream, UpstreamError, UpstreamOptions, code_of_grpc, retrying, status};
+use emend_chassis::{
+    Attempt, ERROR_DOMAIN, TracedChannel, Upstream, UpstreamError, UpstreamOptions, code_of_grpc, retrying, status,
+};
 use emend_core::{Code, Deadline, FieldViolation, MODEL_CALLS};
 use emend_proto::v1::{
     DecideRetrievalRequest, DecideRetrievalResponse, GenerateRequest, GenerateResponse, GradeDocumentsRequest,

@@ -58,7 +58,15 @@ fn result_without(walk: &str, key: Option<&str>, result: &WalkResult) {
             .map(|failure| failure.service.as_str())
             .collect();
         let (service, code, cause) = (services.join(", "), &first.code, one_line(&first.cause));
-        tracing::warn!(walk, key, status, service, code, cause, "a walk went on without a service");
+        tracing::warn!(
+            walk,
+            key,
+            status,
+            service,
+            code,
+            cause,
+            "a walk went on without a service"
+        );
     }
 }
 

@@ -94,7 +94,9 @@ impl std::fmt::Debug for UpstreamOptions {
 #[non_exhaustive]
 pub enum UpstreamError {
     /// It is not an address of a server.
-    #[error("\"{target}\" is not the address of a gRPC server: write it like http://grader:50052 or https://grader:50052")]
+    #[error(
+        "\"{target}\" is not the address of a gRPC server: write it like http://grader:50052 or https://grader:50052"
+    )]
     Target {
         /// What was given.
         target: String,

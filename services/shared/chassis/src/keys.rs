@@ -26,7 +26,7 @@ use crate::config::ServiceOptions;
 
 pub use file::{KeyEntry, KeysError, KeysFile, MAX_KEYS};
 pub use identity::{Denied, Identity};
-pub use meter::{OverBudget, Rate, Spent};
+pub use meter::{OverBudget, Rate, Resource, Spent};
 pub use pattern::Pattern;
 
 use meter::Meter;

@@ -16,8 +16,8 @@ use emend_core::error_chain;
 use crate::error::ServeError;
 use crate::exposed::refuse_exposed;
 use crate::keys::Keys;
-use crate::tls::ServerTls;
 use crate::telemetry::{Telemetry, TelemetryError, TelemetryOptions};
+use crate::tls::ServerTls;
 
 /// Exit codes: as clap has it, 2 is for what the user said.
 const SUCCEEDED: u8 = 0;

@@ -121,7 +121,9 @@ fn certificates(option: &'static str, path: &Path) -> Result<Vec<CertificateDer<
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
     let found = found.map_err(|error| wrong(format!("it is no valid PEM ({error}): give a file of certificates")))?;
     if found.is_empty() {
-        return Err(wrong("it has no certificate: give a PEM file with BEGIN CERTIFICATE".to_owned()));
+        return Err(wrong(
+            "it has no certificate: give a PEM file with BEGIN CERTIFICATE".to_owned(),
+        ));
     }
     Ok(found)
 }
@@ -170,4 +172,3 @@ fn identity(
         ))),
     }
 }
-

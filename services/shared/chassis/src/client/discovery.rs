@@ -237,7 +237,8 @@ impl Rounds {
         }
         match (self.finder.endpoint)(address) {
             Ok(endpoint) => {
-                self.members.insert(address, Member::new(address, &endpoint, &self.finder.dial));
+                self.members
+                    .insert(address, Member::new(address, &endpoint, &self.finder.dial));
                 tracing::debug!(target = &*self.finder.target, %address, "server found");
                 // At once: one server that hangs must not hold up calls to those that do not.
                 self.publish();

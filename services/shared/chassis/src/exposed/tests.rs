@@ -8,7 +8,13 @@ fn beyond_this_machine_a_service_needs_both_or_the_word_of_its_user() {
     let open = ServiceOptions::default();
     refuse_exposed(&open, here).unwrap();
     let error = refuse_exposed(&open, everywhere).unwrap_err().to_string();
-    for part in ["0.0.0.0:50051", "--tls-cert", "--keys-file", "--insecure", "EMEND_INSECURE"] {
+    for part in [
+        "0.0.0.0:50051",
+        "--tls-cert",
+        "--keys-file",
+        "--insecure",
+        "EMEND_INSECURE",
+    ] {
         assert!(error.contains(part), "{error}");
     }
     let insecure = ServiceOptions {

@@ -21,7 +21,8 @@ const MAX_PATTERNS: usize = 100;
 /// Longest name of a key, in characters.
 const MAX_NAME_CHARS: usize = 64;
 /// What stands at the top of the file.
-const HEADER: &str = "# API keys of Emend: what each may do, and the SHA-256 digest of it. Written by `emend keys`.\n\n";
+const HEADER: &str =
+    "# API keys of Emend: what each may do, and the SHA-256 digest of it. Written by `emend keys`.\n\n";
 
 /// What is wrong with keys or with the file that has them.
 #[derive(Debug, thiserror::Error)]
@@ -133,7 +134,9 @@ impl KeysFile {
             .read_to_string(&mut text)
             .map_err(failed)?;
         if text.len() as u64 > MAX_FILE_BYTES {
-            return Err(failed(io::Error::other(format!("it has more than {MAX_FILE_BYTES} bytes"))));
+            return Err(failed(io::Error::other(format!(
+                "it has more than {MAX_FILE_BYTES} bytes"
+            ))));
         }
         // Not the error as it shows itself: it quotes the line, which may be one that a key was pasted into.
         toml::from_str(&text).map_err(|error| KeysError::Content {
@@ -172,10 +175,7 @@ impl KeysFile {
         if self.keys.contains_key(name) {
             return Err(KeysError::Taken { name: name.to_owned() });
         }
-        if self.keys.len() >= MAX_KEYS
-            || entry.collections.len() > MAX_PATTERNS
-            || entry.graphs.len() > MAX_PATTERNS
-        {
+        if self.keys.len() >= MAX_KEYS || entry.collections.len() > MAX_PATTERNS || entry.graphs.len() > MAX_PATTERNS {
             return Err(KeysError::TooMany);
         }
         self.keys.insert(name.to_owned(), entry);
@@ -273,6 +273,13 @@ fn unhex(text: &str) -> Option<KeyDigest> {
         .chars()
         .map(|digit| digit.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
         .collect::<Option<_>>()?;
-    let bytes: Vec<u8> = digits.chunks(2).map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit)).collect();
-    if digits.len() == 64 { bytes.try_into().ok() } else { None }
+    let bytes: Vec<u8> = digits
+        .chunks(2)
+        .map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit))
+        .collect();
+    if digits.len() == 64 {
+        bytes.try_into().ok()
+    } else {
+        None
+    }
 }

@@ -8,7 +8,7 @@ use emend_core::{cut, list_names};
 use tonic::{Request, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 
-use super::meter::{Meter, OverBudget, Spent};
+use super::meter::{Meter, OverBudget, Resource, Spent};
 use super::pattern::Pattern;
 use super::{Key, Permission};
 use crate::status::ERROR_DOMAIN;
@@ -156,17 +156,25 @@ impl Identity {
             return Ok((None, None));
         };
         let (spent, rest) = meter.today(SystemTime::now());
-        let left = |most: Option<u64>, spent: u64, of: &str| match most.map(|most| (most, most.saturating_sub(spent))) {
-            Some((most, 0)) => Err(OverBudget {
-                key: key.name.clone(),
-                of: format!("{most} {of} of the day"),
-                retry_after: rest,
-            }),
+        let left = |most: Option<u64>, spent: u64, resource| match most.map(|most| (most, most.saturating_sub(spent))) {
+            Some((most, 0)) => {
+                let of = if resource == Resource::Tokens {
+                    "tokens"
+                } else {
+                    "model calls"
+                };
+                Err(OverBudget {
+                    key: key.name.clone(),
+                    of: format!("{most} {of} of the day"),
+                    resource,
+                    retry_after: rest,
+                })
+            }
             left => Ok(left.map(|(_, left)| left)),
         };
         Ok((
-            left(key.model_calls, spent.model_calls, "model calls")?,
-            left(key.tokens, spent.tokens, "tokens")?,
+            left(key.model_calls, spent.model_calls, Resource::ModelCalls)?,
+            left(key.tokens, spent.tokens, Resource::Tokens)?,
         ))
     }
 
@@ -185,6 +193,7 @@ impl Identity {
         meter.call().map_err(|retry_after| OverBudget {
             key: key.name.clone(),
             of: meter.rate().map(|rate| format!("{rate} calls")).unwrap_or_default(),
+            resource: Resource::Calls,
             retry_after,
         })
     }

@@ -69,14 +69,27 @@ impl From<Rate> for String {
     }
 }
 
+/// What a key has so much of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resource {
+    /// Calls in a time.
+    Calls,
+    /// Calls of models in a day.
+    ModelCalls,
+    /// Tokens in a day.
+    Tokens,
+}
+
 /// A key has used what it may use for now.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("key \"{key}\" has used its {of}: come back in {}", rounded(*retry_after))]
 pub struct OverBudget {
     /// The name of the key.
     pub key: String,
-    /// Of what there is no more.
+    /// How much there was, of what, in which time.
     pub of: String,
+    /// Of what there is no more.
+    pub resource: Resource,
     /// When there is some again.
     pub retry_after: Duration,
 }

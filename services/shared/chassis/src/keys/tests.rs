@@ -37,7 +37,14 @@ fn a_key_is_known_by_its_digest_alone_and_only_while_it_is_in_the_file() {
     file.write(&path).unwrap();
     let keys = load(&path);
     assert_eq!(keys.identify(one.reveal()).unwrap().name(), Some("one"));
-    for wrong in [other.reveal(), "", "one", &digest, &one.reveal()[1..], &"x".repeat(100_000)] {
+    for wrong in [
+        other.reveal(),
+        "",
+        "one",
+        &digest,
+        &one.reveal()[1..],
+        &"x".repeat(100_000),
+    ] {
         assert!(keys.identify(wrong).is_none(), "{wrong:.80}");
     }
     let text = fs::read_to_string(&path).unwrap();
@@ -75,13 +82,37 @@ fn a_wrong_file_says_what_is_wrong_and_repeats_no_key() {
     let digest = "0".repeat(64);
     let rest = "allow = [\"ask\"]\ncollections = [\"*\"]\ngraphs = [\"*\"]\n";
     for (text, part) in [
-        ("[keys.a]\nsha256 = \"emend_planted\"\nallow = []\ncollections = []\ngraphs = []\n".to_owned(), "keys.a.sha256"),
-        (format!("[keys.\"a b\"]\nsha256 = \"{digest}\"\n{rest}"), "\"a b\" is no name"),
-        (format!("[keys.a]\nsha256 = \"{digest}\"\n{rest}rate = \"fast\"\n"), "10/s"),
-        (format!("[keys.a]\nsha256 = \"{digest}\"\n{rest}may = 1\n"), "unknown field"),
+        (
+            "[keys.a]\nsha256 = \"emend_planted\"\nallow = []\ncollections = []\ngraphs = []\n".to_owned(),
+            "keys.a.sha256",
+        ),
+        (
+            format!("[keys.\"a b\"]\nsha256 = \"{digest}\"\n{rest}"),
+            "\"a b\" is no name",
+        ),
+        (
+            format!("[keys.a]\nsha256 = \"{digest}\"\n{rest}rate = \"fast\"\n"),
+            "10/s",
+        ),
+        (
+            format!("[keys.a]\nsha256 = \"{digest}\"\n{rest}may = 1\n"),
+            "unknown field",
+        ),
         (format!("[keys.a]\nsha256 = \"{digest}\"\n"), "missing field"),
-        (format!("[keys.a]\nsha256 = \"{digest}\"\n{}", rest.replace("\"ask\"", "\"fly\"")), "unknown variant"),
-        (format!("[keys.a]\nsha256 = \"{digest}\"\n{}", rest.replacen("\"*\"", "\"a*b\"", 1)), "a*b"),
+        (
+            format!(
+                "[keys.a]\nsha256 = \"{digest}\"\n{}",
+                rest.replace("\"ask\"", "\"fly\"")
+            ),
+            "unknown variant",
+        ),
+        (
+            format!(
+                "[keys.a]\nsha256 = \"{digest}\"\n{}",
+                rest.replacen("\"*\"", "\"a*b\"", 1)
+            ),
+            "a*b",
+        ),
         ("sha256 = emend_planted".to_owned(), "line 1"),
     ] {
         fs::write(&path, &text).unwrap();
@@ -94,7 +125,9 @@ fn a_wrong_file_says_what_is_wrong_and_repeats_no_key() {
         assert!(shown.contains(part) && shown.contains("keys.toml"), "{shown}");
         assert!(!shown.contains("planted"), "{shown}");
     }
-    let error = KeysFile::read(&folder.path().join("nowhere.toml")).unwrap_err().to_string();
+    let error = KeysFile::read(&folder.path().join("nowhere.toml"))
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("emend keys add"), "{error}");
     let mut file = KeysFile::default();
     file.add("app", entry(&digest)).unwrap();
@@ -119,7 +152,10 @@ fn a_key_may_what_its_entry_says_and_the_refusal_says_nothing_of_what_exists() {
     let app = identity(|_| {});
     app.may(Permission::Ask).unwrap();
     let denied = app.may(Permission::Ingest).unwrap_err().to_string();
-    assert_eq!(denied, "key \"app\" may not ingest: it is allowed ask, and this takes ingest");
+    assert_eq!(
+        denied,
+        "key \"app\" may not ingest: it is allowed ask, and this takes ingest"
+    );
     app.collection("handbook").unwrap();
     app.collection("team-a").unwrap();
     app.graph("anything").unwrap();
@@ -138,7 +174,13 @@ fn a_key_may_what_its_entry_says_and_the_refusal_says_nothing_of_what_exists() {
     let all = identity(|entry| entry.collections = vec![Pattern::all()]);
     assert!(all.conceal(known).message().contains("payroll"));
     let nobody = identity(|entry| entry.allow.clear());
-    assert!(nobody.may(Permission::Ask).unwrap_err().to_string().contains("allowed nothing"));
+    assert!(
+        nobody
+            .may(Permission::Ask)
+            .unwrap_err()
+            .to_string()
+            .contains("allowed nothing")
+    );
 }
 
 #[test]
@@ -147,7 +189,10 @@ fn a_rate_lets_so_many_calls_through_and_says_when_to_come_back() {
     app.call().unwrap();
     app.call().unwrap();
     let over = app.call().unwrap_err();
-    assert!(over.retry_after > Duration::from_secs(60) && over.to_string().contains("2/h"), "{over}");
+    assert!(
+        over.retry_after > Duration::from_secs(60) && over.to_string().contains("2/h"),
+        "{over}"
+    );
     for wrong in ["10", "0/s", "10/d", "-1/s", "/s", ""] {
         assert!(wrong.parse::<Rate>().unwrap_err().contains("10/s"), "{wrong}");
     }

@@ -56,9 +56,7 @@ impl AuthLayer {
         // Reflection tells the contract, which any key may read.
         if !method.starts_with("grpc.") {
             let permission = (self.permissions)(method);
-            identity
-                .may(permission)
-                .map_err(|denied| refused(denied.into()))?;
+            identity.may(permission).map_err(|denied| refused(denied.into()))?;
         }
         Ok(identity)
     }

@@ -165,11 +165,32 @@ impl Record for Call {
         let _entered = self.span.enter();
         let ms = elapsed.as_millis();
         if is_server_fault(code) && code != Code::DeadlineExceeded {
-            tracing::warn!(method = self.method, code = name, key, ms, reason = message, "call failed");
+            tracing::warn!(
+                method = self.method,
+                code = name,
+                key,
+                ms,
+                reason = message,
+                "call failed"
+            );
         } else if matches!(code, Code::Unauthenticated | Code::PermissionDenied) {
-            tracing::info!(method = self.method, code = name, key, ms, reason = message, "call refused");
+            tracing::info!(
+                method = self.method,
+                code = name,
+                key,
+                ms,
+                reason = message,
+                "call refused"
+            );
         } else {
-            tracing::debug!(method = self.method, code = name, key, ms, reason = message, "call ended");
+            tracing::debug!(
+                method = self.method,
+                code = name,
+                key,
+                ms,
+                reason = message,
+                "call ended"
+            );
         }
     }
 }

@@ -76,7 +76,10 @@ async fn a_server_is_there_when_it_speaks() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     // It is connected to, by the operating system.
-    assert!(matches!(greet(&Dial::Plain, address, limit).await, Err(Unanswered::Late(_))));
+    assert!(matches!(
+        greet(&Dial::Plain, address, limit).await,
+        Err(Unanswered::Late(_))
+    ));
     for (says, answers) in [
         (&b"\0\0\0\x04\0\0\0\0\0"[..], true),
         (b"HTTP/1.1 400 Bad Request", false),

@@ -42,7 +42,10 @@ async fn a_client_that_trusts_the_authority_gets_through_and_any_other_learns_wh
     assert_eq!(who(&client(&server, authority.client())).await.unwrap(), "one");
 
     let message = refused(&client(&server, stranger.client())).await;
-    assert!(message.contains("--ca") && message.contains("https://localhost"), "{message}");
+    assert!(
+        message.contains("--ca") && message.contains("https://localhost"),
+        "{message}"
+    );
     // The authorities of the operating system know nothing of this one.
     let public = ClientTls::load(&ClientTlsOptions::default());
     if let Ok(public) = public {
@@ -50,10 +53,7 @@ async fn a_client_that_trusts_the_authority_gets_through_and_any_other_learns_wh
         assert!(message.contains("--ca"), "{message}");
     }
     let message = refused(&named(&server, "grader", authority.client())).await;
-    assert!(
-        message.contains("is for localhost, not for grader"),
-        "{message}"
-    );
+    assert!(message.contains("is for localhost, not for grader"), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -61,7 +61,10 @@ async fn a_certificate_that_has_expired_is_refused_and_said_so() {
     let authority = Authority::new();
     let server = Running::start("one", authority.sign_expired("server", &[NAME]).service()).await;
     let message = refused(&client(&server, authority.client())).await;
-    assert!(message.contains("has expired") && message.contains("--tls-cert"), "{message}");
+    assert!(
+        message.contains("has expired") && message.contains("--tls-cert"),
+        "{message}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -73,7 +76,10 @@ async fn with_an_authority_of_clients_only_those_with_its_certificates_get_throu
     let server = Running::start("one", options).await;
 
     let mine = authority.sign("orchestrator", &["orchestrator"]);
-    assert_eq!(who(&client(&server, authority.client_with(Some(&mine)))).await.unwrap(), "one");
+    assert_eq!(
+        who(&client(&server, authority.client_with(Some(&mine)))).await.unwrap(),
+        "one"
+    );
     let message = refused(&client(&server, authority.client())).await;
     assert!(message.contains("--client-cert"), "{message}");
     let theirs = stranger.sign("orchestrator", &["orchestrator"]);
@@ -263,5 +269,4 @@ async fn wrong_files_are_refused_with_their_option() {
     let text = fs::read_to_string(&one.key).unwrap();
     let shown = format!("{:?}", crate::tls::ServerTls::load(&one.server()).unwrap());
     assert!(!text.lines().any(|line| shown.contains(line)), "{shown}");
-
 }

@@ -68,13 +68,17 @@ async fn a_client_that_does_not_finish_the_handshake_of_tls_is_closed_after_the_
         let (mut server, mut client) = encrypted(&authority).await;
         client.write_all(said).await.unwrap();
         let begun = Instant::now();
-        let error = timeout(silence::PREFACE_TIMEOUT * 2, server.read(&mut [0])).await.unwrap();
+        let error = timeout(silence::PREFACE_TIMEOUT * 2, server.read(&mut [0]))
+            .await
+            .unwrap();
         assert_eq!(error.unwrap_err().kind(), std::io::ErrorKind::TimedOut);
         assert!(begun.elapsed() >= silence::PREFACE_TIMEOUT);
         // A server of HTTP/2 writes before it reads.
         let (mut server, mut client) = encrypted(&authority).await;
         client.write_all(said).await.unwrap();
-        let error = timeout(silence::PREFACE_TIMEOUT * 2, server.write_all(b"settings")).await.unwrap();
+        let error = timeout(silence::PREFACE_TIMEOUT * 2, server.write_all(b"settings"))
+            .await
+            .unwrap();
         assert_eq!(error.unwrap_err().kind(), std::io::ErrorKind::TimedOut);
     }
 }
@@ -86,7 +90,9 @@ async fn a_client_that_is_silent_after_the_handshake_of_tls_is_closed_too() {
     let connector = tokio_rustls::TlsConnector::from(authority.client().config());
     let name = rustls::pki_types::ServerName::try_from("localhost").unwrap();
     let client = tokio::spawn(async move { connector.connect(name, client).await });
-    let error = timeout(silence::PREFACE_TIMEOUT * 2, server.read(&mut [0])).await.unwrap();
+    let error = timeout(silence::PREFACE_TIMEOUT * 2, server.read(&mut [0]))
+        .await
+        .unwrap();
     assert_eq!(error.unwrap_err().kind(), std::io::ErrorKind::TimedOut);
     client.await.unwrap().unwrap();
 }
