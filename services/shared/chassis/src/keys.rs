@@ -19,10 +19,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use emend_core::{Secret, Source, Watched};
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
 use sha2::{Digest as _, Sha256};
 use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
+use tonic::Status;
+use tonic_types::{ErrorDetails, StatusExt as _};
 
 use crate::config::ServiceOptions;
+use crate::status::ERROR_DOMAIN;
 
 pub use file::{KeyEntry, KeysError, KeysFile, MAX_KEYS};
 pub use identity::{Denied, Identity};
@@ -162,6 +167,23 @@ impl Keys {
         Some(Identity::new(key, meter))
     }
 
+    /// Who shows a key in these headers: `authorization: Bearer KEY`.
+    ///
+    /// # Errors
+    /// UNAUTHENTICATED where there is no key, or none that is known.
+    #[expect(clippy::result_large_err, reason = "it is what a server answers")]
+    pub fn authenticate(&self, headers: &HeaderMap) -> Result<Identity, Status> {
+        let shown = headers.get(AUTHORIZATION);
+        let Some(key) = shown.and_then(|value| bearer(value.as_bytes())) else {
+            return Err(unauthenticated(match shown {
+                None => "there is no API key",
+                Some(_) => "what `authorization` has is no API key",
+            }));
+        };
+        self.identify(key)
+            .ok_or_else(|| unauthenticated("the API key is not known here"))
+    }
+
     /// What a key has used, which outlives a change of the file.
     fn meter(&self, key: &Key) -> Arc<Meter> {
         let mut meters = self.meters.lock().unwrap_or_else(PoisonError::into_inner);
@@ -177,6 +199,21 @@ impl Keys {
     pub(crate) fn refresh(&self) -> Result<bool, KeysError> {
         self.keys.refresh()
     }
+}
+
+/// The key of `Bearer KEY`, whose scheme has no case (RFC 9110, section 11.1).
+fn bearer(value: &[u8]) -> Option<&str> {
+    let (scheme, key) = std::str::from_utf8(value).ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(key.trim())
+}
+
+fn unauthenticated(problem: &str) -> Status {
+    let message = format!(
+        "{problem}: send one that `emend keys add` made as `authorization: Bearer KEY` (emend: EMEND_API_KEY or \
+         --api-key-file)"
+    );
+    let details = ErrorDetails::with_error_info("UNAUTHENTICATED", ERROR_DOMAIN, HashMap::new());
+    Status::with_error_details(tonic::Code::Unauthenticated, message, details)
 }
 
 #[derive(Debug)]

@@ -29,7 +29,7 @@ use crate::actor::ActorHandle;
 use crate::config::ServiceOptions;
 use crate::error::ServeError;
 use crate::keys::{Keys, Permission};
-use crate::tls::ServerTls;
+use crate::tls::{Greeter, ServerTls};
 use auth::{AuthLayer, Permissions};
 use bounds::BoundsLayer;
 use health::EndingWatches;
@@ -195,7 +195,7 @@ impl Server {
             tokio::time::sleep(options.drain_timeout).await;
         };
         tokio::select! {
-            served = connections::serve(router, listener, &threads, connections::Greeter::new(tls), drain) => served,
+            served = connections::serve(router, listener, &threads, Greeter::new(tls), drain) => served,
             () = health.keep_published(&reporter) => Ok(()),
             () = overdue => Err(ServeError::Drain { timeout: options.drain_timeout }),
         }

@@ -3,6 +3,7 @@
 mod client;
 mod explain;
 mod server;
+mod wire;
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 pub use client::{ClientTls, ClientTlsOptions};
 pub(crate) use explain::{explain, is_alert};
 pub use server::{ServerTls, ServerTlsOptions};
+pub use wire::{Greeter, Wire};
 
 /// Most bytes of a file of certificates or of a key.
 const MAX_PEM_BYTES: u64 = 1 << 20;

@@ -1,6 +1,5 @@
 //! Who may call: the check of API keys in front of every service of a server.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -8,12 +7,11 @@ use http::header::AUTHORIZATION;
 use http::{HeaderMap, Request};
 use tonic::Status;
 use tonic::body::Body;
-use tonic_types::{ErrorDetails, StatusExt as _};
 use tower::{Layer, Service};
 use tracing::Span;
 
 use crate::keys::{Identity, Keys, Permission};
-use crate::status::{ERROR_DOMAIN, status};
+use crate::status::status;
 use emend_core::semconv;
 
 /// What a method takes, by `package.Service/Method`.
@@ -40,17 +38,7 @@ impl AuthLayer {
         if method.starts_with("grpc.health.") {
             return Ok(Identity::default());
         }
-        let shown = headers.get(AUTHORIZATION);
-        let Some(shown) = shown.and_then(|value| bearer(value.as_bytes())) else {
-            let problem = match shown {
-                None => "there is no API key",
-                Some(_) => "what `authorization` has is no API key",
-            };
-            return Err((None, unauthenticated(problem)));
-        };
-        let Some(identity) = keys.identify(shown) else {
-            return Err((None, unauthenticated("the API key is not known here")));
-        };
+        let identity = keys.authenticate(headers).map_err(|status| (None, status))?;
         let refused = |status| (identity.name().map(str::to_owned), status);
         identity.call().map_err(|over| refused(status(&over)))?;
         // Reflection tells the contract, which any key may read.
@@ -60,21 +48,6 @@ impl AuthLayer {
         }
         Ok(identity)
     }
-}
-
-/// The key of `Bearer KEY`, whose scheme has no case (RFC 9110, section 11.1).
-fn bearer(value: &[u8]) -> Option<&str> {
-    let (scheme, key) = std::str::from_utf8(value).ok()?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then_some(key.trim())
-}
-
-fn unauthenticated(problem: &str) -> Status {
-    let message = format!(
-        "{problem}: send one that `emend keys add` made as `authorization: Bearer KEY` (emend: EMEND_API_KEY or \
-         --api-key-file)"
-    );
-    let details = ErrorDetails::with_error_info("UNAUTHENTICATED", ERROR_DOMAIN, HashMap::new());
-    Status::with_error_details(tonic::Code::Unauthenticated, message, details)
 }
 
 impl<S> Layer<S> for AuthLayer {

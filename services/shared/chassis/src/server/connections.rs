@@ -5,7 +5,6 @@
 
 mod silence;
 mod spare;
-mod wire;
 
 use std::net;
 use std::sync::Arc;
@@ -26,9 +25,9 @@ use tonic::transport::server::Router;
 use tower::{BoxError, Layer, Service};
 
 use crate::error::ServeError;
+use crate::tls::Greeter;
 use silence::Connection;
 use spare::Spare;
-pub(super) use wire::Greeter;
 
 /// Most connections of a server. Each takes some tens of kilobytes and a file descriptor; one more is closed at once, and
 /// its client goes elsewhere.

@@ -4,7 +4,7 @@ use tokio::time::{Instant, timeout};
 use super::*;
 use crate::tests::certificates::Authority;
 use crate::tests::fixture::hang_guard;
-use crate::tls::ServerTls;
+use crate::tls::{ServerTls, Wire};
 
 async fn place() -> OwnedSemaphorePermit {
     Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap()
@@ -52,7 +52,7 @@ async fn connections_above_the_most_are_closed_until_one_ends() {
 }
 
 /// A server's end of a connection with TLS, and the client's.
-async fn encrypted(authority: &Authority) -> (Connection<wire::Wire>, TcpStream) {
+async fn encrypted(authority: &Authority) -> (Connection<Wire>, TcpStream) {
     let tls = ServerTls::load(&authority.sign("server", &["localhost"]).server()).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();

@@ -18,44 +18,48 @@ use tokio_rustls::server::TlsStream;
 use tokio_rustls::{Accept, TlsAcceptor};
 use tonic::transport::server::{Connected, TcpConnectInfo};
 
-use crate::tls::ServerTls;
+use super::ServerTls;
 
 /// How connections of a server begin; one for all of its threads.
 #[derive(Clone, Debug, Default)]
-pub(in crate::server) struct Greeter {
+pub struct Greeter {
     tls: Option<ServerTls>,
     failures: Arc<AtomicU64>,
 }
 
 impl Greeter {
-    pub(in crate::server) fn new(tls: Option<ServerTls>) -> Self {
+    /// For a server with this TLS, or without any.
+    pub fn new(tls: Option<ServerTls>) -> Self {
         Self {
             tls,
             failures: Arc::default(),
         }
     }
 
-    pub(super) fn begin(&self, connection: TcpStream) -> Wire {
+    /// Takes a connection as it was accepted. Nothing is done before it is read from or written to.
+    pub fn begin(&self, connection: TcpStream) -> Wire {
         let Some(tls) = &self.tls else {
-            return Wire::Plain(connection);
+            return Wire(Way::Plain(connection));
         };
         let info = connection.connect_info();
-        Wire::Tls(Box::new(Encrypted {
+        Wire(Way::Tls(Box::new(Encrypted {
             state: State::Handshake(TlsAcceptor::from(tls.config()).accept(connection)),
             info,
             failures: Arc::clone(&self.failures),
-        }))
+        })))
     }
 }
 
 /// A connection as it was accepted.
-pub(super) enum Wire {
+pub struct Wire(Way);
+
+enum Way {
     Plain(TcpStream),
     Tls(Box<Encrypted>),
 }
 
 /// A connection with TLS.
-pub(super) struct Encrypted {
+struct Encrypted {
     state: State,
     info: TcpConnectInfo,
     failures: Arc<AtomicU64>,
@@ -99,38 +103,44 @@ fn say(failures: &AtomicU64, peer: Option<SocketAddr>, error: &io::Error) {
     }
 }
 
+impl std::fmt::Debug for Wire {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Wire")
+    }
+}
+
 impl AsyncRead for Wire {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        match &mut *self {
-            Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
-            Self::Tls(stream) => ready!(stream.poll_open(context))?.poll_read(context, buffer),
+        match &mut self.0 {
+            Way::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+            Way::Tls(stream) => ready!(stream.poll_open(context))?.poll_read(context, buffer),
         }
     }
 }
 
 impl AsyncWrite for Wire {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        match &mut *self {
-            Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
-            Self::Tls(stream) => ready!(stream.poll_open(context))?.poll_write(context, bytes),
+        match &mut self.0 {
+            Way::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            Way::Tls(stream) => ready!(stream.poll_open(context))?.poll_write(context, bytes),
         }
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut *self {
-            Self::Plain(stream) => Pin::new(stream).poll_flush(context),
-            Self::Tls(stream) => ready!(stream.poll_open(context))?.poll_flush(context),
+        match &mut self.0 {
+            Way::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Way::Tls(stream) => ready!(stream.poll_open(context))?.poll_flush(context),
         }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut *self {
-            Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
-            Self::Tls(stream) => match &mut stream.state {
+        match &mut self.0 {
+            Way::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Way::Tls(stream) => match &mut stream.state {
                 State::Open(stream) => Pin::new(stream).poll_shutdown(context),
                 // There is nobody yet to say farewell to.
                 State::Handshake(_) | State::Failed => Poll::Ready(Ok(())),
@@ -143,9 +153,9 @@ impl AsyncWrite for Wire {
         context: &mut Context<'_>,
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        match &mut *self {
-            Self::Plain(stream) => Pin::new(stream).poll_write_vectored(context, bytes),
-            Self::Tls(stream) => ready!(stream.poll_open(context))?.poll_write_vectored(context, bytes),
+        match &mut self.0 {
+            Way::Plain(stream) => Pin::new(stream).poll_write_vectored(context, bytes),
+            Way::Tls(stream) => ready!(stream.poll_open(context))?.poll_write_vectored(context, bytes),
         }
     }
 
@@ -159,9 +169,9 @@ impl Connected for Wire {
     type ConnectInfo = TcpConnectInfo;
 
     fn connect_info(&self) -> Self::ConnectInfo {
-        match self {
-            Self::Plain(stream) => stream.connect_info(),
-            Self::Tls(stream) => stream.info.clone(),
+        match &self.0 {
+            Way::Plain(stream) => stream.connect_info(),
+            Way::Tls(stream) => stream.info.clone(),
         }
     }
 }
