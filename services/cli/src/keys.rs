@@ -68,7 +68,7 @@ fn list(file: &KeysFile, json: bool) -> Result<()> {
                 Ok((name.clone(), entry))
             })
             .collect::<Result<_, serde_json::Error>>()?;
-        return Ok(terminal::print_json(&serde_json::json!({ "keys": keys }), true)?);
+        return terminal::print_json(&serde_json::json!({ "keys": keys }), true);
     }
     if file.keys.is_empty() {
         terminal::eprintln("there are no keys: make one with `emend keys add`");

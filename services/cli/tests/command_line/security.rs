@@ -78,7 +78,7 @@ fn urls(up: &mut Child) -> HashMap<String, String> {
     let mut lines = BufReader::new(up.stdout.take().unwrap()).lines();
     let mut urls = HashMap::new();
     while urls.len() < 6 {
-        let line = lines.next().expect("six addresses").unwrap();
+        let line = lines.next().unwrap().unwrap();
         if let [name, url] = line.split_whitespace().collect::<Vec<_>>()[..] {
             urls.insert(name.to_owned(), url.to_owned());
         }

@@ -171,7 +171,6 @@ impl Keys {
     ///
     /// # Errors
     /// UNAUTHENTICATED where there is no key, or none that is known.
-    #[expect(clippy::result_large_err, reason = "it is what a server answers")]
     pub fn authenticate(&self, headers: &HeaderMap) -> Result<Identity, Status> {
         let shown = headers.get(AUTHORIZATION);
         let Some(key) = shown.and_then(|value| bearer(value.as_bytes())) else {

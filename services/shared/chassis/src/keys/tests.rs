@@ -121,7 +121,7 @@ fn a_wrong_file_says_what_is_wrong_and_repeats_no_key() {
             ..ServiceOptions::default()
         };
         let error = Keys::load(&options).unwrap_err();
-        let shown = format!("{}", emend_core::error_chain(&error));
+        let shown = emend_core::error_chain(&error);
         assert!(shown.contains(part) && shown.contains("keys.toml"), "{shown}");
         assert!(!shown.contains("planted"), "{shown}");
     }
