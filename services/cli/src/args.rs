@@ -2,11 +2,13 @@
 
 mod ask;
 mod backend;
+mod connect;
 mod eval;
 mod feedback;
 mod grades;
 mod graph;
 mod ingest;
+mod keys;
 mod mcp;
 mod search;
 mod stored;
@@ -26,11 +28,13 @@ use emend_web_search::WebOptions;
 pub use self::{
     ask::{AskOptions, BudgetOptions, Json},
     backend::Backend,
+    connect::ConnectOptions,
     eval::{EvalPairsOptions, EvalQaOptions, EvalRetrievalOptions, SearchLoadOptions, SetOptions},
     feedback::{ExportOptions, FeedbackCommand, RecordOptions, SaidVerdict},
     grades::{CalibrateOptions, EvalGradesOptions},
     graph::{GraphCommand, GraphFormat},
     ingest::{FieldOptions, IngestOptions, SelectionOptions},
+    keys::{AddKeyOptions, KeysCommand, KeysFileOption},
     mcp::McpOptions,
     search::Search,
     stored::{DocumentsCommand, StoredOptions},
@@ -121,7 +125,8 @@ pub enum Command {
     /// Whatever a service reads from the environment when it runs by itself, such as EMEND_MAX_IN_FLIGHT,
     /// EMEND_DEFAULT_TIMEOUT, EMEND_CHUNK_TOKENS or EMEND_GRADE_CACHE_ENTRIES, holds here too, for every service that has
     /// the option; `emend-grader --help` and the others list them. EMEND_LISTEN, EMEND_CONFIG and the addresses of services,
-    /// such as EMEND_GRADER_URL, are of one service alone, and are refused.
+    /// such as EMEND_GRADER_URL, are of one service alone, and are refused. With EMEND_TLS_CERT and EMEND_TLS_KEY all six
+    /// speak TLS, and call each other with EMEND_CA; with EMEND_KEYS_FILE all six want a key, and have one of their own.
     #[command(
         after_help = "Examples:\n  emend up\n  emend up --base-port 6000 --data-dir ./data\n  EMEND_MAX_IN_FLIGHT=200 emend up"
     )]
@@ -174,6 +179,12 @@ pub enum Command {
     /// Show and check graphs, and draw walks on them
     #[command(subcommand)]
     Graph(GraphCommand),
+    /// Make, list and remove the API keys of services
+    ///
+    /// A file of keys says who may call the services and what each may do. Services that are started with --keys-file (or
+    /// EMEND_KEYS_FILE) take no call without one of its keys, and read it again when it changes.
+    #[command(subcommand)]
+    Keys(KeysCommand),
     /// Show and fetch the local models
     #[command(subcommand)]
     Models(ModelsCommand),

@@ -14,7 +14,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
-use emend_chassis::{TracedChannel, Upstream};
+use emend_chassis::TracedChannel;
 use emend_core::Deadline;
 use emend_orchestrator::{catalog::Catalog, graph::Graph};
 use emend_proto::v1::{
@@ -147,7 +147,7 @@ async fn asked(options: AskOptions) -> Result<ExitCode> {
         match &options.url {
             Some(url) => {
                 let question = asked.message(&options, options.collection.clone().unwrap_or_default());
-                let channel = Upstream::new(url)?.channel();
+                let channel = options.connect.upstream(url)?.channel();
                 let answered = ask(channel, &options, &asked, question).await;
                 answered.map_err(|error| not_an_orchestrator(url, error))
             }

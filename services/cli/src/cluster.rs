@@ -1,5 +1,7 @@
 //! Runs the six services in one process, each on its own port, connected by gRPC, and the gateway in front of them.
 
+mod security;
+
 use std::{
     collections::BTreeMap,
     future::Future,
@@ -9,8 +11,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use clap::{CommandFactory, FromArgMatches};
-use emend_chassis::{ServeError, TracedChannel, Upstream, config::from_environment};
+use emend_chassis::{ServeError, TracedChannel, Upstream};
 use emend_models::{
     chat::{Chat, ChatOptions},
     embed::Embedder,
@@ -24,6 +25,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
+use self::security::Security;
 use crate::{
     args::{Backend, LocalOptions},
     progress::{self, ModelProgress},
@@ -95,6 +97,8 @@ pub struct Plan {
     pub components: Vec<Component>,
     /// The URLs of external services.
     pub elsewhere: BTreeMap<Component, String>,
+    /// Whether others than this process call the services, which are then encrypted and want keys as the environment says.
+    pub public: bool,
 }
 
 impl Default for Plan {
@@ -105,6 +109,7 @@ impl Default for Plan {
             base_port: 0,
             components: Component::SERVICES.to_vec(),
             elsewhere: BTreeMap::new(),
+            public: false,
         }
     }
 }
@@ -149,6 +154,7 @@ type Ended = (Component, Result<(), ServeError>);
 /// Running services. Dropping it aborts them; [`Cluster::stop`] shuts them down gracefully.
 pub struct Cluster {
     urls: BTreeMap<Component, String>,
+    security: Security,
     shutdown: CancellationToken,
     running: JoinSet<Ended>,
     kills: BTreeMap<Component, tokio::task::AbortHandle>,
@@ -173,6 +179,7 @@ impl Cluster {
             }
         }
         local.chat.check()?;
+        let security = Security::of(&plan)?;
         let mut listeners = Vec::new();
         let mut urls = plan.elsewhere.clone();
         for component in &plan.components {
@@ -183,7 +190,7 @@ impl Cluster {
                     component.name()
                 )
             })?;
-            urls.insert(*component, format!("http://{}", listener.local_addr()?));
+            urls.insert(*component, security.url(listener.local_addr()?));
             listeners.push((*component, listener));
         }
         let embeds = [Component::Retriever, Component::Grader, Component::Generator];
@@ -195,6 +202,7 @@ impl Cluster {
         let chats = local_chats(local, &plan.components).await?;
         let mut cluster = Self {
             urls,
+            security,
             shutdown: CancellationToken::new(),
             running: JoinSet::new(),
             kills: BTreeMap::new(),
@@ -229,13 +237,13 @@ impl Cluster {
         let chat = chat_of(local, component);
         let handle = match component {
             Component::Retriever => {
-                let mut options = own::<emend_retriever::Options>(component)?;
+                let mut options = self.security.own::<emend_retriever::Options>(component)?;
                 options.data_dir = Some(data_dir(local)?);
                 options.embedder = local.embedder.clone();
                 self.spawn(component, emend_retriever::serve(options, listener, shutdown))
             }
             Component::Grader => {
-                let mut options = own::<emend_grader::Options>(component)?;
+                let mut options = self.security.own::<emend_grader::Options>(component)?;
                 options.evaluator = local.evaluator.clone();
                 options.prompts = local.prompts.clone();
                 options.embedder = local.embedder.clone();
@@ -248,7 +256,7 @@ impl Cluster {
                 self.spawn(component, emend_grader::serve(options, listener, shutdown))
             }
             Component::Generator => {
-                let mut options = own::<emend_generator::Options>(component)?;
+                let mut options = self.security.own::<emend_generator::Options>(component)?;
                 options.evaluator = local.evaluator.clone();
                 options.prompts = local.prompts.clone();
                 options.embedder = local.embedder.clone();
@@ -260,7 +268,7 @@ impl Cluster {
                 self.spawn(component, emend_generator::serve(options, listener, shutdown))
             }
             Component::Rewriter => {
-                let mut options = own::<emend_rewriter::Options>(component)?;
+                let mut options = self.security.own::<emend_rewriter::Options>(component)?;
                 options.prompts = local.prompts.clone();
                 options.backend = match chat {
                     Some(_) => emend_rewriter::BackendKind::Llm,
@@ -270,13 +278,14 @@ impl Cluster {
                 self.spawn(component, emend_rewriter::serve(options, listener, shutdown))
             }
             Component::WebSearch => {
-                let mut options = own::<emend_web_search::Options>(component)?;
+                let mut options = self.security.own::<emend_web_search::Options>(component)?;
                 options.web = local.web.clone();
                 options.folder.clone_from(&local.web_folder);
                 self.spawn(component, emend_web_search::serve(options, listener, shutdown))
             }
             Component::Orchestrator => {
-                let mut options = own::<emend_orchestrator::Options>(component)?;
+                let mut options = self.security.own::<emend_orchestrator::Options>(component)?;
+                options.service_api_key.clone_from(&self.security.key);
                 let url = |component: Component| {
                     self.urls
                         .get(&component)
@@ -292,7 +301,7 @@ impl Cluster {
                 self.spawn(component, emend_orchestrator::serve(options, listener, shutdown))
             }
             Component::Gateway => {
-                let mut options = own::<emend_gateway::Options>(component)?;
+                let mut options = self.security.own::<emend_gateway::Options>(component)?;
                 options.services.orchestrator_url = self.url(Component::Orchestrator)?.to_owned();
                 options.services.retriever_url = self.url(Component::Retriever)?.to_owned();
                 self.spawn(component, emend_gateway::serve(options, listener, shutdown))
@@ -324,7 +333,8 @@ impl Cluster {
     /// # Errors
     /// The plan did not name it.
     pub fn channel(&self, component: Component) -> Result<TracedChannel> {
-        Ok(Upstream::new(self.url(component)?)?.channel())
+        let upstream = Upstream::with_options(self.url(component)?, self.security.upstream.clone())?;
+        Ok(upstream.channel())
     }
 
     /// Aborts one service, as a crash would: its connections break without draining.
@@ -361,19 +371,6 @@ fn failure(ended: Result<Ended, JoinError>) -> anyhow::Error {
         Ok((component, Ok(()))) => anyhow!("{} exited unexpectedly", component.name()),
         Err(error) => anyhow!(error).context("a service task failed"),
     }
-}
-
-/// The options that a service has from the environment.
-fn own<O: CommandFactory + FromArgMatches>(component: Component) -> Result<O> {
-    from_environment().map_err(|error| {
-        let error = error.to_string();
-        let error = error
-            .split("\n\n")
-            .next()
-            .unwrap_or_default()
-            .trim_start_matches("error: ");
-        anyhow!("an environment variable of the {}: {error}", component.name())
-    })
 }
 
 /// The language model of a component; `None` if it uses none.

@@ -11,7 +11,6 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, bail};
-use emend_chassis::Upstream;
 use emend_core::{Deadline, Scope, cut, limits::MAX_MESSAGE_BYTES, open_regular};
 use emend_orchestrator::feedback::FeedbackFolder;
 use emend_proto::v1::{
@@ -49,7 +48,7 @@ async fn record(options: RecordOptions) -> Result<()> {
     let deadline = Deadline::after(MAX_RECORD_TIME);
     let id = match (&options.url, &options.feedback_dir) {
         (Some(url), _) => {
-            let mut client = OrchestratorServiceClient::new(Upstream::new(url)?.channel())
+            let mut client = OrchestratorServiceClient::new(options.connect.upstream(url)?.channel())
                 .max_encoding_message_size(MAX_MESSAGE_BYTES);
             let feedback = Some(feedback);
             let request = emend_chassis::request(RecordFeedbackRequest { feedback }, deadline);

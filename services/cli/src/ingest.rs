@@ -8,7 +8,7 @@ mod watch;
 use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use anyhow::{Result, bail};
-use emend_chassis::{TracedChannel, Upstream};
+use emend_chassis::TracedChannel;
 use emend_documents::READABLE;
 use emend_proto::v1::retriever_service_client::RetrieverServiceClient;
 use tokio_util::sync::CancellationToken;
@@ -52,7 +52,7 @@ pub async fn run(options: IngestOptions) -> Result<ExitCode> {
         Start::Once(find(&options, &reading, &stop).await?)
     };
     let (local, channel) = match &options.url {
-        Some(url) => (None, Upstream::new(url)?.channel()),
+        Some(url) => (None, options.connect.upstream(url)?.channel()),
         None => {
             let starting = Cluster::start(&options.local, Plan::only(Component::Retriever));
             let Some(local) = stop.run_until_cancelled(starting).await else {

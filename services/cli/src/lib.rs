@@ -14,6 +14,7 @@ pub mod graph;
 pub mod health;
 pub mod ingest;
 pub mod json;
+pub mod keys;
 pub mod mcp;
 pub mod models;
 pub mod progress;

@@ -40,6 +40,7 @@ async fn main() -> ExitCode {
         Command::Feedback(command) => emend_cli::feedback::run(command).await,
         Command::Health(options) => emend_cli::health::run(options).await,
         Command::Graph(options) => emend_cli::graph::run(options),
+        Command::Keys(options) => emend_cli::keys::run(options),
         Command::Models(options) => emend_cli::models::run(options).await,
         Command::Eval(EvalCommand::Qa(options)) => emend_cli::eval::qa(*options).await,
         Command::Eval(EvalCommand::Retrieval(options)) => emend_cli::eval::retrieval(*options).await,

@@ -3,7 +3,7 @@
 use std::{process::ExitCode, time::Duration};
 
 use anyhow::Result;
-use emend_chassis::{TracedChannel, Upstream, retrying};
+use emend_chassis::{TracedChannel, retrying};
 use emend_core::{Deadline, printable, printable_line};
 use emend_proto::v1::{
     GetDocumentRequest, GetDocumentResponse, ListDocumentsRequest, retriever_service_client::RetrieverServiceClient,
@@ -29,7 +29,7 @@ pub async fn run(command: DocumentsCommand) -> Result<ExitCode> {
         DocumentsCommand::List(options) | DocumentsCommand::Show { stored: options, .. } => options,
     };
     let (local, channel) = match &options.url {
-        Some(url) => (None, Upstream::new(url)?.channel()),
+        Some(url) => (None, options.connect.upstream(url)?.channel()),
         None => {
             let local = Cluster::start(&options.local, Plan::only(Component::Retriever)).await?;
             let channel = local.channel(Component::Retriever)?;

@@ -40,6 +40,7 @@ pub async fn run(options: UpOptions) -> Result<ExitCode> {
         host: options.host,
         base_port: options.base_port,
         components: Component::ALL.to_vec(),
+        public: true,
         ..Plan::default()
     };
     let cluster = Cluster::start(&options.local, plan).await?;

@@ -1,7 +1,7 @@
 //! The options of the gateway.
 
 use clap::{Args, Parser};
-use emend_chassis::ServiceOptions;
+use emend_chassis::{ClientTls, ClientTlsOptions, ServiceOptions, TlsError, UpstreamOptions};
 
 use crate::origin::{HostName, Origin};
 
@@ -24,6 +24,13 @@ pub struct Options {
         reason = "a doc comment here would become the help text of the whole program"
     )]
     pub services: ServiceUrls,
+
+    #[command(flatten)]
+    #[expect(
+        missing_docs,
+        reason = "a doc comment here would become the help text of the whole program"
+    )]
+    pub client_tls: ClientTlsOptions,
 
     #[command(flatten)]
     #[expect(
@@ -81,9 +88,31 @@ pub struct BrowserOptions {
     pub allowed_hosts: Vec<HostName>,
 }
 
+impl Options {
+    /// How the services are called. Keys are those of the callers.
+    pub(crate) fn upstream(&self) -> Result<UpstreamOptions, TlsError> {
+        let urls = [&self.services.orchestrator_url, &self.services.retriever_url];
+        // Without an address that needs it, nothing is asked of the operating system.
+        let encrypted = urls.iter().any(|url| url.starts_with("https:"));
+        let given = self.client_tls != ClientTlsOptions::default();
+        Ok(UpstreamOptions {
+            tls: (encrypted || given)
+                .then(|| ClientTls::load(&self.client_tls))
+                .transpose()?,
+            ..UpstreamOptions::default()
+        })
+    }
+}
+
 impl AsRef<ServiceOptions> for Options {
     fn as_ref(&self) -> &ServiceOptions {
         &self.service
+    }
+}
+
+impl AsMut<ServiceOptions> for Options {
+    fn as_mut(&mut self) -> &mut ServiceOptions {
+        &mut self.service
     }
 }
 

@@ -25,6 +25,9 @@ use crate::Gateway;
 use crate::openai::{self, OpenAiError};
 use crate::problem::Problem;
 
+/// Routes that need no key: what they say is the same for everybody, and nothing of what is stored.
+const OPEN: [&str; 2] = ["/", "/openapi.json"];
+
 /// Every response of the gateway: pages that may not call are refused, those that may are told so.
 pub(crate) async fn guarded(gateway: Arc<Gateway>, request: Request, next: Next) -> Response {
     let origin = request.headers().get(ORIGIN).cloned();
@@ -49,15 +52,26 @@ pub(crate) async fn observed(gateway: Arc<Gateway>, route: &'static str, request
         started: Instant::now(),
         duration: gateway.duration.clone(),
     }));
-    let Ok(place) = Arc::clone(&gateway.places).try_acquire_owned() else {
-        let full = Problem::full("the gateway takes no more requests at the moment: try again, or add a replica");
+    let refuse = |problem: Problem, mut ending: Ending| {
         let response = if openai::speaks(route) {
-            OpenAiError::from(full).into_response()
+            OpenAiError::from(problem).into_response()
         } else {
-            full.into_response()
+            problem.into_response()
         };
         ending.answered(&response);
-        return response;
+        response
+    };
+    if let Some(keys) = &gateway.keys
+        && !OPEN.contains(&route)
+    {
+        match keys.authenticate(request.headers()) {
+            Ok(identity) => drop(span.record(semconv::EMEND_KEY_NAME, identity.name())),
+            Err(status) => return refuse(status.into(), ending),
+        }
+    }
+    let Ok(place) = Arc::clone(&gateway.places).try_acquire_owned() else {
+        let full = Problem::full("the gateway takes no more requests at the moment: try again, or add a replica");
+        return refuse(full, ending);
     };
     let response = next.run(request).instrument(span).await;
     ending.answered(&response);
@@ -82,6 +96,7 @@ fn span(route: &'static str, request: &Request) -> Span {
         http.route = route,
         http.response.status_code = tracing::field::Empty,
         error.type = tracing::field::Empty,
+        emend.key.name = tracing::field::Empty,
     );
     let parent = opentelemetry::global::get_text_map_propagator(|propagator| {
         propagator.extract(&HeaderExtractor(request.headers()))

@@ -45,7 +45,8 @@
 //! **Time.** `X-Request-Timeout: 30s` (or seconds, `30`) or `grpc-timeout: 30S`, at most an hour, is when the answer is due;
 //! a walk answers with what it has before that. When the caller leaves, the call is dropped and the walk stops.
 //!
-//! **Keys and traces.** `Authorization` is passed on as it is. `traceparent` and `tracestate` make the request a part of the
+//! **Keys and traces.** `Authorization` is passed on as it is, and what it allows is for the services to say; with
+//! `--keys-file`, a file as theirs, a request without a key that is known gets no further than here. `traceparent` and `tracestate` make the request a part of the
 //! caller's trace.
 //!
 //! # OpenAI's protocol
@@ -96,7 +97,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use emend_chassis::{ServeError, ServiceOptions, TracedChannel, Upstream, UpstreamError, metrics};
+use emend_chassis::keys::Keys;
+use emend_chassis::{ServeError, ServiceOptions, TracedChannel, Upstream, UpstreamError, UpstreamOptions, metrics};
 use emend_core::limits::{MAX_EVIDENCE_REQUEST_BYTES, MAX_MESSAGE_BYTES};
 use emend_core::semconv;
 use emend_proto::v1::orchestrator_service_client::OrchestratorServiceClient;
@@ -125,6 +127,8 @@ pub(crate) struct Gateway {
     mcp: mcp::HttpService,
     /// Cancelled when no new request is to come.
     draining: CancellationToken,
+    /// What requests need a key of; the services behind decide what it may do.
+    keys: Option<Keys>,
 }
 
 /// The services behind the gateway.
@@ -135,10 +139,10 @@ pub(crate) struct Services {
 }
 
 impl Services {
-    fn new(urls: &ServiceUrls) -> Result<Self, UpstreamError> {
+    fn new(urls: &ServiceUrls, options: UpstreamOptions) -> Result<Self, UpstreamError> {
         Ok(Self {
-            orchestrator: Upstream::new(&urls.orchestrator_url)?.channel(),
-            retriever: Upstream::new(&urls.retriever_url)?.channel(),
+            orchestrator: Upstream::with_options(&urls.orchestrator_url, options.clone())?.channel(),
+            retriever: Upstream::with_options(&urls.retriever_url, options)?.channel(),
         })
     }
 
@@ -154,14 +158,14 @@ impl Services {
 }
 
 impl Gateway {
-    fn new(options: &Options, listens_on: IpAddr, draining: CancellationToken) -> Result<Self, UpstreamError> {
+    fn new(options: &Options, listens_on: IpAddr, draining: CancellationToken) -> Result<Self, ServeError> {
         let ServiceOptions {
             max_in_flight,
             request_memory_mib,
             default_timeout,
             ..
         } = options.service;
-        let services = Services::new(&options.services)?;
+        let services = Services::new(&options.services, options.upstream()?).map_err(ServeError::start)?;
         Ok(Self {
             mcp: mcp::service(&services, options, &draining),
             services,
@@ -171,6 +175,7 @@ impl Gateway {
             origins: OriginPolicy::new(&options.browsers, listens_on),
             duration: metrics::seconds(semconv::HTTP_SERVER_REQUEST_DURATION),
             draining,
+            keys: Keys::load(&options.service)?,
         })
     }
 }
@@ -178,11 +183,11 @@ impl Gateway {
 /// Serves on `listener` until `shutdown` is cancelled and the requests in flight are done.
 ///
 /// # Errors
-/// [`ServeError`] when the address of a service is none, or requests were still running after `--drain-timeout`.
+/// [`ServeError`] when the address of a service is none, a file of certificates or keys is wrong, or requests were still running after `--drain-timeout`.
 pub async fn serve(options: Options, listener: TcpListener, shutdown: CancellationToken) -> Result<(), ServeError> {
     let address = listener.local_addr().ok();
     let listens_on = address.map_or(Ipv4Addr::LOCALHOST.into(), |address| address.ip());
-    let gateway = Gateway::new(&options, listens_on, shutdown.clone()).map_err(ServeError::start)?;
+    let gateway = Gateway::new(&options, listens_on, shutdown.clone())?;
     let router = routes::router(Arc::new(gateway));
     server::serve(router, &options.service, listener, shutdown).await
 }

@@ -19,6 +19,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use emend_chassis::ServeError;
+use emend_chassis::UpstreamOptions;
 use futures::FutureExt as _;
 use http_body_util::Full;
 use rmcp::ServiceExt as _;
@@ -92,7 +93,7 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let services = async { Services::new(&urls.await?).map_err(|error| error.to_string()) };
+    let services = async { Services::new(&urls.await?, UpstreamOptions::default()).map_err(|error| error.to_string()) };
     let services = services.boxed().shared();
     let server = McpServer::new(services, options.timeout, Some(options.collection));
     let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(MAX_LINE_BYTES);

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use emend_chassis::{ServeError, ServiceOptions};
+use emend_chassis::tls::{Greeter, Wire};
+use emend_chassis::{ServeError, ServerTls, ServiceOptions};
 use emend_core::Backoff;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -34,6 +35,8 @@ const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes of a request that may be on their way or unread, and of all requests of a connection.
 const STREAM_WINDOW_BYTES: u32 = 256 * 1024;
 const CONNECTION_WINDOW_BYTES: u32 = 2 * 1024 * 1024;
+/// The application protocols over TLS, the best first.
+const PROTOCOLS: &[&[u8]] = &[b"h2", b"http/1.1"];
 /// Pauses after errors of `accept` itself.
 const ACCEPT_BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1));
 
@@ -45,13 +48,23 @@ pub(crate) async fn serve(
     shutdown: CancellationToken,
 ) -> Result<(), ServeError> {
     let address = listener.local_addr().ok();
+    let tls = ServerTls::load_for(&options.tls, PROTOCOLS)?;
     tracing::info!(
         service = "emend-gateway",
         address = address.map(tracing::field::display),
+        tls = tls.is_some(),
+        keys = options.keys_file.is_some(),
         "serving"
     );
     let mut connections = JoinSet::new();
-    let accepting = accept(&router, options, listener, &shutdown, &mut connections);
+    let accepting = accept(
+        &router,
+        options,
+        listener,
+        Greeter::new(tls),
+        &shutdown,
+        &mut connections,
+    );
     tokio::select! {
         () = accepting => {}
         () = shutdown.cancelled() => {}
@@ -70,6 +83,7 @@ async fn accept(
     router: &Router,
     options: &ServiceOptions,
     listener: TcpListener,
+    greeter: Greeter,
     shutdown: &CancellationToken,
     connections: &mut JoinSet<()>,
 ) {
@@ -103,7 +117,7 @@ async fn accept(
         if let Err(error) = connection.set_nodelay(true) {
             tracing::debug!(%error, "a connection has no TCP_NODELAY");
         }
-        let connection = Connection::new(connection, place);
+        let connection = Connection::new(greeter.begin(connection), place);
         let serving = one(
             builder.clone(),
             connection,
@@ -138,7 +152,7 @@ fn builder() -> Builder<TokioExecutor> {
 /// Serves one connection until it ends, or is of an age, or the gateway stops; then its requests may end.
 async fn one(
     builder: Builder<TokioExecutor>,
-    connection: Connection<TcpStream>,
+    connection: Connection<Wire>,
     router: Router,
     max_age: Duration,
     shutdown: CancellationToken,

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser};
-use emend_chassis::ServiceOptions;
+use emend_chassis::{ApiKey, ClientTls, ClientTlsOptions, ServeError, ServiceOptions, UpstreamOptions};
+use emend_core::Secret;
 
 /// Walks a graph for each question, by calling the retriever, grader, generator, rewriter and web search.
 #[derive(Clone, Debug, Parser)]
@@ -24,6 +25,38 @@ pub struct Options {
         reason = "a doc comment here would become the help text of the whole program"
     )]
     pub services: ServiceUrls,
+
+    #[command(flatten)]
+    #[expect(
+        missing_docs,
+        reason = "a doc comment here would become the help text of the whole program"
+    )]
+    pub client_tls: ClientTlsOptions,
+
+    /// File with the API key that is sent to the other services. Without it the key is that of EMEND_SERVICE_API_KEY in
+    /// the environment, if there is one
+    #[arg(
+        long,
+        env = "EMEND_SERVICE_API_KEY_FILE",
+        value_name = "FILE",
+        help_heading = "Services"
+    )]
+    pub service_api_key_file: Option<PathBuf>,
+
+    /// The key for the other services, where it is given by the program itself.
+    #[arg(skip)]
+    pub service_api_key: Option<Secret>,
+
+    /// Whether callers may bring graphs of their own, with a question (`graph_yaml`) or to be checked
+    #[arg(
+        long,
+        env = "EMEND_GRAPH_YAML",
+        value_name = "BOOL",
+        default_value = "true",
+        action = clap::ArgAction::Set,
+        help_heading = "Graphs"
+    )]
+    pub graph_yaml: bool,
 
     /// Graph to walk for a question that names none
     #[arg(
@@ -96,9 +129,44 @@ pub struct ServiceUrls {
     pub web_search_url: String,
 }
 
+impl Options {
+    /// How the other services are called: with which key, and which certificates.
+    pub(crate) fn upstream(&self) -> Result<UpstreamOptions, ServeError> {
+        let urls = &self.services;
+        let all = [
+            &urls.retriever_url,
+            &urls.grader_url,
+            &urls.generator_url,
+            &urls.rewriter_url,
+            &urls.web_search_url,
+        ];
+        // Without an address that needs it, nothing is asked of the operating system.
+        let encrypted = all.iter().any(|url| url.starts_with("https:"));
+        let given = self.client_tls != ClientTlsOptions::default();
+        let api_key = match &self.service_api_key {
+            Some(key) => Some(ApiKey::fixed(key)),
+            None => ApiKey::find(self.service_api_key_file.as_deref(), "EMEND_SERVICE_API_KEY").transpose(),
+        };
+        Ok(UpstreamOptions {
+            tls: (encrypted || given)
+                .then(|| ClientTls::load(&self.client_tls))
+                .transpose()?,
+            api_key: api_key.transpose().map_err(ServeError::start)?,
+            insecure: self.service.insecure,
+            ..UpstreamOptions::default()
+        })
+    }
+}
+
 impl AsRef<ServiceOptions> for Options {
     fn as_ref(&self) -> &ServiceOptions {
         &self.service
+    }
+}
+
+impl AsMut<ServiceOptions> for Options {
+    fn as_mut(&mut self) -> &mut ServiceOptions {
+        &mut self.service
     }
 }
 

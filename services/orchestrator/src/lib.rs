@@ -71,9 +71,10 @@ pub async fn serve(options: Options, listener: TcpListener, shutdown: Cancellati
         .get(&options.default_graph)
         .map_err(|unknown| ServeError::start(StartError::DefaultGraph(unknown)))?;
     // Finds malformed service URLs at startup. Each actor creates its own clients later.
-    GrpcServices::new(&options.services).map_err(|error| ServeError::start(StartError::from(error)))?;
+    let upstream = options.upstream()?;
+    GrpcServices::new(&options.services, &upstream).map_err(|error| ServeError::start(StartError::from(error)))?;
     let urls = options.services.clone();
-    let services = WalkServices(Arc::new(move || Ok(Arc::new(GrpcServices::new(&urls)?))));
+    let services = WalkServices(Arc::new(move || Ok(Arc::new(GrpcServices::new(&urls, &upstream)?))));
 
     let feedback = options
         .feedback_dir
@@ -87,7 +88,9 @@ pub async fn serve(options: Options, listener: TcpListener, shutdown: Cancellati
         .serve_actor(
             move || Arc::new(WalkRunner::new(services.clone(), metrics.clone())),
             |walks| {
-                let orchestrator = Orchestrator::new(catalog, &options.default_graph, walks).with_feedback(feedback);
+                let orchestrator = Orchestrator::new(catalog, &options.default_graph, walks)
+                    .with_feedback(feedback)
+                    .graph_yaml(options.graph_yaml);
                 OrchestratorServiceServer::new(orchestrator)
                     .max_decoding_message_size(MAX_MESSAGE_BYTES)
                     .max_encoding_message_size(MAX_MESSAGE_BYTES)

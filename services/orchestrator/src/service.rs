@@ -2,14 +2,14 @@
 
 use std::{collections::HashMap, pin::Pin, sync::Arc};
 
-use emend_chassis::{ActorHandle, Caller, InvalidRequest, Violations, status};
+use emend_chassis::{ActorHandle, Caller, Identity, InvalidRequest, Permission, Violations, status};
 use emend_proto::v1::{
     self, AskRequest, AskResponse, AskStreamRequest, AskStreamResponse, GetGraphRequest, GetGraphResponse, GraphEdge,
     GraphNode, GraphOption, GraphSummary, ListGraphsRequest, ListGraphsResponse, RecordFeedbackRequest,
     RecordFeedbackResponse, ValidateGraphRequest, ValidateGraphResponse, WalkStatus,
     orchestrator_service_server::OrchestratorService,
 };
-use futures::Stream;
+use futures::{Stream, TryStreamExt as _};
 use tonic::{Request, Response, Status};
 
 use crate::{
@@ -25,6 +25,8 @@ use crate::{
 
 /// Events buffered for a slow reader. When the buffer is full, the walk waits.
 const EVENTS: usize = 64;
+/// The collection of a question that names none, as the retriever has it.
+const DEFAULT_COLLECTION: &str = "default";
 
 /// The service; cheap to clone.
 #[derive(Clone, Debug)]
@@ -35,6 +37,8 @@ pub struct Orchestrator {
     /// `None` where no feedback is kept.
     feedback: Option<FeedbackFolder>,
     walks: ActorHandle<WalkRunner>,
+    /// Whether callers may bring graphs of their own.
+    graph_yaml: bool,
 }
 
 impl Orchestrator {
@@ -46,6 +50,7 @@ impl Orchestrator {
             checks: GraphChecks::default(),
             feedback: None,
             walks,
+            graph_yaml: true,
         }
     }
 
@@ -56,14 +61,65 @@ impl Orchestrator {
         self
     }
 
+    /// Whether callers may bring graphs of their own, with a question or to be checked; they may unless told otherwise.
+    #[must_use]
+    pub fn graph_yaml(mut self, allowed: bool) -> Self {
+        self.graph_yaml = allowed;
+        self
+    }
+
+    /// Refuses a graph of the caller's own where there are none, or where its key does not allow it.
+    fn own_graph(&self, identity: &Identity) -> Result<(), Status> {
+        if !self.graph_yaml {
+            return Err(Status::permission_denied(
+                "this service takes no graphs of its callers: name one of its own, or start it with --graph-yaml true",
+            ));
+        }
+        Ok(identity.may(Permission::GraphYaml)?)
+    }
+
+    /// Refuses a question whose collection or graph the caller's key does not allow, or whose budget is spent. Nothing is
+    /// looked up for that: what does not exist is refused in the same words.
+    fn may_ask(&self, question: &v1::Question, identity: &Identity) -> Result<(), Status> {
+        let or = |name: &str, default: &str| {
+            if name.is_empty() {
+                default.to_owned()
+            } else {
+                name.to_owned()
+            }
+        };
+        identity.collection(&or(&question.collection, DEFAULT_COLLECTION))?;
+        if question.graph_yaml.is_empty() {
+            identity.graph(&or(&question.graph, &self.default_graph))?;
+        } else {
+            self.own_graph(identity)?;
+        }
+        identity.left().map_err(|over| status(&over))?;
+        Ok(())
+    }
+
     /// Validates a question and resolves its graph, options and budget.
-    async fn walk_request(&self, question: Option<v1::Question>, caller: &Caller) -> Result<WalkRequest, Status> {
+    async fn walk_request(
+        &self,
+        question: Option<v1::Question>,
+        caller: &Caller,
+        identity: Identity,
+    ) -> Result<WalkRequest, Status> {
+        if let Some(question) = &question {
+            self.may_ask(question, &identity)?;
+        }
         let graphs = Graphs {
             catalog: &self.catalog.current(),
             default: &self.default_graph,
             checks: &self.checks,
         };
-        walk_request(graphs, &caller.scope(), question).await
+        match walk_request(graphs, &caller.scope(), question).await {
+            Ok(walk_request) => Ok(WalkRequest {
+                caller: identity,
+                ..walk_request
+            }),
+            Err(status) => Err(identity.conceal(status)),
+        }
     }
 }
 
@@ -72,35 +128,46 @@ impl OrchestratorService for Orchestrator {
     type AskStreamStream = Pin<Box<dyn Stream<Item = Result<AskStreamResponse, Status>> + Send>>;
 
     async fn ask(&self, request: Request<AskRequest>) -> Result<Response<AskResponse>, Status> {
-        let caller = self.walks.caller(&request);
-        let walk_request = self.walk_request(request.into_inner().question, &caller).await?;
-        let result = self.walks.call(Ask(walk_request), caller).await?;
+        let (caller, identity) = (self.walks.caller(&request), Identity::of(&request));
+        let walk_request = self
+            .walk_request(request.into_inner().question, &caller, identity.clone())
+            .await?;
+        let result = self.walks.call(Ask(walk_request), caller).await;
+        let result = result.map_err(|error| identity.conceal(error.into()))?;
         Ok(Response::new(AskResponse { result: Some(result) }))
     }
 
     async fn ask_stream(&self, request: Request<AskStreamRequest>) -> Result<Response<Self::AskStreamStream>, Status> {
-        let caller = self.walks.caller(&request);
-        let walk_request = self.walk_request(request.into_inner().question, &caller).await?;
+        let (caller, identity) = (self.walks.caller(&request), Identity::of(&request));
+        let walk_request = self
+            .walk_request(request.into_inner().question, &caller, identity.clone())
+            .await?;
         let events = self
             .walks
-            .stream(caller, EVENTS, |events| AskStream { walk_request, events });
+            .stream(caller, EVENTS, |events| AskStream { walk_request, events })
+            .map_err(move |status| identity.conceal(status));
         Ok(Response::new(Box::pin(events)))
     }
 
     async fn list_graphs(&self, request: Request<ListGraphsRequest>) -> Result<Response<ListGraphsResponse>, Status> {
-        let caller = self.walks.caller(&request);
+        let (caller, identity) = (self.walks.caller(&request), Identity::of(&request));
         let catalog = self.catalog.current();
-        let summaries = move |_: &mut Effort| catalog.iter().map(|graph| summary(graph)).collect();
+        let summaries = move |_: &mut Effort| {
+            let allowed = catalog.iter().filter(|graph| identity.graph(graph.name()).is_ok());
+            allowed.map(|graph| summary(graph)).collect()
+        };
         let graphs = self.checks.run(&caller.scope(), summaries).await?;
         Ok(Response::new(ListGraphsResponse { graphs }))
     }
 
     async fn get_graph(&self, request: Request<GetGraphRequest>) -> Result<Response<GetGraphResponse>, Status> {
-        let caller = self.walks.caller(&request);
+        let (caller, identity) = (self.walks.caller(&request), Identity::of(&request));
+        let name = request.into_inner().name;
+        identity.graph(&name)?;
         let catalog = self.catalog.current();
         let graph = catalog
-            .get(&request.into_inner().name)
-            .map_err(|unknown| status(&unknown))?;
+            .get(&name)
+            .map_err(|unknown| identity.conceal(status(&unknown)))?;
         let graph = Arc::clone(graph);
         let described = self.checks.run(&caller.scope(), move |_| describe(&graph)).await?;
         Ok(Response::new(described))
@@ -121,6 +188,7 @@ impl OrchestratorService for Orchestrator {
         &self,
         request: Request<ValidateGraphRequest>,
     ) -> Result<Response<ValidateGraphResponse>, Status> {
+        self.own_graph(&Identity::of(&request))?;
         let caller = self.walks.caller(&request);
         let ValidateGraphRequest { yaml, options } = request.into_inner();
         let mut violations = Violations::new();

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use emend_chassis::{InvalidRequest, Violations, status};
+use emend_chassis::{Identity, InvalidRequest, Violations, status};
 use emend_core::{Scope, cut};
 use emend_proto::v1;
 use tonic::Status;
@@ -74,6 +74,7 @@ pub(crate) async fn walk_request(
         options,
         question: Question::new(question),
         budget,
+        caller: Identity::default(),
     })
 }
 

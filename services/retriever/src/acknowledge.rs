@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use emend_chassis::{ActorHandle, CallError, Caller};
+use emend_chassis::{ActorHandle, CallError, Caller, Identity};
 use emend_core::error_chain;
 use emend_proto::v1::{Document, IngestRequest, IngestResponse, IngestStatus};
 use futures::future::BoxFuture;
@@ -36,6 +36,8 @@ struct Finished {
 
 struct Pipeline<S> {
     requests: S,
+    /// Who sends the documents.
+    identity: Identity,
     writer: ActorHandle<Library>,
     /// Dropped with the stream, which cancels the documents in flight.
     caller: Caller,
@@ -55,10 +57,11 @@ struct Pipeline<S> {
 
 /// Acknowledges each document once, in the order of completion. Reads no further ahead than the limits allow.
 ///
-/// A failed document is acknowledged as failed. The stream itself fails only if the caller's deadline passes, the
-/// request stream fails or the service shuts down. Documents in flight are acknowledged first.
+/// A failed document is acknowledged as failed. The stream itself fails only if the caller's deadline passes, its key may
+/// not use a collection, the request stream fails or the service shuts down. Documents in flight are acknowledged first.
 pub(crate) fn acknowledge(
     requests: impl Stream<Item = Result<IngestRequest, Status>> + Send + Unpin + 'static,
+    identity: Identity,
     writer: ActorHandle<Library>,
     caller: Caller,
     limits: Limits,
@@ -66,6 +69,7 @@ pub(crate) fn acknowledge(
 ) -> BoxStream<'static, Result<IngestResponse, Status>> {
     let pipeline = Pipeline {
         requests,
+        identity,
         writer,
         caller,
         limits,
@@ -135,6 +139,10 @@ impl<S: Stream<Item = Result<IngestRequest, Status>> + Send + Unpin> Pipeline<S>
     /// Accepts a message. Returns an acknowledgement if it has no document.
     fn accept(&mut self, request: IngestRequest) -> Option<IngestResponse> {
         self.collection = validate::collection_after(&self.collection, request.collection);
+        if let Err(denied) = self.identity.collection(&self.collection) {
+            self.end(denied.into());
+            return None;
+        }
         match request.document {
             Some(document) => {
                 let key = (self.collection.clone(), document.id.clone());

@@ -98,6 +98,12 @@ impl AsRef<ServiceOptions> for Options {
     }
 }
 
+impl AsMut<ServiceOptions> for Options {
+    fn as_mut(&mut self) -> &mut ServiceOptions {
+        &mut self.service
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         emend_chassis::config::defaults()

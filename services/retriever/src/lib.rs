@@ -91,7 +91,9 @@ pub async fn serve_store(
     let library = Arc::new(Library::new(Arc::clone(&store), embedder, split, provider));
 
     let system = ActorSystem::start("emend-retriever").map_err(ServeError::start)?;
-    let server = Server::new("emend-retriever", &options.service).descriptors(FILE_DESCRIPTOR_SET);
+    let server = Server::new("emend-retriever", &options.service)
+        .descriptors(FILE_DESCRIPTOR_SET)
+        .permissions(service::permission);
     let start = |options| {
         let (library, health) = (Arc::clone(&library), server.health().flag(SERVICE_NAME));
         ActorHandle::start(&system, options, health, move || Arc::clone(&library)).map_err(ServeError::start)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use emend_chassis::{ActorHandle, Caller};
+use emend_chassis::{ActorHandle, Caller, Identity, Permission};
 use emend_proto::v1::retriever_service_server::RetrieverService;
 use emend_proto::v1::{
     DeleteDocumentsRequest, DeleteDocumentsResponse, GetCollectionRequest, GetCollectionResponse, GetDocumentRequest,
@@ -29,10 +29,29 @@ pub(crate) struct Service {
     pub(crate) shutdown: CancellationToken,
 }
 
+/// What a method takes of a caller's key. What is not listed here is an administrator's.
+pub(crate) fn permission(method: &str) -> Permission {
+    match method.rsplit_once('/').map_or(method, |(_, name)| name) {
+        "Retrieve" | "GetDocument" | "ListCollections" | "GetCollection" => Permission::Ask,
+        "Ingest" | "DeleteDocuments" | "ListDocuments" => Permission::Ingest,
+        _ => Permission::Admin,
+    }
+}
+
+/// Who makes a request, if its key may use the collection. Nothing is looked up for that: a collection that a key may not
+/// use is refused in the same words whether it exists or not.
+fn may_use<T>(request: &Request<T>, collection: &str) -> Result<Identity, Status> {
+    let identity = Identity::of(request);
+    identity.collection(&validate::collection_after("", collection.to_owned()))?;
+    Ok(identity)
+}
+
 #[tonic::async_trait]
 impl RetrieverService for Service {
     async fn retrieve(&self, request: Request<RetrieveRequest>) -> Result<Response<RetrieveResponse>, Status> {
-        self.reader.unary(request, validate::retrieve).await
+        let identity = may_use(&request, &request.get_ref().collection)?;
+        let answer = self.reader.unary(request, validate::retrieve).await;
+        answer.map_err(|status| identity.conceal(status))
     }
 
     type IngestStream = BoxStream<'static, Result<IngestResponse, Status>>;
@@ -40,8 +59,10 @@ impl RetrieverService for Service {
     async fn ingest(&self, request: Request<Streaming<IngestRequest>>) -> Result<Response<Self::IngestStream>, Status> {
         // A folder of documents takes as long as it takes: only the caller's own deadline bounds it.
         let caller = Caller::of(&request, Duration::MAX);
+        let identity = Identity::of(&request);
         Ok(Response::new(acknowledge(
             request.into_inner(),
+            identity,
             self.writer.clone(),
             caller,
             self.limits,
@@ -53,34 +74,46 @@ impl RetrieverService for Service {
         &self,
         request: Request<DeleteDocumentsRequest>,
     ) -> Result<Response<DeleteDocumentsResponse>, Status> {
-        self.reader.unary(request, validate::delete).await
+        let identity = may_use(&request, &request.get_ref().collection)?;
+        let answer = self.reader.unary(request, validate::delete).await;
+        answer.map_err(|status| identity.conceal(status))
     }
 
     async fn list_documents(
         &self,
         request: Request<ListDocumentsRequest>,
     ) -> Result<Response<ListDocumentsResponse>, Status> {
-        self.reader.unary(request, validate::list).await
+        let identity = may_use(&request, &request.get_ref().collection)?;
+        let answer = self.reader.unary(request, validate::list).await;
+        answer.map_err(|status| identity.conceal(status))
     }
 
     async fn get_document(
         &self,
         request: Request<GetDocumentRequest>,
     ) -> Result<Response<GetDocumentResponse>, Status> {
-        self.reader.unary(request, validate::get_document).await
+        let identity = may_use(&request, &request.get_ref().collection)?;
+        let answer = self.reader.unary(request, validate::get_document).await;
+        answer.map_err(|status| identity.conceal(status))
     }
 
     async fn list_collections(
         &self,
         request: Request<ListCollectionsRequest>,
     ) -> Result<Response<ListCollectionsResponse>, Status> {
-        self.reader.unary(request, |_| Ok(ListCollections)).await
+        let identity = Identity::of(&request);
+        let mut answer = self.reader.unary(request, |_| Ok(ListCollections)).await?;
+        let collections = &mut answer.get_mut().collections;
+        collections.retain(|collection| identity.collection(&collection.name).is_ok());
+        Ok(answer)
     }
 
     async fn get_collection(
         &self,
         request: Request<GetCollectionRequest>,
     ) -> Result<Response<GetCollectionResponse>, Status> {
-        self.reader.unary(request, validate::get).await
+        let identity = may_use(&request, &request.get_ref().collection)?;
+        let answer = self.reader.unary(request, validate::get).await;
+        answer.map_err(|status| identity.conceal(status))
     }
 }

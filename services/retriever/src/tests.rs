@@ -2,6 +2,7 @@
 
 mod errors;
 mod ingest;
+mod keys;
 mod read_back;
 mod retrieve;
 

@@ -39,6 +39,7 @@ struct Received {
     resource: Vec<(String, String)>,
     metrics: Vec<String>,
     logs: Vec<Log>,
+    transcript: String,
 }
 
 /// One log record.
@@ -87,6 +88,11 @@ impl Collector {
         self.received().logs.clone()
     }
 
+    /// Everything that came, word for word, for who looks for what must not be there.
+    pub fn transcript(&self) -> String {
+        self.received().transcript.clone()
+    }
+
     fn received(&self) -> MutexGuard<'_, Received> {
         self.received.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -99,6 +105,7 @@ impl TraceService for Collector {
         request: Request<ExportTraceServiceRequest>,
     ) -> Result<Response<ExportTraceServiceResponse>, Status> {
         let mut received = self.received();
+        received.transcript.push_str(&format!("{:?}\n", request.get_ref()));
         for of_resource in request.into_inner().resource_spans {
             let attributes = of_resource.resource.unwrap_or_default().attributes;
             let attributes = attributes.into_iter().map(|of| (of.key, text(of.value.as_ref())));
@@ -116,6 +123,9 @@ impl MetricsService for Collector {
         &self,
         request: Request<ExportMetricsServiceRequest>,
     ) -> Result<Response<ExportMetricsServiceResponse>, Status> {
+        self.received()
+            .transcript
+            .push_str(&format!("{:?}\n", request.get_ref()));
         let resources = request.into_inner().resource_metrics;
         let scopes = resources.into_iter().flat_map(|resource| resource.scope_metrics);
         let names = scopes.flat_map(|scope| scope.metrics).map(|metric| metric.name);
@@ -130,6 +140,9 @@ impl LogsService for Collector {
         &self,
         request: Request<ExportLogsServiceRequest>,
     ) -> Result<Response<ExportLogsServiceResponse>, Status> {
+        self.received()
+            .transcript
+            .push_str(&format!("{:?}\n", request.get_ref()));
         let resources = request.into_inner().resource_logs;
         let scopes = resources.into_iter().flat_map(|resource| resource.scope_logs);
         let logs = scopes.flat_map(|scope| scope.log_records).map(|record| Log {

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use clap::{Args, ValueEnum, builder::TypedValueParser as _};
 use emend_proto::v1::Budget;
 
-use super::{LocalOptions, Search};
+use super::{ConnectOptions, LocalOptions, Search};
 
 /// Longest time for a walk that is given none.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -31,6 +31,9 @@ pub struct AskOptions {
     /// Ask a running orchestrator, for instance http://127.0.0.1:50050
     #[arg(long, env = "EMEND_URL", hide_env_values = true, value_name = "URL")]
     pub url: Option<String>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub connect: ConnectOptions,
     /// Collection to answer from [default: one for these --docs, else `default`]
     #[arg(short, long, env = "EMEND_COLLECTION", value_name = "NAME")]
     pub collection: Option<String>,

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 
+use super::ConnectOptions;
+
 /// `emend feedback …`.
 #[derive(Debug, Subcommand)]
 pub enum FeedbackCommand {
@@ -55,6 +57,9 @@ pub struct RecordOptions {
     /// A running orchestrator, for instance http://127.0.0.1:50050
     #[arg(long, env = "EMEND_URL", hide_env_values = true, value_name = "URL")]
     pub url: Option<String>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub connect: ConnectOptions,
     /// A folder to write to
     #[arg(long, env = "EMEND_FEEDBACK_DIR", value_name = "DIR")]
     pub feedback_dir: Option<PathBuf>,

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
 
-use super::LocalOptions;
+use super::{ConnectOptions, LocalOptions};
 use crate::documents::{BadGlob, Fields, Reading, Selection};
 
 /// Options of `emend ingest`.
@@ -28,6 +28,9 @@ pub struct IngestOptions {
     /// A running retriever, for instance http://127.0.0.1:50051
     #[arg(long, env = "EMEND_RETRIEVER_URL", hide_env_values = true, value_name = "URL")]
     pub url: Option<String>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub connect: ConnectOptions,
     /// Also remove documents that came from files in PATHs which are gone, or left out now
     #[arg(long)]
     pub prune: bool,

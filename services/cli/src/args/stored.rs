@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::LocalOptions;
+use super::{ConnectOptions, LocalOptions};
 
 /// `emend documents …`.
 #[derive(Debug, Subcommand)]
@@ -47,6 +47,9 @@ pub struct StoredOptions {
     /// A running retriever, for instance http://127.0.0.1:50051
     #[arg(long, env = "EMEND_RETRIEVER_URL", hide_env_values = true, value_name = "URL")]
     pub url: Option<String>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub connect: ConnectOptions,
     /// Print JSON, one object a line
     #[arg(long)]
     pub json: bool,

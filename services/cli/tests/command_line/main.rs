@@ -12,6 +12,7 @@ mod grades;
 mod graphs;
 mod ingest;
 mod pages;
+mod security;
 mod terminal;
 mod up;
 

@@ -8,5 +8,6 @@ mod collections;
 mod grpc_web;
 mod mcp;
 mod questions;
+mod security;
 mod standin;
 mod trace;

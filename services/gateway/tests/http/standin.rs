@@ -302,13 +302,6 @@ impl OrchestratorService for StandIn {
             worst_case: None,
         }))
     }
-
-    async fn record_feedback(
-        &self,
-        _: Request<RecordFeedbackRequest>,
-    ) -> Result<Response<RecordFeedbackResponse>, Status> {
-        Err(Status::unimplemented("no feedback is kept here"))
-    }
 }
 
 #[tonic::async_trait]
@@ -351,10 +344,6 @@ impl RetrieverService for StandIn {
             })
         });
         Ok(Response::new(documents.boxed()))
-    }
-
-    async fn get_document(&self, _: Request<GetDocumentRequest>) -> Result<Response<GetDocumentResponse>, Status> {
-        Err(Status::unimplemented("no document is read back here"))
     }
 
     async fn delete_documents(

@@ -4,6 +4,7 @@ mod bounded;
 mod differential;
 mod feedback;
 mod five;
+mod keys;
 mod largest;
 mod questions;
 

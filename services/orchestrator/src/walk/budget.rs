@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use emend_chassis::{Identity, keys::Resource};
 use emend_proto::v1::Limit;
 
 use crate::graph::Cost;
@@ -75,6 +76,32 @@ impl Budget {
             ),
         ))
     }
+}
+
+/// The limit of the caller's day that a step with this highest cost could exceed, and why. Walks of one caller share it, so
+/// it is looked at before each step.
+pub(super) fn of_the_day(caller: &Identity, step: Cost) -> Option<(Limit, String)> {
+    if step == Cost::default() {
+        return None;
+    }
+    let left = match caller.left() {
+        Ok((calls, _)) => calls?,
+        Err(over) => {
+            let limit = match over.resource {
+                Resource::Tokens => Limit::Tokens,
+                Resource::Calls | Resource::ModelCalls => Limit::ModelCalls,
+            };
+            return Some((limit, over.to_string()));
+        }
+    };
+    (step.model_calls > left).then(|| {
+        let reason = format!(
+            "the budget of the day leaves {} and the next step may need {}",
+            counted(left, "model call"),
+            step.model_calls
+        );
+        (Limit::ModelCalls, reason)
+    })
 }
 
 /// `1 step`, `2 steps`, `2 web searches`.

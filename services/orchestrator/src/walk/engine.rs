@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use emend_chassis::telemetry;
+use emend_chassis::{Identity, keys, telemetry};
 use emend_core::Deadline;
 use emend_proto::v1::{EdgeTaken, Limit, Step, WalkResult};
 use tokio::time::Instant;
@@ -11,7 +11,7 @@ use tracing::{Instrument as _, Span};
 
 use super::{
     action::{self, CONDENSE, Report, StepContext, retract_for},
-    budget::{Budget, Spent},
+    budget::{self, Budget, Spent},
     calls::Calls,
     deadline::walk_deadline,
     error::WalkError,
@@ -45,6 +45,8 @@ pub struct WalkRequest {
     pub question: Question,
     /// What it may cost.
     pub budget: Budget,
+    /// Who asks, and so whose budget of the day each step is paid from.
+    pub caller: Identity,
 }
 
 /// Walks a graph for a question and returns the result before the caller's deadline (R11). The last event is the
@@ -62,7 +64,7 @@ pub async fn walk(
     metrics: &WalkMetrics,
 ) -> Result<WalkResult, WalkError> {
     let graph = walk_request.graph.name();
-    let span = span::of_walk(graph);
+    let span = span::of_walk(graph, walk_request.caller.name());
     let calls = Calls::new(services);
     let run = WalkRun {
         visits: vec![0; walk_request.graph.nodes().len()],
@@ -82,10 +84,10 @@ pub async fn walk(
     };
     let ended = run.run().instrument(span.clone()).await;
     let known = (!walk_request.is_own_graph).then_some(graph);
-    metrics.ended(known, &ended, &span);
+    metrics.ended(known, walk_request.caller.name(), &ended, &span);
     span::walk_ended(&span, &ended);
     let id = telemetry::trace_id(&span).unwrap_or_else(|| format!("{:032x}", fastrand::u128(..)));
-    span.in_scope(|| log::ended(&id, &ended));
+    span.in_scope(|| log::ended(&id, walk_request.caller.name(), &ended));
     ended
 }
 
@@ -148,8 +150,9 @@ impl WalkRun<'_> {
         let (condensed, mut report) = action::condense(&mut self.context)
             .instrument(recorder.span.clone())
             .await;
-        self.settle(&mut report)
-            .inspect_err(|error| span::step_failed(&recorder.span, error))?;
+        let settled = self.settle(&mut report);
+        self.pay(&report);
+        settled.inspect_err(|error| span::step_failed(&recorder.span, error))?;
         self.cost = self.cost.plus(cost);
         self.overrun(cost, &report);
         let span = recorder.span.clone();
@@ -219,7 +222,11 @@ impl WalkRun<'_> {
             cost: self.cost,
             tokens: usage.input_tokens.saturating_add(usage.output_tokens),
         };
-        let (exhausted, reason) = self.walk_request.budget.exhausted(spent, step)?;
+        let (exhausted, reason) = self
+            .walk_request
+            .budget
+            .exhausted(spent, step)
+            .or_else(|| budget::of_the_day(&self.walk_request.caller, step))?;
         Some(End {
             status: FinishStatus::Unverified,
             reason,
@@ -246,8 +253,9 @@ impl WalkRun<'_> {
             .instrument(recorder.span.clone())
             .await;
         let (outcome, mut report) = ran.inspect_err(|error| span::step_failed(&recorder.span, error))?;
-        self.settle(&mut report)
-            .inspect_err(|error| span::step_failed(&recorder.span, error))?;
+        let settled = self.settle(&mut report);
+        self.pay(&report);
+        settled.inspect_err(|error| span::step_failed(&recorder.span, error))?;
         self.overrun(cost, &report);
         self.metrics.stepped(node.action(), outcome);
         self.metrics.corrected(node.action(), self.context.state.generations);
@@ -275,6 +283,15 @@ impl WalkRun<'_> {
         }
         report.error.truncate(report.error.floor_char_boundary(MAX_ERROR_BYTES));
         Ok(())
+    }
+
+    /// Takes what a step has cost from what its caller may spend in a day.
+    fn pay(&self, report: &Report) {
+        let usage = &report.usage;
+        self.walk_request.caller.spend(keys::Spent {
+            model_calls: u64::from(usage.model_calls),
+            tokens: usage.input_tokens.saturating_add(usage.output_tokens),
+        });
     }
 
     /// Counts the model calls of a step beyond its highest cost. That cost counts the calls that

@@ -2,8 +2,10 @@
 
 use std::future::Future;
 
-use emend_chassis::{Attempt, ERROR_DOMAIN, TracedChannel, Upstream, UpstreamError, code_of_grpc, retrying, status};
-use emend_core::{Deadline, FieldViolation, MODEL_CALLS};
+use emend_chassis::{
+    Attempt, ERROR_DOMAIN, TracedChannel, Upstream, UpstreamError, UpstreamOptions, code_of_grpc, retrying, status,
+};
+use emend_core::{Code, Deadline, FieldViolation, MODEL_CALLS};
 use emend_proto::v1::{
     DecideRetrievalRequest, DecideRetrievalResponse, GenerateRequest, GenerateResponse, GradeDocumentsRequest,
     GradeDocumentsResponse, GradeGroundednessRequest, GradeGroundednessResponse, GradeUsefulnessRequest,
@@ -45,9 +47,9 @@ impl GrpcServices {
     /// tokio runtime.
     ///
     /// # Errors
-    /// [`UpstreamError`] if a URL is malformed.
-    pub fn new(urls: &ServiceUrls) -> Result<GrpcServices, UpstreamError> {
-        let channel = |url: &str| Upstream::new(url).map(|upstream| upstream.channel());
+    /// [`UpstreamError`] if a URL is malformed or does not go with the options.
+    pub fn new(urls: &ServiceUrls, options: &UpstreamOptions) -> Result<GrpcServices, UpstreamError> {
+        let channel = |url: &str| Upstream::with_options(url, options.clone()).map(|upstream| upstream.channel());
         Ok(GrpcServices {
             retriever: RetrieverServiceClient::new(channel(&urls.retriever_url)?)
                 .max_decoding_message_size(MAX_REPLY_BYTES),
@@ -113,9 +115,16 @@ fn failure(dependency: Dependency, status: &Status) -> Failure {
     message.truncate(message.floor_char_boundary(MAX_CAUSE_BYTES));
     Failure {
         dependency,
-        code: code_of_grpc(status.code()),
+        code: match status.code() {
+            // Whoever asks can do nothing about the key of this service.
+            tonic::Code::Unauthenticated | tonic::Code::PermissionDenied => Code::Internal,
+            code => code_of_grpc(code),
+        },
         message: match status.code() {
             tonic::Code::DeadlineExceeded => "no answer within its share of the time that was left".to_owned(),
+            tonic::Code::Unauthenticated | tonic::Code::PermissionDenied => {
+                format!("it does not take the key of the orchestrator (--service-api-key-file): {message}")
+            }
             _ => message,
         },
         usage: Usage {

@@ -6,15 +6,17 @@ use emend_proto::v1::{self, WalkResult};
 use super::error::WalkError;
 
 /// Says that a walk ended in an error, failed, or went on without a service: which, why, and how it ended. Neither the
-/// question nor what was found is in it. `walk` tells walks apart: the trace id, where there is one.
-pub(super) fn ended(walk: &str, ended: &Result<WalkResult, WalkError>) {
+/// question nor what was found is in it. `walk` tells walks apart: the trace id, where there is one; `key`
+/// is the name of the caller's key.
+pub(super) fn ended(walk: &str, key: Option<&str>, ended: &Result<WalkResult, WalkError>) {
     match ended {
-        Err(WalkError::CallerGone) => tracing::debug!(walk, "the caller of a walk is gone"),
+        Err(WalkError::CallerGone) => tracing::debug!(walk, key, "the caller of a walk is gone"),
         Err(WalkError::Refused(failure)) => {
             let (service, code) = (failure.dependency.to_string(), failure.code.name());
             let cause = one_line(&failure.message);
             tracing::warn!(
                 walk,
+                key,
                 service,
                 code,
                 cause,
@@ -24,15 +26,16 @@ pub(super) fn ended(walk: &str, ended: &Result<WalkResult, WalkError>) {
         Err(WalkError::Panicked) => {
             tracing::warn!(
                 walk,
+                key,
                 code = WalkError::Panicked.code().name(),
                 "a walk ended in an error"
             );
         }
-        Ok(result) => result_without(walk, result),
+        Ok(result) => result_without(walk, key, result),
     }
 }
 
-fn result_without(walk: &str, result: &WalkResult) {
+fn result_without(walk: &str, key: Option<&str>, result: &WalkResult) {
     let status = result.status().as_str_name();
     if let Some(v1::Failure {
         service, code, cause, ..
@@ -41,6 +44,7 @@ fn result_without(walk: &str, result: &WalkResult) {
         let cause = one_line(cause);
         tracing::warn!(
             walk,
+            key,
             status,
             service,
             code,
@@ -54,7 +58,15 @@ fn result_without(walk: &str, result: &WalkResult) {
             .map(|failure| failure.service.as_str())
             .collect();
         let (service, code, cause) = (services.join(", "), &first.code, one_line(&first.cause));
-        tracing::warn!(walk, status, service, code, cause, "a walk went on without a service");
+        tracing::warn!(
+            walk,
+            key,
+            status,
+            service,
+            code,
+            cause,
+            "a walk went on without a service"
+        );
     }
 }
 

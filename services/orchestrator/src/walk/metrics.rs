@@ -44,30 +44,38 @@ impl Default for WalkMetrics {
 }
 
 impl WalkMetrics {
-    /// Counts a walk that ended and records its status in its span. A graph of the request has no name here.
-    pub(super) fn ended(&self, graph: Option<&str>, ended: &Result<WalkResult, WalkError>, span: &Span) {
+    /// Counts a walk that ended, for the key of its caller, and records its status in its span. A graph of the request has no
+    /// name here.
+    pub(super) fn ended(
+        &self,
+        graph: Option<&str>,
+        key: Option<&str>,
+        ended: &Result<WalkResult, WalkError>,
+        span: &Span,
+    ) {
         let graph = graph.unwrap_or(semconv::EMEND_GRAPH_OF_REQUEST).to_owned();
-        let graph = KeyValue::new(semconv::GEN_AI_WORKFLOW_NAME, graph);
+        let mut of = vec![KeyValue::new(semconv::GEN_AI_WORKFLOW_NAME, graph)];
+        of.extend(key.map(|key| KeyValue::new(semconv::EMEND_KEY_NAME, key.to_owned())));
         match ended {
             Ok(result) => {
                 let status = result.status().as_str_name();
                 let status = status.strip_prefix("WALK_STATUS_").unwrap_or(status);
                 span.record(semconv::EMEND_WALK_STATUS, status);
                 span.record(semconv::EMEND_WALK_STEPS, result.steps.len());
-                let status = KeyValue::new(semconv::EMEND_WALK_STATUS, status);
                 let limit = match result.exhausted() {
                     Limit::Unspecified => "NONE",
                     limit => limit.as_str_name().trim_start_matches("LIMIT_"),
                 };
-                let limit = KeyValue::new(semconv::EMEND_WALK_LIMIT, limit);
-                self.walks.add(1, &[graph.clone(), status, limit]);
-                self.walk_steps.record(result.steps.len() as u64, &[graph]);
+                self.walk_steps.record(result.steps.len() as u64, &of);
+                of.push(KeyValue::new(semconv::EMEND_WALK_STATUS, status));
+                of.push(KeyValue::new(semconv::EMEND_WALK_LIMIT, limit));
+                self.walks.add(1, &of);
             }
             Err(error) => {
                 let code: Code = error.code();
                 span.record(semconv::ERROR_TYPE, code.name());
-                let status = KeyValue::new(semconv::ERROR_TYPE, code.name());
-                self.walks.add(1, &[graph, status]);
+                of.push(KeyValue::new(semconv::ERROR_TYPE, code.name()));
+                self.walks.add(1, &of);
             }
         }
     }

@@ -6,8 +6,8 @@ use tracing::{Span, field::Empty, info_span};
 
 use super::{action::Report, error::WalkError};
 
-/// The span of a walk of this graph.
-pub(super) fn of_walk(graph: &str) -> Span {
+/// The span of a walk of this graph, for the caller with this key.
+pub(super) fn of_walk(graph: &str, key: Option<&str>) -> Span {
     info_span!(
         "invoke_workflow",
         otel.name = format!("invoke_workflow {graph}"),
@@ -15,6 +15,7 @@ pub(super) fn of_walk(graph: &str) -> Span {
         { semconv::OTEL_STATUS_DESCRIPTION } = Empty,
         { semconv::GEN_AI_OPERATION_NAME } = "invoke_workflow",
         { semconv::GEN_AI_WORKFLOW_NAME } = graph,
+        { semconv::EMEND_KEY_NAME } = key,
         { semconv::EMEND_WALK_STATUS } = Empty,
         { semconv::EMEND_WALK_STEPS } = Empty,
         { semconv::ERROR_TYPE } = Empty,

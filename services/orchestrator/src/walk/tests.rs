@@ -73,6 +73,7 @@ fn walk_request_of(graph: Arc<Graph>, options: &[(&str, f64)]) -> WalkRequest {
             ..v1::Question::default()
         }),
         budget: super::Budget::default(),
+        caller: emend_chassis::Identity::default(),
     }
 }
 

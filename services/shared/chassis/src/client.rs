@@ -1,26 +1,33 @@
 //! Clients of other services: balanced over the replicas behind a name, traced, bounded.
 
 mod channel;
+mod dial;
 mod discovery;
+mod key;
 mod member;
 mod retry;
 mod unsent;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::Uri;
+use rustls::pki_types::ServerName;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Endpoint;
 
 pub use channel::TracedChannel;
 pub use discovery::Resolve;
+pub use key::{ApiKey, ApiKeyError};
 pub use retry::{Attempt, request, retrying};
 
 use emend_core::semconv;
 
 use crate::metrics;
+use crate::tls::{ClientTls, ClientTlsOptions, TlsError};
 use channel::Shared;
+use dial::Dial;
 use discovery::{Discovery, Finder, SystemResolver};
 
 /// Largest headers of a response that are read, in bytes. Our own services send at most 7 KiB; another implementation may
@@ -45,11 +52,17 @@ pub struct UpstreamOptions {
     pub patience: Duration,
     /// Resolves the name in place of the operating system.
     pub resolver: Option<Arc<dyn Resolve>>,
+    /// How an https:// address is connected to; `None` trusts the authorities of the operating system.
+    pub tls: Option<ClientTls>,
+    /// Sent with every call that has no `authorization` of its own.
+    pub api_key: Option<ApiKey>,
+    /// Whether the key may be sent without TLS to another machine.
+    pub insecure: bool,
 }
 
 impl Default for UpstreamOptions {
     /// Resolved every 5 s, connected within 2 s, calls without a deadline end after 60 s, pings every 5 s with 5 s to
-    /// answer, asked after 1 s without an answer, resolved by the operating system.
+    /// answer, asked after 1 s without an answer, resolved by the operating system; no key.
     fn default() -> Self {
         Self {
             resolve_every: Duration::from_secs(5),
@@ -59,6 +72,9 @@ impl Default for UpstreamOptions {
             keepalive_timeout: Duration::from_secs(5),
             patience: Duration::from_secs(1),
             resolver: None,
+            tls: None,
+            api_key: None,
+            insecure: false,
         }
     }
 }
@@ -78,14 +94,19 @@ impl std::fmt::Debug for UpstreamOptions {
 #[non_exhaustive]
 pub enum UpstreamError {
     /// It is not an address of a server.
-    #[error("\"{target}\" is not the address of a gRPC server: write it like http://grader:50052")]
+    #[error(
+        "\"{target}\" is not the address of a gRPC server: write it like http://grader:50052 or https://grader:50052"
+    )]
     Target {
         /// What was given.
         target: String,
     },
-    /// It wants TLS.
-    #[error("\"{target}\" asks for TLS, which is left to the mesh or a proxy: write it like http://grader:50052")]
-    Tls {
+    /// TLS cannot be set up for an https:// address.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The key would travel in the clear.
+    #[error("an API key is not sent to \"{target}\" without TLS: write https://, or allow it with --insecure")]
+    KeyInTheClear {
         /// What was given.
         target: String,
     },
@@ -114,7 +135,26 @@ impl Upstream {
     /// [`UpstreamError`].
     pub fn with_options(target: &str, options: UpstreamOptions) -> Result<Self, UpstreamError> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| UpstreamError::NoRuntime)?;
-        let (host, port) = host_and_port(target)?;
+        let Address { host, port, tls } = address(target)?;
+        if options.api_key.is_some() && !tls && !options.insecure && !is_loopback(&host) {
+            return Err(UpstreamError::KeyInTheClear {
+                target: target.to_owned(),
+            });
+        }
+        let dial = if tls {
+            let name = ServerName::try_from(host.clone()).map_err(|_| UpstreamError::Target {
+                target: target.to_owned(),
+            })?;
+            let tls = match options.tls.clone() {
+                Some(tls) => tls,
+                None => ClientTls::load(&ClientTlsOptions::default())?,
+            };
+            Dial::Tls(tls, name)
+        } else {
+            Dial::Plain
+        };
+        // What a call says of where it goes: behind TLS the name that the certificate has, as other implementations check.
+        let origin: Option<Uri> = tls.then(|| target.trim_end_matches('/').parse().ok()).flatten();
         let resolver = options.resolver.clone().unwrap_or_else(|| {
             Arc::new(SystemResolver {
                 host: host.clone(),
@@ -128,8 +168,14 @@ impl Upstream {
             resolver,
             every: options.resolve_every,
             connect_timeout: options.connect_timeout,
+            dial,
             endpoint: Box::new(move |address| {
-                Ok(Endpoint::from_shared(format!("http://{address}"))?
+                let endpoint = Endpoint::from_shared(format!("http://{address}"))?;
+                let endpoint = match &origin {
+                    Some(origin) => endpoint.origin(origin.clone()),
+                    None => endpoint,
+                };
+                Ok(endpoint
                     .connect_timeout(options.connect_timeout)
                     .tcp_nodelay(true)
                     .http2_max_header_list_size(MAX_HEADER_LIST_BYTES)
@@ -146,6 +192,7 @@ impl Upstream {
             default_timeout: options.default_timeout,
             patience: options.patience,
             answer_limit: options.keepalive_timeout,
+            api_key: options.api_key,
             discovery,
             duration: metrics::seconds(semconv::RPC_CLIENT_CALL_DURATION),
             _closed: closed.drop_guard(),
@@ -163,26 +210,39 @@ impl Upstream {
     }
 }
 
-fn host_and_port(target: &str) -> Result<(String, u16), UpstreamError> {
+/// Where a target is, and whether TLS is spoken there.
+#[derive(Debug, PartialEq, Eq)]
+struct Address {
+    host: String,
+    port: u16,
+    tls: bool,
+}
+
+fn address(target: &str) -> Result<Address, UpstreamError> {
     let wrong = || UpstreamError::Target {
         target: target.to_owned(),
     };
     let uri: Uri = target.parse().map_err(|_| wrong())?;
-    match uri.scheme_str() {
-        Some("http") => {}
-        Some("https") => {
-            return Err(UpstreamError::Tls {
-                target: target.to_owned(),
-            });
-        }
+    let tls = match uri.scheme_str() {
+        Some("http") => false,
+        Some("https") => true,
         _ => return Err(wrong()),
-    }
+    };
     let host = uri.host().filter(|host| !host.is_empty()).ok_or_else(wrong)?;
     let plain = host.trim_start_matches('[').trim_end_matches(']');
     if !matches!(uri.path(), "" | "/") {
         return Err(wrong());
     }
-    Ok((plain.to_owned(), uri.port_u16().unwrap_or(80)))
+    Ok(Address {
+        host: plain.to_owned(),
+        port: uri.port_u16().unwrap_or(if tls { 443 } else { 80 }),
+        tls,
+    })
+}
+
+/// Whether what is sent to this host stays on this machine.
+fn is_loopback(host: &str) -> bool {
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]

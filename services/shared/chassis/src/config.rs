@@ -7,9 +7,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::Resettable;
-use clap::{Args, CommandFactory, FromArgMatches, Parser, ValueEnum};
+use clap::builder::{BoolishValueParser, Resettable};
+use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, ValueEnum};
+use emend_core::Secret;
 
+use crate::tls::ServerTlsOptions;
 pub use file::FileError;
 
 /// What every service can be told.
@@ -57,6 +59,27 @@ pub struct ServiceOptions {
     /// Address for Prometheus and for probes by HTTP: /metrics, /livez and /readyz. Without it there are none
     #[arg(long, env = "EMEND_METRICS_LISTEN", value_name = "HOST:PORT")]
     pub metrics_listen: Option<SocketAddr>,
+
+    /// How connections are encrypted.
+    #[command(flatten)]
+    pub tls: ServerTlsOptions,
+
+    /// File of the API keys that callers need, as `emend keys` writes it; without it everybody may do everything. Read
+    /// again when it changes
+    #[arg(long, env = "EMEND_KEYS_FILE", value_name = "FILE")]
+    pub keys_file: Option<PathBuf>,
+
+    /// A key that may do everything, of the program itself.
+    #[arg(skip)]
+    pub own_key: Option<Secret>,
+
+    /// Whether gRPC reflection tells the service's contract
+    #[arg(long, env = "EMEND_REFLECTION", value_name = "BOOL", default_value = "true", action = ArgAction::Set)]
+    pub reflection: bool,
+
+    /// Listen beyond this machine without TLS or keys, and send keys without TLS: something else protects the port
+    #[arg(long, env = "EMEND_INSECURE", value_parser = BoolishValueParser::new())]
+    pub insecure: bool,
 
     /// TOML file with any of these options
     #[arg(long, env = "EMEND_CONFIG", value_name = "FILE")]

@@ -4,6 +4,10 @@ use std::error::Error;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use crate::exposed::Exposed;
+use crate::keys::KeysError;
+use crate::tls::TlsError;
+
 /// Why a server did not start, or did not end as it should.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -20,6 +24,15 @@ pub enum ServeError {
         #[source]
         source: std::io::Error,
     },
+    /// The files of certificates and keys cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The file of API keys cannot be used.
+    #[error(transparent)]
+    Keys(#[from] KeysError),
+    /// The service would be open to whoever reaches its port.
+    #[error(transparent)]
+    Exposed(#[from] Exposed),
     /// The file descriptor set handed to the reflection service is not one.
     #[error("the file descriptor set for reflection is not valid")]
     Reflection(#[source] tonic_reflection::server::Error),

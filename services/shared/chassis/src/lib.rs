@@ -45,6 +45,8 @@ mod caller;
 mod client;
 pub mod config;
 mod error;
+mod exposed;
+pub mod keys;
 pub mod metrics;
 mod observed;
 mod run;
@@ -52,20 +54,26 @@ mod server;
 mod status;
 pub mod telemetry;
 mod timeout;
+pub mod tls;
 mod validate;
 
 pub use actor::{
     ActorHandle, ActorOptions, ActorSystem, ActorSystemError, CallError, EventSender, Gone, RestartPolicy, Work,
 };
 pub use caller::Caller;
-pub use client::{Attempt, Resolve, TracedChannel, Upstream, UpstreamError, UpstreamOptions, request, retrying};
+pub use client::{
+    ApiKey, ApiKeyError, Attempt, Resolve, TracedChannel, Upstream, UpstreamError, UpstreamOptions, request, retrying,
+};
 pub use config::{ConfigError, LogFormat, ServiceOptions};
 pub use error::ServeError;
+pub use exposed::{Exposed, refuse_exposed};
+pub use keys::{Identity, Permission};
 pub use run::{run, stop_on_signal};
 pub use server::{Health, HealthFlag, Server};
 pub use status::{ERROR_DOMAIN, code_of_grpc, grpc_code, grpc_code_name, status};
 pub use telemetry::{Telemetry, TelemetryError, TelemetryOptions};
 pub use timeout::parse_timeout;
+pub use tls::{ClientTls, ClientTlsOptions, ServerTls, ServerTlsOptions, TlsError};
 pub use validate::{InvalidRequest, Violations};
 
 /// The allocator of every program that serves. A call makes hundreds of small allocations, many of which another thread

@@ -14,7 +14,10 @@ use crate::config::{self, ConfigError, ServiceOptions};
 use emend_core::error_chain;
 
 use crate::error::ServeError;
+use crate::exposed::refuse_exposed;
+use crate::keys::Keys;
 use crate::telemetry::{Telemetry, TelemetryError, TelemetryOptions};
+use crate::tls::ServerTls;
 
 /// Exit codes: as clap has it, 2 is for what the user said.
 const SUCCEEDED: u8 = 0;
@@ -80,6 +83,9 @@ where
     telemetry.shutdown().await;
     match served {
         Ok(()) => SUCCEEDED,
+        Err(error @ (ServeError::Exposed(_) | ServeError::Tls(_) | ServeError::Keys(_))) => {
+            complain(name, &error, MISUSED)
+        }
         Err(error) => complain(name, &error, FAILED),
     }
 }
@@ -91,6 +97,10 @@ where
     Fut: Future<Output = Result<(), ServeError>>,
 {
     let address = options.as_ref().listen;
+    refuse_exposed(options.as_ref(), address)?;
+    // What is wrong with the files must not wait for models to load. They are read again when the server begins.
+    ServerTls::load(&options.as_ref().tls)?;
+    Keys::load(options.as_ref())?;
     // Before listening: a signal that comes while a model loads must stop the service too.
     let shutdown = stop_on_signal().map_err(ServeError::start)?;
     let listener = TcpListener::bind(address)

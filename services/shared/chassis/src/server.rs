@@ -1,6 +1,7 @@
 //! A gRPC server with everything that each of Emend's services has around its own.
 
 mod actor;
+mod auth;
 mod bounds;
 mod connections;
 mod health;
@@ -28,6 +29,9 @@ pub use health::{Health, HealthFlag};
 use crate::actor::ActorHandle;
 use crate::config::ServiceOptions;
 use crate::error::ServeError;
+use crate::keys::{Keys, Permission};
+use crate::tls::{Greeter, ServerTls};
+use auth::{AuthLayer, Permissions};
 use bounds::BoundsLayer;
 use health::EndingWatches;
 use trace::{KnownServices, RecordLayer, span_maker};
@@ -53,6 +57,7 @@ pub struct Server {
     services: Vec<String>,
     descriptors: Vec<Vec<u8>>,
     threads: Vec<ArbiterHandle>,
+    permissions: Permissions,
 }
 
 impl Server {
@@ -66,6 +71,7 @@ impl Server {
             services: Vec::new(),
             descriptors: Vec::new(),
             threads: Vec::new(),
+            permissions: |_| Permission::Ask,
         }
     }
 
@@ -110,11 +116,18 @@ impl Server {
         self
     }
 
+    /// What each method takes of a key, by `package.Service/Method`; else all of them take [`Permission::Ask`].
+    #[must_use]
+    pub fn permissions(mut self, of: fn(&str) -> Permission) -> Self {
+        self.permissions = of;
+        self
+    }
+
     /// Serves until `shutdown` is cancelled, then drains: reports NOT_SERVING, stops accepting, lets running calls end.
     ///
     /// # Errors
-    /// [`ServeError::Drain`] when calls were still running after `--drain-timeout`, [`ServeError::Reflection`] for
-    /// descriptors that are none, [`ServeError::Transport`] when the server itself fails.
+    /// [`ServeError::Tls`] and [`ServeError::Keys`] for files that are wrong, [`ServeError::Drain`] when calls were still
+    /// running after `--drain-timeout`, [`ServeError::Reflection`] for descriptors that are none, [`ServeError::Transport`] when the server itself fails.
     pub async fn serve(self, listener: TcpListener, shutdown: CancellationToken) -> Result<(), ServeError> {
         let Self {
             name,
@@ -124,8 +137,11 @@ impl Server {
             services,
             descriptors,
             threads,
+            permissions,
         } = self;
         let address = listener.local_addr().ok();
+        let tls = ServerTls::load(&options.tls)?;
+        let keys = Keys::load(&options)?;
 
         let reporter = HealthReporter::new();
         let api = EndingWatches {
@@ -134,7 +150,9 @@ impl Server {
         };
         routes = routes.add_service(HealthServer::new(api).max_decoding_message_size(MAX_PROBE_BYTES));
 
-        routes = reflection::add(routes, &descriptors).map_err(ServeError::Reflection)?;
+        if options.reflection {
+            routes = reflection::add(routes, &descriptors).map_err(ServeError::Reflection)?;
+        }
 
         let known = KnownServices::from(services);
         let trace = TraceLayer::new_for_grpc()
@@ -154,6 +172,7 @@ impl Server {
             )
             .max_connection_age(options.max_connection_age)
             .layer(trace)
+            .layer(AuthLayer::new(keys.clone(), permissions))
             .layer(RecordLayer::new(known))
             .layer(BoundsLayer::new(&descriptors, &options))
             .add_routes(routes);
@@ -163,6 +182,8 @@ impl Server {
         tracing::info!(
             service = name,
             address = address.map(tracing::field::display),
+            tls = tls.is_some(),
+            keys = keys.is_some(),
             "serving"
         );
         let drain = async {
@@ -176,7 +197,7 @@ impl Server {
             tokio::time::sleep(options.drain_timeout).await;
         };
         tokio::select! {
-            served = connections::serve(router, listener, &threads, drain) => served,
+            served = connections::serve(router, listener, &threads, Greeter::new(tls), drain) => served,
             () = health.keep_published(&reporter) => Ok(()),
             () = overdue => Err(ServeError::Drain { timeout: options.drain_timeout }),
         }

@@ -75,6 +75,8 @@ pub const GEN_AI_CLIENT_OPERATION_DURATION: &str = "gen_ai.client.operation.dura
 /// Histogram, tokens.
 pub const GEN_AI_CLIENT_TOKEN_USAGE: &str = "gen_ai.client.token.usage";
 
+/// Name of the caller's API key, never the key.
+pub const EMEND_KEY_NAME: &str = "emend.key.name";
 /// Name of the actors of a handle.
 pub const EMEND_ACTOR: &str = "emend.actor";
 /// Name of a task handed to an actor.

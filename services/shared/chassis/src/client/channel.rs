@@ -5,6 +5,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use http::header::AUTHORIZATION;
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::Histogram;
 use opentelemetry_http::HeaderInjector;
@@ -16,6 +17,7 @@ use tracing::{Instrument, Span};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
 use super::discovery::{Discovery, Members};
+use super::key::ApiKey;
 use super::member::Load;
 use super::retry::{expired_as_deadline_exceeded, is_expired};
 use super::unsent::{self, Failed};
@@ -35,6 +37,7 @@ pub(super) struct Shared {
     /// say so.
     pub(super) patience: Duration,
     pub(super) answer_limit: Duration,
+    pub(super) api_key: Option<ApiKey>,
     pub(super) discovery: Discovery,
     pub(super) duration: Histogram<f64>,
     /// Ends the discovery.
@@ -64,6 +67,11 @@ impl Service<http::Request<Body>> for TracedChannel {
         opentelemetry::global::get_text_map_propagator(|propagator| {
             propagator.inject_context(&span.context(), &mut HeaderInjector(request.headers_mut()));
         });
+        if let Some(key) = &shared.api_key
+            && !request.headers().contains_key(AUTHORIZATION)
+        {
+            request.headers_mut().insert(AUTHORIZATION, key.header());
+        }
         let timeout = request
             .headers()
             .get("grpc-timeout")

@@ -19,6 +19,7 @@ use tonic::transport::Endpoint;
 
 use emend_core::list_names;
 
+use super::dial::Dial;
 use super::member::{Member, greet};
 
 /// Looks up the addresses behind a name. Closures that return a boxed future are resolvers.
@@ -140,6 +141,7 @@ pub(super) struct Finder {
     pub(super) resolver: Arc<dyn Resolve>,
     pub(super) every: Duration,
     pub(super) connect_timeout: Duration,
+    pub(super) dial: Dial,
     pub(super) endpoint: Box<dyn Fn(SocketAddr) -> Result<Endpoint, tonic::transport::Error> + Send + Sync>,
 }
 
@@ -202,8 +204,10 @@ impl Rounds {
             .copied()
             .filter(|address| suspicious || !self.members.contains_key(address));
         let limit = self.finder.connect_timeout;
+        let dial = self.finder.dial.clone();
+        let dial = &dial;
         let mut tried: FuturesUnordered<_> = tried
-            .map(|address| async move { (address, greet(address, limit).await) })
+            .map(|address| async move { (address, greet(dial, address, limit).await) })
             .collect();
         while let Some((address, answered)) = tried.next().await {
             match answered {
@@ -233,7 +237,8 @@ impl Rounds {
         }
         match (self.finder.endpoint)(address) {
             Ok(endpoint) => {
-                self.members.insert(address, Member::new(address, &endpoint));
+                self.members
+                    .insert(address, Member::new(address, &endpoint, &self.finder.dial));
                 tracing::debug!(target = &*self.finder.target, %address, "server found");
                 // At once: one server that hangs must not hold up calls to those that do not.
                 self.publish();

@@ -8,10 +8,12 @@ use std::time::Duration;
 
 use emend_core::Deadline;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep, timeout};
 use tonic::transport::{Channel, Endpoint};
+
+use super::dial::Dial;
+use crate::tls::{explain, is_alert};
 
 /// Calls in a row that a server may leave unanswered before others are asked.
 const MAX_TIMEOUTS: u32 = 5;
@@ -32,6 +34,7 @@ const SETTINGS: u8 = 4;
 pub(super) struct Member {
     pub(super) address: SocketAddr,
     pub(super) channel: Channel,
+    dial: Dial,
     /// Calls that it has.
     calls: AtomicUsize,
     /// Calls in a row that it did not answer; it is left alone from [`MAX_TIMEOUTS`] on.
@@ -44,10 +47,11 @@ pub(super) struct Member {
 
 impl Member {
     /// A server that is connected to with its first call. Inside a tokio runtime.
-    pub(super) fn new(address: SocketAddr, endpoint: &Endpoint) -> Arc<Self> {
+    pub(super) fn new(address: SocketAddr, endpoint: &Endpoint, dial: &Dial) -> Arc<Self> {
         Arc::new(Self {
             address,
-            channel: endpoint.connect_lazy(),
+            channel: dial.channel(address, endpoint),
+            dial: dial.clone(),
             calls: AtomicUsize::new(0),
             timeouts: AtomicU32::new(0),
             rests_until: SyncMutex::new(Instant::now()),
@@ -104,7 +108,7 @@ impl Member {
                 Some((_, answers)) => answers,
                 None => {
                     // One that refuses is there, and may be draining: the calls that it has can still end well.
-                    let answers = !matches!(greet(self.address, limit).await, Err(Unanswered::Late(_)));
+                    let answers = !matches!(greet(&self.dial, self.address, limit).await, Err(Unanswered::Late(_)));
                     *greeted = Some((Instant::now(), answers));
                     answers
                 }
@@ -184,19 +188,43 @@ pub(super) enum Unanswered {
     /// A process that is stopped still has its connections accepted, by the operating system.
     #[error("no answer in {0:?}")]
     Late(Duration),
+    #[error("{0}")]
+    Tls(String),
+    #[error("it wants TLS: write https:// in place of http://")]
+    WantsTls,
     #[error(transparent)]
-    Connection(#[from] io::Error),
+    Connection(io::Error),
     #[error("what answers does not speak HTTP/2")]
     NotHttp2,
 }
 
+impl From<io::Error> for Unanswered {
+    fn from(error: io::Error) -> Self {
+        match explain(&error) {
+            Some(reason) => Self::Tls(reason),
+            None => Self::Connection(error),
+        }
+    }
+}
+
 /// Connects to a server and waits until it begins to speak, which takes more than to accept a connection.
-pub(super) async fn greet(address: SocketAddr, limit: Duration) -> Result<(), Unanswered> {
+pub(super) async fn greet(dial: &Dial, address: SocketAddr, limit: Duration) -> Result<(), Unanswered> {
     let greeting = async {
-        let mut connection = TcpStream::connect(address).await?;
+        let mut connection = dial.connect(address).await?;
         connection.write_all(GREETING).await?;
+        connection.flush().await?;
         let mut header = [0; FRAME_HEADER_BYTES];
-        connection.read_exact(&mut header).await?;
+        let mut read = 0;
+        while read < FRAME_HEADER_BYTES {
+            match connection.read(&mut header[read..]).await? {
+                0 => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+                more => read += more,
+            }
+            // An alert is shorter than the header of a frame, and the end of what a server of TLS says to those without.
+            if is_alert(&header[..read]) {
+                return Err(Unanswered::WantsTls);
+            }
+        }
         match header[3] {
             SETTINGS => Ok(()),
             _ => Err(Unanswered::NotHttp2),

@@ -19,6 +19,8 @@ use crate::config::ServiceOptions;
 use crate::tests::fixture::{Running, hang_guard, search};
 use emend_core::Deadline;
 
+mod tls;
+
 /// A name whose addresses a test changes.
 #[derive(Clone, Default)]
 struct Name(Arc<Mutex<Vec<SocketAddr>>>);
@@ -366,10 +368,17 @@ async fn a_target_that_is_none_is_refused_with_an_example() {
         let error = Upstream::new(target).unwrap_err();
         assert!(error.to_string().contains("http://grader:50052"), "{target:?}: {error}");
     }
-    assert!(matches!(
-        Upstream::new("https://grader"),
-        Err(UpstreamError::Tls { .. })
-    ));
-    assert_eq!(host_and_port("http://[::1]:7").unwrap(), ("::1".to_owned(), 7));
-    assert_eq!(host_and_port("http://grader").unwrap(), ("grader".to_owned(), 80));
+    for (target, host, port, tls) in [
+        ("http://[::1]:7", "::1", 7, false),
+        ("http://grader", "grader", 80, false),
+        ("https://grader", "grader", 443, true),
+        ("https://grader:50052/", "grader", 50052, true),
+    ] {
+        let expected = Address {
+            host: host.to_owned(),
+            port,
+            tls,
+        };
+        assert_eq!(address(target).unwrap(), expected);
+    }
 }

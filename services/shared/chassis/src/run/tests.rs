@@ -161,3 +161,42 @@ fn what_is_wrong_is_one_line_and_a_code() {
 
     assert_eq!(end(start("--help")).0, 0);
 }
+
+#[test]
+fn an_open_port_beyond_this_machine_is_refused_and_said_at_every_start_where_it_is_wanted() {
+    let (code, said) = end(start("--listen 0.0.0.0:0"));
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("--tls-cert") && said.contains("--insecure"), "{said}");
+    let mut child = start_with("--listen 0.0.0.0:0", &[("EMEND_INSECURE", "true")]);
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let mut before: Vec<_> = Vec::new();
+    for line in lines {
+        let serves = line.contains("serving");
+        before.push(line);
+        if serves {
+            break;
+        }
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let warned = before
+        .iter()
+        .any(|line| line.contains("WARN") && line.contains("--keys-file"));
+    assert!(warned, "{before:?}");
+}
+
+#[test]
+fn files_of_keys_and_certificates_that_are_wrong_end_the_program_before_anything_is_loaded() {
+    for (arguments, part) in [
+        (
+            "--tls-cert /no/cert.pem --tls-key /no/key.pem",
+            "--tls-cert /no/cert.pem",
+        ),
+        ("--tls-cert /no/cert.pem", "--tls-key"),
+        ("--keys-file /no/keys.toml", "/no/keys.toml"),
+    ] {
+        let (code, said) = end(start(&format!("--broken {arguments}")));
+        assert_eq!(code, 2, "{said}");
+        assert!(said.contains(part) && !said.contains("no model"), "{said}");
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! Admission counts calls that were decoded. Here the memory of requests is counted while they are read, so that neither
 //! many of them nor one of many empty elements fills the process; and the status of every response is made short enough to
-//! be read. Health checks and reflection take nothing of it: they answer while all else is refused.
+//! be read. What the check of keys refused ends here too. Health checks and reflection take nothing of it: they answer while all else is refused.
 
 mod budget;
 mod contract;
@@ -23,6 +23,7 @@ use tonic::Status;
 use tonic::body::Body;
 use tower::{Layer, Service};
 
+use super::auth::Refusal;
 use crate::config::ServiceOptions;
 use crate::status::limit;
 pub(super) use budget::MAX_CLIENT_STREAMS;
@@ -87,6 +88,11 @@ where
             budget,
             within,
         } = &self.layer;
+        if let Some(Refusal(status)) = request.extensions_mut().remove::<Refusal>() {
+            let mut refused = status.into_http();
+            limit::settle(refused.headers_mut());
+            return Box::pin(async move { Ok(refused) });
+        }
         let mut held = None;
         if let Some(method) = contract.method(request.uri().path()) {
             let begun = match budget.begin(method.client_streaming) {

@@ -25,6 +25,7 @@ use tonic::transport::server::Router;
 use tower::{BoxError, Layer, Service};
 
 use crate::error::ServeError;
+use crate::tls::Greeter;
 use silence::Connection;
 use spare::Spare;
 
@@ -37,12 +38,13 @@ const ACCEPT_BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration
 /// A connection and its place among the most connections.
 type Accepted = (net::TcpStream, OwnedSemaphorePermit);
 
-/// Serves connections on `threads`, or on the current runtime where there are none, until `drained` resolves and the
-/// calls in flight are done.
+/// Serves connections on `threads`, or on the current runtime where there are none, each as `greeter` begins it, until
+/// `drained` resolves and the calls in flight are done.
 pub(super) async fn serve<L, B>(
     router: Router<L>,
     listener: TcpListener,
     threads: &[ArbiterHandle],
+    greeter: Greeter,
     drained: impl Future<Output = ()>,
 ) -> Result<(), ServeError>
 where
@@ -64,10 +66,12 @@ where
     for thread in threads {
         let (sender, accepted) = mpsc::channel(1);
         let (ended, end) = oneshot::channel();
-        let (router, stop) = (router.clone(), stop.clone());
+        let (router, stop, greeter) = (router.clone(), stop.clone(), greeter.clone());
         let server = async move {
-            let incoming = ReceiverStream::new(accepted)
-                .map(|(connection, place)| Ok::<_, BoxError>(Connection::new(TcpStream::from_std(connection)?, place)));
+            let incoming = ReceiverStream::new(accepted).map(|(connection, place)| {
+                let wire = greeter.begin(TcpStream::from_std(connection)?);
+                Ok::<_, BoxError>(Connection::new(wire, place))
+            });
             let served = router.serve_with_incoming_shutdown(incoming, stop.cancelled());
             // Without a receiver nobody waits for the end.
             drop(ended.send(served.await));

@@ -16,6 +16,7 @@ use tower::{Layer, Service};
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
+use super::auth::KeyName;
 use crate::observed::{Ending, ObservedBody, Record};
 use crate::status::grpc_code_name;
 use emend_core::{fail_span, semconv};
@@ -55,6 +56,7 @@ pub(super) fn span_maker<B>(known: KnownServices) -> impl FnMut(&http::Request<B
             rpc.method = method,
             rpc.response.status_code = tracing::field::Empty,
             error.type = tracing::field::Empty,
+            emend.key.name = tracing::field::Empty,
         );
         let parent = opentelemetry::global::get_text_map_propagator(|propagator| {
             propagator.extract(&HeaderExtractor(request.headers()))
@@ -119,6 +121,7 @@ where
                 method: method.to_owned(),
                 started: Instant::now(),
                 duration: self.layer.duration.clone(),
+                key: request.extensions().get().map(|KeyName(name)| Arc::clone(name)),
             })
         });
         let response = self.inner.call(request);
@@ -136,6 +139,8 @@ struct Call {
     method: String,
     started: Instant,
     duration: Histogram<f64>,
+    /// The name of the caller's key.
+    key: Option<Arc<str>>,
 }
 
 impl Record for Call {
@@ -152,13 +157,40 @@ impl Record for Call {
             fail_span(&self.span, name, message);
             attributes.push(KeyValue::new(semconv::ERROR_TYPE, name));
         }
+        let key = self.key.as_deref();
+        if let Some(key) = key {
+            attributes.push(KeyValue::new(semconv::EMEND_KEY_NAME, key.to_owned()));
+        }
         self.duration.record(elapsed.as_secs_f64(), &attributes);
         let _entered = self.span.enter();
         let ms = elapsed.as_millis();
         if is_server_fault(code) && code != Code::DeadlineExceeded {
-            tracing::warn!(method = self.method, code = name, ms, reason = message, "call failed");
+            tracing::warn!(
+                method = self.method,
+                code = name,
+                key,
+                ms,
+                reason = message,
+                "call failed"
+            );
+        } else if matches!(code, Code::Unauthenticated | Code::PermissionDenied) {
+            tracing::info!(
+                method = self.method,
+                code = name,
+                key,
+                ms,
+                reason = message,
+                "call refused"
+            );
         } else {
-            tracing::debug!(method = self.method, code = name, ms, reason = message, "call ended");
+            tracing::debug!(
+                method = self.method,
+                code = name,
+                key,
+                ms,
+                reason = message,
+                "call ended"
+            );
         }
     }
 }

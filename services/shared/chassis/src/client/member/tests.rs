@@ -5,7 +5,7 @@ use super::*;
 fn members(count: u16) -> Vec<Arc<Member>> {
     let member = |port| {
         let endpoint = Endpoint::from_static("http://127.0.0.1:1");
-        Member::new(SocketAddr::from(([127, 0, 0, 1], port)), &endpoint)
+        Member::new(SocketAddr::from(([127, 0, 0, 1], port)), &endpoint, &Dial::Plain)
     };
     (1..=count).map(member).collect()
 }
@@ -76,12 +76,15 @@ async fn a_server_is_there_when_it_speaks() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     // It is connected to, by the operating system.
-    assert!(matches!(greet(address, limit).await, Err(Unanswered::Late(_))));
+    assert!(matches!(
+        greet(&Dial::Plain, address, limit).await,
+        Err(Unanswered::Late(_))
+    ));
     for (says, answers) in [
         (&b"\0\0\0\x04\0\0\0\0\0"[..], true),
         (b"HTTP/1.1 400 Bad Request", false),
     ] {
-        let greeted = tokio::spawn(greet(address, Duration::from_secs(60)));
+        let greeted = tokio::spawn(async move { greet(&Dial::Plain, address, Duration::from_secs(60)).await });
         // The first is the one from before.
         loop {
             let (mut connection, _) = listener.accept().await.unwrap();

@@ -1,7 +1,7 @@
 //! Connections whose other side says nothing.
 //!
-//! HTTP/2 begins with a preface of the client. Until it is there a connection has no age, sends no pings, and cannot be
-//! closed gracefully.
+//! HTTP/2 begins with a preface of the client, after the handshake where there is TLS. Until it is there a connection has
+//! no age, sends no pings, and cannot be closed gracefully.
 
 use std::io;
 use std::pin::Pin;
@@ -42,6 +42,15 @@ impl<C> Connection<C> {
             _place: place,
         }
     }
+
+    /// Fails what has to wait when the other side has taken too long to begin.
+    fn unless_late<T>(&mut self, context: &mut Context<'_>) -> Poll<io::Result<T>> {
+        let Some(silence) = &mut self.silence else {
+            return Poll::Pending;
+        };
+        ready!(silence.end.as_mut().poll(context));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
 }
 
 impl<C: AsyncRead + Unpin> AsyncRead for Connection<C> {
@@ -63,18 +72,24 @@ impl<C: AsyncRead + Unpin> AsyncRead for Connection<C> {
             }
             return polled;
         }
-        ready!(silence.end.as_mut().poll(context));
-        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+        this.unless_late(context)
     }
 }
 
 impl<C: AsyncWrite + Unpin> AsyncWrite for Connection<C> {
+    // A server writes first, and with TLS that waits for the client's handshake.
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.inner).poll_write(context, bytes)
+        match Pin::new(&mut self.inner).poll_write(context, bytes) {
+            Poll::Pending => self.unless_late(context),
+            polled => polled,
+        }
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_flush(context)
+        match Pin::new(&mut self.inner).poll_flush(context) {
+            Poll::Pending => self.unless_late(context),
+            polled => polled,
+        }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -86,7 +101,10 @@ impl<C: AsyncWrite + Unpin> AsyncWrite for Connection<C> {
         context: &mut Context<'_>,
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.inner).poll_write_vectored(context, bytes)
+        match Pin::new(&mut self.inner).poll_write_vectored(context, bytes) {
+            Poll::Pending => self.unless_late(context),
+            polled => polled,
+        }
     }
 
     fn is_write_vectored(&self) -> bool {
