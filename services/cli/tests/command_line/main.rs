@@ -12,6 +12,8 @@ mod grades;
 mod graphs;
 mod ingest;
 mod pages;
+#[cfg(target_os = "linux")]
+mod stream;
 mod terminal;
 mod up;
 
