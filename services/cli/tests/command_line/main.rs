@@ -13,6 +13,8 @@ mod graphs;
 mod ingest;
 mod pages;
 mod security;
+#[cfg(target_os = "linux")]
+mod stream;
 mod terminal;
 mod up;
 
