@@ -3,6 +3,7 @@
 use emend_chassis::{Telemetry, TelemetryOptions};
 use emend_testkit::otlp::{self, Collector};
 use emend_tests::{Fixture, question};
+use opentelemetry_proto::tonic::trace::v1::{Span, status::StatusCode};
 use tracing::Instrument as _;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -16,6 +17,9 @@ async fn the_span_tree_of_a_walk_is_the_path_it_took() {
     let asked = question("Who built the Torvik lighthouse in 1873?", "self-rag", "village");
     let client = tracing::info_span!(target: "emend", "client");
     let result = fixture.ask(asked).instrument(client).await.unwrap();
+    let refused = tracing::info_span!(target: "emend", "refused");
+    let asked = question("Who built it?", "self-rag", "no-such-village");
+    fixture.ask(asked).instrument(refused).await.unwrap_err();
     fixture.cluster.stop().await;
     telemetry.shutdown().await;
 
@@ -57,6 +61,17 @@ async fn the_span_tree_of_a_walk_is_the_path_it_took() {
         .map(|step| (step.node.clone(), step.outcome.clone()))
         .collect();
     assert_eq!(path, taken);
+    // Each tells which visit it is, and where the walk went from there and why.
+    for (place, step) in steps.iter().enumerate() {
+        let says = |key: &str| otlp::attribute(step, key).unwrap_or_else(|| panic!("{key} of {}", step.name));
+        let next = result.steps.get(place + 1).map_or("finish", |step| &step.node);
+        assert_eq!(
+            (says("emend.edge.to").as_str(), says("emend.node.visit").as_str()),
+            (next, "1")
+        );
+        assert!(says("emend.edge.reason").contains(&result.steps[place].outcome));
+        assert_eq!(status(step), (StatusCode::Unset, String::new()), "{}", step.name);
+    }
     let walk = spans.parent(steps[0]).unwrap();
     assert!(
         steps
@@ -96,4 +111,27 @@ async fn the_span_tree_of_a_walk_is_the_path_it_took() {
         let text = format!("{span:?}");
         assert!(!text.contains("Torvik") && !text.contains("Ansgar"), "{}", span.name);
     }
+
+    // A walk that ends in an error says so, as does the step that caused it: in its status, with the reason.
+    let trace = spans.of_trace(&spans.traces_with(|name| name == "refused")[0]);
+    for name in [
+        "invoke_workflow self-rag",
+        "retrieve",
+        "emend.v1.RetrieverService/Retrieve",
+    ] {
+        let span = trace.iter().find(|span| span.name == name).unwrap();
+        let (code, message) = status(span);
+        assert_eq!(code, StatusCode::Error, "{name}");
+        assert!(message.contains("no-such-village"), "{name}: {message}");
+        assert_eq!(
+            otlp::attribute(span, "error.type").as_deref(),
+            Some("NOT_FOUND"),
+            "{name}"
+        );
+    }
+}
+
+fn status(span: &Span) -> (StatusCode, String) {
+    let status = span.status.clone().unwrap_or_default();
+    (status.code(), status.message)
 }

@@ -1,11 +1,6 @@
 //! The table of bounds in `.github/SECURITY.md` says what the code says.
 
-use std::path::Path;
-
-/// The root of the repository.
-fn root() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
-}
+use crate::root;
 
 #[test]
 fn the_bounds_that_are_told_are_those_of_the_code() {

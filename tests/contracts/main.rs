@@ -1,4 +1,12 @@
 //! What the contracts and the documents say about themselves is so.
 
 mod bounds;
+mod clients;
 mod comments;
+
+use std::path::Path;
+
+/// The root of the repository.
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+}

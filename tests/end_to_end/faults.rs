@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use emend_cli::cluster::{Component, Plan};
+use emend_cli::{documents::Reading, ingest::Prune};
 use emend_core::Deadline;
 use emend_proto::v1::{AskRequest, AskStreamRequest, Failure, IngestRequest, WalkStatus, walk_event::Event};
 use emend_testkit::{
@@ -209,9 +210,9 @@ async fn an_ingest_waits_until_the_retriever_has_room_for_its_stream() {
         }
     };
     assert_eq!((refused.code(), held.len()), (Code::ResourceExhausted, 8));
-    let found = emend_cli::ingest::found(&[documents.path().to_owned()]).unwrap();
+    let found = emend_cli::ingest::found(&[documents.path().to_owned()], &Reading::default()).unwrap();
     let channel = fixture.cluster.channel(Component::Retriever).unwrap();
-    let mut ingest = Box::pin(emend_cli::ingest::ingest(channel, "village", found, false));
+    let mut ingest = Box::pin(emend_cli::ingest::ingest(channel, "village", found, Prune::Nothing));
     let early = tokio::time::timeout(Duration::from_millis(500), &mut ingest).await;
     assert!(early.is_err(), "it ends while there is no room: {early:?}");
     held.pop();

@@ -3,9 +3,13 @@
 mod ask;
 mod backend;
 mod eval;
+mod feedback;
 mod grades;
 mod graph;
+mod ingest;
+mod mcp;
 mod search;
+mod stored;
 
 use std::path::PathBuf;
 
@@ -23,9 +27,13 @@ pub use self::{
     ask::{AskOptions, BudgetOptions, Json},
     backend::Backend,
     eval::{EvalPairsOptions, EvalQaOptions, EvalRetrievalOptions, SearchLoadOptions, SetOptions},
+    feedback::{ExportOptions, FeedbackCommand, RecordOptions, SaidVerdict},
     grades::{CalibrateOptions, EvalGradesOptions},
     graph::{GraphCommand, GraphFormat},
+    ingest::{FieldOptions, IngestOptions, SelectionOptions},
+    mcp::McpOptions,
     search::Search,
+    stored::{DocumentsCommand, StoredOptions},
 };
 
 /// Colours of `--help`, shown on a terminal only.
@@ -106,7 +114,9 @@ pub enum Command {
         emend ask --url http://127.0.0.1:50050 --collection handbook \"Who approves leave?\"\n  \
         emend ask --docs . --llm-url http://127.0.0.1:11434/v1 --llm-model llama3.1 \"What is this?\"")]
     Ask(Box<AskOptions>),
-    /// Run the six services until Ctrl-C
+    /// Run the six services and the gateway until Ctrl-C
+    ///
+    /// The gateway, whose address comes first, speaks HTTP: JSON, OpenAI's protocol and MCP.
     ///
     /// Whatever a service reads from the environment when it runs by itself, such as EMEND_MAX_IN_FLIGHT,
     /// EMEND_DEFAULT_TIMEOUT, EMEND_CHUNK_TOKENS or EMEND_GRADE_CACHE_ENTRIES, holds here too, for every service that has
@@ -116,15 +126,43 @@ pub enum Command {
         after_help = "Examples:\n  emend up\n  emend up --base-port 6000 --data-dir ./data\n  EMEND_MAX_IN_FLIGHT=200 emend up"
     )]
     Up(Box<UpOptions>),
+    /// Serve a folder of files to an editor or an assistant by MCP, over standard input and output
+    ///
+    /// Starts the six services in this process and ingests the files (only what has changed). The tools are `ask`, `search`,
+    /// `ingest`, `list_collections` and `explain_walk`; the passages that an answer cites are resources. Standard output
+    /// carries the protocol alone, everything else goes to standard error. Ends with standard input. What `ingest` stores beside
+    /// the files is forgotten at the next start, unless -c names a collection.
+    ///
+    /// `emend up` serves the same over HTTP, at /mcp of the gateway.
+    #[command(after_help = "Example, for the configuration of a client:\n  \
+        {\"mcpServers\": {\"handbook\": {\"command\": \"emend\", \"args\": [\"mcp\", \"--docs\", \"/home/me/handbook\"]}}}")]
+    Mcp(Box<McpOptions>),
     /// Store documents in a collection
     ///
     /// Reads text in any encoding, source code, Markdown, HTML, PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, e-mail
     /// (.eml), CSV, JSON, YAML, TOML, and JSON Lines (`id` or `doc_id`, `title`, `text` a line). Hidden files are left
-    /// out. A document that cannot be read is reported and skipped; one that has not changed is not embedded again.
+    /// out, and so is what .gitignore and .ignore name. A document that cannot be read is reported and skipped; one that
+    /// has not changed is not embedded again.
+    ///
+    /// Pages of the web are fetched from public addresses, as robots.txt allows; --web-allow-networks, --web-ports and
+    /// --web-ignore-robots say otherwise, as for a web search. Their addresses are their ids.
+    ///
+    /// A document belongs to the file, the page or the sitemap that it was ingested from. --prune and --watch remove documents that belong to files
+    /// in the PATHs that are gone or left out now, and never those that came from elsewhere. What cannot be looked at, and
+    /// a file some of whose records cannot be read, keeps its documents.
+    ///
+    /// Exit status: 0 stored, 1 an error or a document that could not be stored, 2 a wrong command line, 5 with --strict if
+    /// anything was skipped or failed, 130 stopped.
     #[command(after_help = "Examples:\n  \
         emend ingest --collection handbook ./handbook\n  \
+        emend ingest --collection handbook --watch --exclude 'drafts/' ./handbook\n  \
+        emend ingest --collection site --prune --sitemap https://docs.example.com/sitemap.xml\n  \
+        emend ingest --id-field key --text-field question --text-field answer faq.csv\n  \
         emend ingest --url http://127.0.0.1:50051 --collection wiki pages.jsonl")]
     Ingest(Box<IngestOptions>),
+    /// List the documents of a collection, and read one back
+    #[command(subcommand)]
+    Documents(DocumentsCommand),
     /// Ask a service whether it serves
     ///
     /// For containers' health checks and scripts. Exit status: 0 it serves, 1 it does not or cannot be reached, 2 a wrong
@@ -142,6 +180,9 @@ pub enum Command {
     /// Measure graphs on questions whose answers are known, and grades on pairs that are labelled
     #[command(subcommand)]
     Eval(EvalCommand),
+    /// Record what you say of answers, and write it as labelled pairs for `emend calibrate`
+    #[command(subcommand)]
+    Feedback(FeedbackCommand),
     /// Fit the embedded grader to labelled pairs of your own
     ///
     /// Writes a file with the coefficients and thresholds of the embedded evaluator for --embedder. A model for which
@@ -216,7 +257,7 @@ pub struct UpOptions {
     /// Address for Prometheus and for probes by HTTP: /metrics, /livez and /readyz. Without it there are none
     #[arg(long, env = "EMEND_METRICS_LISTEN", value_name = "HOST:PORT")]
     pub metrics_listen: Option<std::net::SocketAddr>,
-    /// Port of the orchestrator; the other five take the ones after it. 0 takes free ports
+    /// Port of the orchestrator; the others take the ones after it, the gateway the last of seven. 0 takes free ports
     #[arg(
         short = 'p',
         long,
@@ -225,35 +266,6 @@ pub struct UpOptions {
         default_value_t = 50050
     )]
     pub base_port: u16,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields document themselves in --help")]
-    pub local: LocalOptions,
-}
-
-/// Options of `emend ingest`.
-#[derive(Args, Debug)]
-pub struct IngestOptions {
-    /// Files or folders
-    #[arg(required = true, value_name = "PATH")]
-    pub paths: Vec<PathBuf>,
-    /// Collection to write to; its first document creates it
-    #[arg(
-        short,
-        long,
-        env = "EMEND_COLLECTION",
-        value_name = "NAME",
-        default_value = "default"
-    )]
-    pub collection: String,
-    /// A running retriever, for instance http://127.0.0.1:50051
-    #[arg(long, env = "EMEND_RETRIEVER_URL", hide_env_values = true, value_name = "URL")]
-    pub url: Option<String>,
-    /// Also remove documents of the collection that are no longer among PATHs
-    #[arg(long)]
-    pub prune: bool,
-    /// Print the outcome as JSON, one document a line and a summary last
-    #[arg(long)]
-    pub json: bool,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields document themselves in --help")]
     pub local: LocalOptions,

@@ -28,7 +28,9 @@ use self::history::Conversation;
 use crate::{
     args::{AskOptions, Json},
     cluster::{Cluster, Component, Plan},
-    ingest, json, render, terminal,
+    documents::Reading,
+    ingest::{self, Prune},
+    json, render, terminal,
 };
 
 /// Exit status of an error.
@@ -161,7 +163,7 @@ fn not_an_orchestrator(url: &str, error: anyhow::Error) -> anyhow::Error {
     let Some(status) = error.downcast_ref::<tonic::Status>() else {
         return error;
     };
-    let advice = "give --url the first address that `emend up` prints";
+    let advice = "give --url the address of the orchestrator that `emend up` prints";
     let message = match status.code() {
         tonic::Code::Unimplemented => {
             format!("{url} is not an orchestrator: what answers there takes no questions; {advice}")
@@ -189,14 +191,17 @@ async fn ask_locally(options: &AskOptions, asked: &Asked, docs: &[PathBuf]) -> R
     emend_orchestrator::check(&catalog, question.clone()).await?;
     let found = match docs {
         [] => None,
-        paths => Some(ingest::found(paths)?),
+        paths => Some(ingest::found(paths, &Reading::default())?),
     };
     let local = Cluster::start(&options.local, Plan::default()).await?;
     let answered = async {
         if let Some(found) = found {
             // An automatic collection mirrors the files; one that the user named may have other documents.
-            let mirror = options.collection.is_none();
-            let outcome = ingest::ingest(local.channel(Component::Retriever)?, &collection, found, mirror).await?;
+            let prune = match options.collection {
+                None => Prune::Everything,
+                Some(_) => Prune::Nothing,
+            };
+            let outcome = ingest::ingest(local.channel(Component::Retriever)?, &collection, found, prune).await?;
             let quiet = options.json.is_some() && outcome.failed.is_empty();
             if !quiet {
                 ingest::report(&outcome);
@@ -275,7 +280,7 @@ fn finish(result: &WalkResult, format: Option<Json>) -> Result<ExitCode> {
 
 /// The name of the collection that mirrors `paths`. It depends only on the canonical paths and the embedder, not on the
 /// current folder.
-fn collection_of(paths: &[PathBuf], embedder: &str) -> Result<String> {
+pub(crate) fn collection_of(paths: &[PathBuf], embedder: &str) -> Result<String> {
     let mut hash = Sha256::new();
     hash.update(embedder.as_bytes());
     let mut full = Vec::new();

@@ -1,4 +1,4 @@
-//! Runs the six services in one process, each on its own port, connected by gRPC.
+//! Runs the six services in one process, each on its own port, connected by gRPC, and the gateway in front of them.
 
 use std::{
     collections::BTreeMap,
@@ -29,7 +29,7 @@ use crate::{
     progress::{self, ModelProgress},
 };
 
-/// One of the six services.
+/// One of the six services, or the gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Component {
     /// Walks the graph of a question.
@@ -44,17 +44,29 @@ pub enum Component {
     Rewriter,
     /// Searches the web.
     WebSearch,
+    /// Speaks HTTP in front of the orchestrator and the retriever.
+    Gateway,
 }
 
 impl Component {
-    /// All six, in the order of their default ports.
-    pub const ALL: [Self; 6] = [
+    /// The six that speak gRPC, in the order of their default ports.
+    pub const SERVICES: [Self; 6] = [
         Self::Orchestrator,
         Self::Retriever,
         Self::Grader,
         Self::Generator,
         Self::Rewriter,
         Self::WebSearch,
+    ];
+    /// All, in the order of their default ports: the gateway comes last.
+    pub const ALL: [Self; 7] = [
+        Self::Orchestrator,
+        Self::Retriever,
+        Self::Grader,
+        Self::Generator,
+        Self::Rewriter,
+        Self::WebSearch,
+        Self::Gateway,
     ];
 
     /// The name of the service.
@@ -67,6 +79,7 @@ impl Component {
             Self::Generator => "generator",
             Self::Rewriter => "rewriter",
             Self::WebSearch => "web-search",
+            Self::Gateway => "gateway",
         }
     }
 }
@@ -90,7 +103,7 @@ impl Default for Plan {
         Self {
             host: Ipv4Addr::LOCALHOST.into(),
             base_port: 0,
-            components: Component::ALL.to_vec(),
+            components: Component::SERVICES.to_vec(),
             elsewhere: BTreeMap::new(),
         }
     }
@@ -124,7 +137,7 @@ impl Plan {
             .unwrap_or_default();
         u16::try_from(usize::from(self.base_port) + offset).map_err(|_| {
             anyhow!(
-                "base port {} is too high: six consecutive ports are needed",
+                "base port {} is too high: seven consecutive ports are needed",
                 self.base_port
             )
         })
@@ -198,7 +211,8 @@ impl Cluster {
     /// Waits until every service responds, or one exits.
     async fn ready(&mut self, components: &[Component]) -> Result<()> {
         let mut checks = Vec::new();
-        for component in components {
+        // The gateway has no health of gRPC; it listens, and the others are asked here.
+        for component in components.iter().filter(|component| **component != Component::Gateway) {
             let mut health = HealthClient::new(self.channel(*component)?);
             checks.push(async move { health.check(HealthCheckRequest::default()).await });
         }
@@ -276,6 +290,12 @@ impl Cluster {
                 options.services.web_search_url = url(Component::WebSearch)?;
                 options.graphs_dir.clone_from(&local.graphs_dir);
                 self.spawn(component, emend_orchestrator::serve(options, listener, shutdown))
+            }
+            Component::Gateway => {
+                let mut options = own::<emend_gateway::Options>(component)?;
+                options.services.orchestrator_url = self.url(Component::Orchestrator)?.to_owned();
+                options.services.retriever_url = self.url(Component::Retriever)?.to_owned();
+                self.spawn(component, emend_gateway::serve(options, listener, shutdown))
             }
         };
         self.kills.insert(component, handle);
@@ -362,7 +382,7 @@ fn chat_of(local: &LocalOptions, component: Component) -> Option<ChatOptions> {
         Component::Grader => &local.grader,
         Component::Generator => &local.generator,
         Component::Rewriter => &local.rewriter,
-        Component::Retriever | Component::WebSearch | Component::Orchestrator => return None,
+        Component::Retriever | Component::WebSearch | Component::Orchestrator | Component::Gateway => return None,
     };
     local.chat_of(chosen.as_ref())
 }

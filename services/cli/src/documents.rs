@@ -1,28 +1,44 @@
 //! Finds documents in files and folders, and reads them one at a time.
 
+mod fields;
 mod kinds;
+mod pages;
+mod records;
+mod select;
+mod walk;
 
-use emend_core::{BoundedLines, NumberedLine, limits::MAX_DOCUMENT_BYTES, open_regular};
+use emend_core::{limits::MAX_DOCUMENT_BYTES, open_regular};
 use std::{
-    collections::HashMap,
-    fs::{self, File},
-    io::{self, BufRead as _, BufReader, Read as _},
+    collections::{BTreeSet, HashMap},
+    fs,
+    io::{self, Read as _},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use emend_proto::v1::{Document, DocumentFormat};
-use serde_json::Value;
 
-pub use kinds::{FileKind, summary};
+pub use fields::{Fields, UnknownField};
+pub use kinds::{FileKind, Kinds, summary};
+pub(crate) use pages::NoPage;
+pub use pages::{AddressError, Addresses, PageSource, is_address};
+use records::Documents;
+pub use select::{BadGlob, Selection};
+pub use walk::Part;
 
 /// Extensions of files with a JSON object a line, each of them a document.
 const JSON_LINES: [&str; 2] = ["jsonl", "ndjson"];
-/// Folders without documents of their own: what tools fetched or built.
-const BUILT: [&str; 2] = ["node_modules", "__pycache__"];
-/// Longest line of such a file, in bytes: a document of the largest size, and what JSON adds to it.
-const MAX_JSON_LINE_BYTES: usize = 40 << 20;
 /// How much of a file without a known extension is looked at, in bytes.
 const HEAD_BYTES: u64 = 8192;
+
+/// Which files are read, and how.
+#[derive(Clone, Debug, Default)]
+pub struct Reading {
+    /// Which files of a folder.
+    pub selection: Selection,
+    /// Which fields of records make a document.
+    pub fields: Arc<Fields>,
+}
 
 /// A file or line that is not a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +62,7 @@ pub struct Source {
 enum Kind {
     One(DocumentFormat),
     JsonLines,
+    Rows,
 }
 
 /// The files under some paths.
@@ -53,8 +70,45 @@ enum Kind {
 pub struct Found {
     /// The files to read, in the order of their paths.
     pub sources: Vec<Source>,
+    /// The pages of the web to fetch.
+    pub pages: Vec<PageSource>,
     /// Skipped files.
     pub skipped: Vec<Skipped>,
+    /// Which fields of records make a document.
+    pub fields: Arc<Fields>,
+    /// Files, folders, pages and sitemaps that were looked for, in full.
+    pub roots: Vec<PathBuf>,
+    /// Files and folders that could not be looked at: nobody knows which documents are in them.
+    pub unread: Vec<PathBuf>,
+}
+
+impl Found {
+    /// Reports a file or folder that cannot be looked at.
+    fn leave(&mut self, skipped: Skipped) {
+        self.unread.push(PathBuf::from(&skipped.source));
+        self.skipped.push(skipped);
+    }
+
+    /// Makes sure that the named fields are those of records.
+    ///
+    /// # Errors
+    /// [`UnknownField`] for a field that no record has, which lists those that they have.
+    pub fn check_fields(&self) -> Result<(), UnknownField> {
+        if !self.fields.are_named() {
+            return Ok(());
+        }
+        let mut known = BTreeSet::new();
+        let mut has_records = false;
+        for source in &self.sources {
+            match source.kind {
+                Kind::One(_) => continue,
+                Kind::JsonLines => records::fields_of_json_lines(&source.path, &mut known),
+                Kind::Rows => records::fields_of_rows(&source.path, &mut known),
+            }
+            has_records = true;
+        }
+        self.fields.check(has_records.then_some(&known))
+    }
 }
 
 /// A path that cannot be read.
@@ -73,133 +127,100 @@ impl std::fmt::Display for Missing {
 impl std::error::Error for Missing {}
 
 /// Finds the files under `paths`. A file that is given by name is always read. In folders, files are read whose format
-/// is known by their extension and those that are text; hidden files and folders, and what tools built, are left out.
+/// is known by their extension and those that are text; hidden files and folders, what tools built, and what the selection
+/// leaves out are not.
 ///
 /// # Errors
 /// A path that does not exist or cannot be read.
-pub fn find(paths: &[PathBuf]) -> Result<Found, Missing> {
-    let mut found = Found::default();
+pub fn find(paths: &[PathBuf], reading: &Reading) -> Result<Found, Missing> {
+    let mut roots = Vec::new();
     for path in paths {
-        let path = fs::canonicalize(path).map_err(|source| Missing {
+        roots.push(fs::canonicalize(path).map_err(|source| Missing {
             path: path.clone(),
             source,
-        })?;
+        })?);
+    }
+    let mut found = find_in(&roots, reading, None);
+    found.roots = roots;
+    Ok(found)
+}
+
+/// The files under full paths: all, or those of a part of them.
+pub(crate) fn find_in(roots: &[PathBuf], reading: &Reading, part: Option<&Arc<Part>>) -> Found {
+    let mut found = Found {
+        fields: Arc::clone(&reading.fields),
+        ..Found::default()
+    };
+    for path in roots {
         if path.is_dir() {
-            find_in_folder(&path, &mut found);
+            walk::find(path, reading, part, &mut found);
         } else {
-            let kind = kind_of(&path).unwrap_or(Kind::One(DocumentFormat::Unspecified));
-            found.sources.push(Source { path, kind });
+            let kind = kind_of(path, &reading.fields).unwrap_or(Kind::One(DocumentFormat::Unspecified));
+            found.sources.push(Source {
+                path: path.clone(),
+                kind,
+            });
         }
     }
     found.sources.sort_by(|a, b| a.path.cmp(&b.path));
     found.sources.dedup();
-    Ok(found)
+    found
 }
 
-fn find_in_folder(folder: &Path, found: &mut Found) {
-    let walk = ignore::WalkBuilder::new(folder)
-        .standard_filters(false)
-        .hidden(true)
-        .sort_by_file_path(Path::cmp)
-        .filter_entry(|entry| entry.depth() == 0 || !is_built(entry.path()))
-        .build();
-    for entry in walk {
-        match entry {
-            Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
-                let path = entry.into_path();
-                match kind_of(&path).or_else(|| kind_by_content(&path)) {
-                    Some(kind) => found.sources.push(Source { path, kind }),
-                    None => found.skipped.push(Skipped {
-                        kind: FileKind::of(&path),
-                        source: path.display().to_string(),
-                        reason: "it is neither text nor a document that is read".to_owned(),
-                    }),
-                }
-            }
-            // Links are not followed: they could lead out of the folder, or round in it.
-            Ok(entry) if entry.path_is_symlink() => found.skipped.push(Skipped {
-                kind: FileKind::Link,
-                source: entry.path().display().to_string(),
-                reason: "it is a symbolic link, which is not followed; give its target by name".to_owned(),
-            }),
-            Ok(entry) if entry.file_type().is_some_and(|kind| !kind.is_dir()) => found.skipped.push(Skipped {
-                kind: FileKind::Special,
-                source: entry.path().display().to_string(),
-                reason: "it is a pipe, a device or a socket".to_owned(),
-            }),
-            Ok(_) => {}
-            Err(error) => found.skipped.push(Skipped {
-                kind: FileKind::Unreadable,
-                source: folder.display().to_string(),
-                reason: error.to_string(),
-            }),
-        }
-    }
-}
-
-/// Whether a folder holds what a tool fetched or built: by its name, or, for `target`, by the `Cargo.toml` beside it.
-fn is_built(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let is_target = || name == "target" && path.with_file_name("Cargo.toml").is_file();
-    (BUILT.contains(&name) || is_target()) && path.is_dir()
-}
-
-fn kind_of(path: &Path) -> Option<Kind> {
+fn kind_of(path: &Path, fields: &Fields) -> Option<Kind> {
     let name = path.file_name()?.to_string_lossy();
     if emend_documents::extension(&name).is_some_and(|extension| JSON_LINES.contains(&extension.as_str())) {
         return Some(Kind::JsonLines);
     }
-    emend_documents::Format::of_name(&name).map(|format| {
-        Kind::One(match format {
-            emend_documents::Format::PlainText => DocumentFormat::PlainText,
-            // The retriever finds out by the same name, and by the content where the extension is wrong.
-            _ => DocumentFormat::Unspecified,
-        })
+    emend_documents::Format::of_name(&name).map(|format| match format {
+        emend_documents::Format::Csv if fields.are_named() => Kind::Rows,
+        emend_documents::Format::PlainText => Kind::One(DocumentFormat::PlainText),
+        // The retriever finds out by the same name, and by the content where the extension is wrong.
+        _ => Kind::One(DocumentFormat::Unspecified),
     })
 }
 
 /// Plain text by the beginning of a file. What is known not to be prose, such as drawings in SVG, is none.
-fn kind_by_content(path: &Path) -> Option<Kind> {
+fn kind_by_content(path: &Path) -> io::Result<Option<Kind>> {
     if FileKind::of(path) != FileKind::Other {
-        return None;
+        return Ok(None);
     }
     let mut head = Vec::new();
-    open_regular(path).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
+    open_regular(path)?.take(HEAD_BYTES).read_to_end(&mut head)?;
     let is_text = !head.is_empty() && emend_documents::is_text(&head);
-    is_text.then_some(Kind::One(DocumentFormat::PlainText))
+    Ok(is_text.then_some(Kind::One(DocumentFormat::PlainText)))
 }
 
 impl Source {
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether its records are documents of their own, with identifiers of their own.
+    pub fn has_records(&self) -> bool {
+        !matches!(self.kind, Kind::One(_))
+    }
+
     /// The documents of this file, read lazily.
-    pub fn read(&self) -> Box<dyn Iterator<Item = Result<Document, Skipped>> + Send> {
+    pub fn read(&self, fields: &Arc<Fields>) -> Documents {
         match self.kind {
             Kind::One(format) => Box::new(std::iter::once(read_one(&self.path, format))),
-            Kind::JsonLines => read_json_lines(&self.path),
+            Kind::JsonLines => records::json_lines(&self.path, fields),
+            Kind::Rows => records::rows(&self.path, fields),
         }
     }
 
-    /// The number of documents in the file. It is cheap to compute, and exact unless there are blank lines.
+    /// The number of documents in the file. It is cheap to compute, and exact unless there are blank lines, or line breaks
+    /// in a table.
     ///
     /// # Errors
     /// The file cannot be read.
     pub fn count(&self) -> io::Result<u64> {
         match self.kind {
             Kind::One(_) => Ok(1),
-            Kind::JsonLines => {
-                let mut lines = 0;
-                let mut reader = BufReader::new(open_regular(&self.path)?);
-                loop {
-                    let (read, newlines) = {
-                        let buffer = reader.fill_buf()?;
-                        (buffer.len(), buffer.iter().filter(|byte| **byte == b'\n').count())
-                    };
-                    if read == 0 {
-                        return Ok(lines);
-                    }
-                    lines += newlines as u64;
-                    reader.consume(read);
-                }
-            }
+            Kind::JsonLines => records::count_lines(&self.path),
+            Kind::Rows => Ok(records::count_lines(&self.path)?.saturating_sub(1)),
         }
     }
 }
@@ -241,89 +262,8 @@ fn read_one(path: &Path, format: DocumentFormat) -> Result<Document, Skipped> {
         content,
         source: name,
         metadata: HashMap::new(),
+        owner: String::new(),
     })
-}
-
-fn read_json_lines(path: &Path) -> Box<dyn Iterator<Item = Result<Document, Skipped>> + Send> {
-    let name = path.display().to_string();
-    match open_regular(path) {
-        Err(error) => Box::new(std::iter::once(Err(skipped(name, error.to_string())))),
-        Ok(file) => Box::new(json_documents(file, name, MAX_JSON_LINE_BYTES)),
-    }
-}
-
-/// The documents of a file of JSON Lines. A line longer than `limit` bytes is skipped; where reading fails, it ends.
-fn json_documents(file: File, name: String, limit: usize) -> impl Iterator<Item = Result<Document, Skipped>> + Send {
-    let mut has_failed = false;
-    BoundedLines::new(BufReader::new(file), limit)
-        .take_while(move |line| !std::mem::replace(&mut has_failed, line.is_err()))
-        .filter_map(move |line| {
-            let NumberedLine { number, bytes } = match line {
-                Ok(line) => line,
-                Err(error) => return Some(Err(skipped(name.clone(), error.to_string()))),
-            };
-            let at = format!("{name}:{number}");
-            match bytes {
-                Some(bytes) if bytes.trim_ascii().is_empty() => None,
-                Some(bytes) => Some(json_document(&bytes, &at)),
-                None => Some(Err(oversized(at, limit))),
-            }
-        })
-}
-
-/// A line that is not looked at.
-fn oversized(at: String, limit: usize) -> Skipped {
-    Skipped {
-        source: at,
-        reason: format!("the line is longer than {} MiB; split the document", limit >> 20),
-        kind: FileKind::LongLine,
-    }
-}
-
-/// Parses a document from a JSON line: `id` or `doc_id`, `text`, and optionally `title` and `url`. Other scalar fields
-/// become metadata.
-fn json_document(line: &[u8], at: &str) -> Result<Document, Skipped> {
-    let refuse = |reason: String| skipped(at.to_owned(), reason);
-    let value: Value = serde_json::from_slice(line).map_err(|error| refuse(format!("is not JSON: {error}")))?;
-    let Value::Object(fields) = value else {
-        return Err(refuse("is not a JSON object with `doc_id` and `text`".to_owned()));
-    };
-    let text_of = |name: &str| fields.get(name).and_then(scalar);
-    let id = text_of("doc_id")
-        .or_else(|| text_of("id"))
-        .ok_or_else(|| refuse("has no `doc_id` and no `id`".to_owned()))?;
-    let text = text_of("text").ok_or_else(|| refuse(format!("document `{id}` has no `text`")))?;
-    if text.trim().is_empty() {
-        return Err(refuse(format!("the `text` of document `{id}` is empty")));
-    }
-    if text.len() > MAX_DOCUMENT_BYTES {
-        let limit = MAX_DOCUMENT_BYTES >> 20;
-        return Err(refuse(format!(
-            "the `text` of document `{id}` is above the limit of {limit} MiB; split it"
-        )));
-    }
-    let metadata = fields
-        .iter()
-        .filter(|(name, _)| !["doc_id", "id", "title", "text", "url"].contains(&name.as_str()))
-        .filter_map(|(name, value)| Some((name.clone(), scalar(value)?)))
-        .collect();
-    Ok(Document {
-        title: text_of("title").unwrap_or_default(),
-        format: DocumentFormat::PlainText.into(),
-        content: text.into_bytes(),
-        source: text_of("url").unwrap_or_else(|| at.to_owned()),
-        metadata,
-        id,
-    })
-}
-
-fn scalar(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Bool(truth) => Some(truth.to_string()),
-        Value::Null | Value::Array(_) | Value::Object(_) => None,
-    }
 }
 
 #[cfg(test)]

@@ -1,111 +1,136 @@
 //! `emend ingest`: ingests documents into a collection.
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    path::PathBuf,
-    process::ExitCode,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+mod outcome;
+mod prune;
+mod send;
+mod watch;
 
-use anyhow::{Context as _, Result, bail};
-use emend_chassis::{TracedChannel, Upstream, retrying};
-use emend_core::{Backoff, Deadline, printable, printable_line};
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
+
+use anyhow::{Result, bail};
+use emend_chassis::{TracedChannel, Upstream};
 use emend_documents::READABLE;
-use emend_proto::v1::{
-    DeleteDocumentsRequest, IngestRequest, IngestStatus, ListDocumentsRequest,
-    retriever_service_client::RetrieverServiceClient,
-};
-use indicatif::ProgressBar;
-use serde::Serialize;
-use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
-use tonic::Code;
-use tonic_types::StatusExt as _;
+use emend_proto::v1::retriever_service_client::RetrieverServiceClient;
+use tokio_util::sync::CancellationToken;
 
+use self::{outcome::Change, prune::Pruning};
+pub use self::{
+    outcome::{Outcome, report},
+    prune::Prune,
+};
 use crate::{
     args::IngestOptions,
     cluster::{Cluster, Component, Plan},
-    documents::{self, FileKind, Skipped, Source},
+    documents::{self, Addresses, FileKind, Reading, Skipped, is_address},
     progress, terminal,
 };
 
-/// Deadline of an ingest call. The deadline of a question would be too short for large document sets.
-const MAX_INGEST_TIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// Exit status of `--strict` when a file or document is skipped or failed.
+const INCOMPLETE: u8 = 5;
 
-/// Deadline of the calls that remove documents after an ingest.
-const MAX_REMOVE_TIME: Duration = Duration::from_secs(10 * 60);
+/// Largest message of a retriever, in bytes: a page of a list whose every document has the longest names.
+const MAX_REPLY_BYTES: usize = 16 << 20;
 
-/// Maximum documents read ahead of the retriever. Each may have 32 MiB.
-const READ_AHEAD: usize = 4;
+/// A client of a retriever.
+type Retriever = RetrieverServiceClient<TracedChannel>;
 
-/// Waits for room in a retriever that takes no more streams.
-const ROOM_BACKOFF: Backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(5));
-
-/// Maximum ids per delete request.
-const DELETE_AT_ONCE: usize = 1000;
-
-/// The outcome of an ingest: the numbers of documents, and the failures.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Outcome {
-    /// New or changed documents that were stored.
-    pub ingested: u64,
-    /// Documents that were stored already.
-    pub unchanged: u64,
-    /// Documents that were unreadable or rejected by the retriever, with the reason.
-    pub failed: BTreeMap<String, String>,
-    /// Files that are neither text nor documents that are read, and lines of JSON Lines that are too long.
-    pub skipped: u64,
-    /// Such lines, as `file:line`, with the reason.
-    pub skipped_lines: BTreeMap<String, String>,
-    /// The same by their kinds, for people.
-    #[serde(skip)]
-    pub skipped_kinds: String,
-    /// Documents that were removed because they are no longer under the paths.
-    pub removed: u64,
-    /// Passages of all stored documents.
-    pub passages: u64,
-    #[serde(skip)]
-    seen: HashSet<String>,
+fn retriever(channel: TracedChannel) -> Retriever {
+    RetrieverServiceClient::new(channel).max_decoding_message_size(MAX_REPLY_BYTES)
 }
 
 /// Runs the command.
 ///
 /// # Errors
-/// No document can be read, or the retriever is unreachable.
+/// No document can be read, an option is wrong, or the retriever is unreachable.
 pub async fn run(options: IngestOptions) -> Result<ExitCode> {
-    let found = found(&options.paths)?;
+    let reading = options.reading()?;
+    let stop = emend_chassis::stop_on_signal()?;
+    // Before any model is loaded: what is wrong with the command line is said at once.
+    let start = if options.watch {
+        Start::Watching(watch::Watch::new(&options.paths, reading)?)
+    } else {
+        Start::Once(find(&options, &reading, &stop).await?)
+    };
     let (local, channel) = match &options.url {
         Some(url) => (None, Upstream::new(url)?.channel()),
         None => {
-            let local = Cluster::start(&options.local, Plan::only(Component::Retriever)).await?;
+            let starting = Cluster::start(&options.local, Plan::only(Component::Retriever));
+            let Some(local) = stop.run_until_cancelled(starting).await else {
+                return Ok(ExitCode::from(STOPPED));
+            };
+            let local = local?;
             let channel = local.channel(Component::Retriever)?;
             (Some(local), channel)
         }
     };
-    let outcome = ingest(channel, &options.collection, found, options.prune).await;
+    let ingested = match start {
+        Start::Once(None) => Ok(None),
+        Start::Once(Some(found)) => {
+            let prune = if options.prune { Prune::Owned } else { Prune::Nothing };
+            let ingesting = ingest(channel, &options.collection, found, prune);
+            stop.run_until_cancelled(ingesting).await.transpose()
+        }
+        Start::Watching(watch) => watch.run(retriever(channel), &options, &stop).await.map(Some),
+    };
     if let Some(local) = local {
         local.stop().await;
     }
-    let outcome = outcome?;
+    let Some(outcome) = ingested? else {
+        terminal::eprintln("stopped; the documents that were acknowledged are stored");
+        return Ok(ExitCode::from(STOPPED));
+    };
     if options.json {
-        terminal::print_json(&outcome, false)?;
+        terminal::print_json(&outcome.summary(), false)?;
     } else {
         report(&outcome);
     }
-    Ok(if outcome.failed.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(1)
+    let is_complete = outcome.failed.is_empty() && outcome.skipped == 0;
+    Ok(match (options.strict, outcome.failed.is_empty() || options.watch) {
+        (true, _) if !is_complete => ExitCode::from(INCOMPLETE),
+        (false, false) => ExitCode::from(1),
+        _ => ExitCode::SUCCESS,
     })
+}
+
+/// Exit status of a command that a signal ended before it was done.
+const STOPPED: u8 = 130;
+
+/// What is done once the retriever answers.
+enum Start {
+    /// `None` where a signal came first.
+    Once(Option<documents::Found>),
+    Watching(watch::Watch),
+}
+
+/// Finds the files and pages that the options name; `None` where a signal came first.
+async fn find(
+    options: &IngestOptions,
+    reading: &Reading,
+    stop: &CancellationToken,
+) -> Result<Option<documents::Found>> {
+    let (pages, paths): (Vec<PathBuf>, Vec<PathBuf>) = options.paths.iter().cloned().partition(|path| is_address(path));
+    let addresses = Addresses::new(&pages, &options.sitemap, options.local.web.page_settings())?;
+    let mut files = match paths.as_slice() {
+        [] => documents::Found::default(),
+        paths => found(paths, reading)?,
+    };
+    files.fields = Arc::clone(&reading.fields);
+    files.check_fields()?;
+    let named = files.skipped.len();
+    let finding = stop.run_until_cancelled(addresses.find(&mut files)).await;
+    if finding.transpose()?.is_none() {
+        return Ok(None);
+    }
+    name_skipped(files.skipped.get(named..).unwrap_or_default());
+    Ok(Some(files))
 }
 
 /// Finds the documents under `paths`.
 ///
 /// # Errors
 /// A path does not exist, or no path has a readable document.
-pub fn found(paths: &[PathBuf]) -> Result<documents::Found> {
-    let found = documents::find(paths)?;
+pub fn found(paths: &[PathBuf], reading: &Reading) -> Result<documents::Found> {
+    let found = documents::find(paths, reading)?;
     if found.sources.is_empty() {
         let list: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
         bail!(
@@ -118,202 +143,74 @@ pub fn found(paths: &[PathBuf]) -> Result<documents::Found> {
             }
         );
     }
-    for Skipped { source, reason, .. } in &found.skipped {
-        tracing::info!("{source} is skipped: {reason}");
-    }
+    name_skipped(&found.skipped);
     Ok(found)
 }
 
-/// Sends documents to a retriever, with a progress bar on a terminal.
+/// Names in the log what is not read.
+fn name_skipped(skipped: &[Skipped]) {
+    for Skipped { source, reason, .. } in skipped {
+        tracing::info!("{source} is skipped: {reason}");
+    }
+}
+
+/// Sends documents to a retriever, with a progress bar on a terminal, and removes those that are gone.
 ///
 /// # Errors
 /// The retriever rejects the stream or is unreachable. Acknowledged documents stay stored.
-pub async fn ingest(channel: TracedChannel, collection: &str, found: documents::Found, prune: bool) -> Result<Outcome> {
-    let client = RetrieverServiceClient::new(channel);
-    let total = found.sources.iter().map(|source| source.count().unwrap_or(1)).sum();
-    let documents::Found { sources, mut skipped } = found;
-    let sources = Arc::new(sources);
-    let deadline = Deadline::after(MAX_INGEST_TIME);
-    let mut tries = 0;
-    let (mut outcome, unreadable) = loop {
-        let bar = progress::documents(total);
-        let (received, outcome, unreadable) = send(client.clone(), collection, &sources, deadline, &bar).await;
-        bar.finish_and_clear();
-        let Err(status) = received else {
-            break (outcome, unreadable?);
-        };
-        // A retriever takes few streams at once. Nothing of this one is stored: all of it is sent again when there is room.
-        let wait = status.get_details_retry_info().and_then(|info| info.retry_delay);
-        match wait {
-            Some(wait) if status.code() == Code::ResourceExhausted && outcome.seen.is_empty() => {
-                if tries == 0 {
-                    terminal::eprintln(format_args!(
-                        "waiting for the retriever: {}",
-                        printable(status.message())
-                    ));
-                }
-                tries += 1;
-                tokio::time::sleep(ROOM_BACKOFF.jittered(tries, wait)).await;
-            }
-            _ => return Err(status.into()),
-        }
-    };
-    for document in unreadable {
-        if document.kind == FileKind::LongLine {
-            let Skipped { source, reason, .. } = document.clone();
-            outcome.skipped_lines.insert(source, reason);
-            skipped.push(document);
-        } else {
-            outcome.seen.insert(document.source.clone());
-            outcome.failed.insert(document.source, document.reason);
-        }
-    }
-    outcome.skipped = skipped.len() as u64;
-    outcome.skipped_kinds = documents::summary(&skipped);
-    // Nobody knows which documents are in lines that were not read: none of them is taken for gone.
-    if prune && outcome.skipped_lines.is_empty() {
-        outcome.removed = remove_others(&client, collection, &outcome.seen).await?;
-    }
-    Ok(outcome)
-}
-
-/// Sends all documents once, until the retriever ends the stream. What it said of them, and which could not be read.
-async fn send(
-    mut client: RetrieverServiceClient<TracedChannel>,
+pub async fn ingest(
+    channel: TracedChannel,
     collection: &str,
-    sources: &Arc<Vec<Source>>,
-    deadline: Deadline,
-    bar: &ProgressBar,
-) -> (Result<(), tonic::Status>, Outcome, Result<Vec<Skipped>>) {
-    let unreadable = Arc::new(Mutex::new(Vec::new()));
-    let (sender, receiver) = mpsc::channel(READ_AHEAD);
-    let reader = {
-        let (unreadable, sources) = (Arc::clone(&unreadable), Arc::clone(sources));
-        let collection = collection.to_owned();
-        tokio::task::spawn_blocking(move || read(&sources, &collection, &sender, &unreadable))
-    };
-    let mut outcome = Outcome::default();
-    let received = async {
-        let request = emend_chassis::request(ReceiverStream::new(receiver), deadline);
-        let mut answers = client.ingest(request).await?.into_inner();
-        while let Some(answer) = answers.message().await? {
-            bar.inc(1);
-            match answer.status() {
-                IngestStatus::Ingested => {
-                    outcome.ingested += 1;
-                    outcome.passages += u64::from(answer.passages);
-                }
-                IngestStatus::Unchanged => outcome.unchanged += 1,
-                IngestStatus::Failed | IngestStatus::Unspecified => {
-                    outcome.failed.insert(answer.document_id.clone(), answer.error);
-                }
-            }
-            outcome.seen.insert(answer.document_id);
-        }
-        Ok(())
-    }
-    .await;
-    let read = reader.await.context("the document reader failed");
-    let unreadable = read.map(|()| std::mem::take(&mut *unreadable.lock().unwrap_or_else(PoisonError::into_inner)));
-    (received, outcome, unreadable)
+    found: documents::Found,
+    prune: Prune,
+) -> Result<Outcome> {
+    Ok(ingest_with(&retriever(channel), collection, found, prune).await?.0)
 }
 
-fn read(sources: &[Source], collection: &str, sender: &mpsc::Sender<IngestRequest>, unreadable: &Mutex<Vec<Skipped>>) {
-    for document in sources.iter().flat_map(Source::read) {
-        match document {
-            Ok(document) => {
-                let request = IngestRequest {
-                    collection: collection.to_owned(),
-                    document: Some(document),
-                };
-                if sender.blocking_send(request).is_err() {
-                    return;
-                }
-            }
-            Err(skipped) => unreadable.lock().unwrap_or_else(PoisonError::into_inner).push(skipped),
-        }
-    }
-}
-
-/// Removes the documents of a collection whose ids are not in `seen`.
-async fn remove_others(
-    client: &RetrieverServiceClient<TracedChannel>,
+/// As [`ingest`], and which documents are in which file.
+async fn ingest_with(
+    client: &Retriever,
     collection: &str,
-    seen: &HashSet<String>,
-) -> Result<u64> {
-    // A long ingest outlives its connection, which the server closes by and by.
-    let deadline = Deadline::after(MAX_REMOVE_TIME);
-    let mut gone = Vec::new();
-    let mut page_token = String::new();
-    loop {
-        let request = ListDocumentsRequest {
-            collection: collection.to_owned(),
-            page_size: None,
-            page_token,
-        };
-        let page = retrying(deadline, |attempt| {
-            let (mut client, request) = (client.clone(), attempt.request(request.clone()));
-            async move { client.list_documents(request).await }
-        })
-        .await;
-        let page = match page {
-            Ok(page) => page.into_inner(),
-            // The collection does not exist because every document failed.
-            Err(status) if status.code() == Code::NotFound => return Ok(0),
-            Err(status) => return Err(status.into()),
-        };
-        gone.extend(
-            page.documents
-                .into_iter()
-                .map(|document| document.id)
-                .filter(|id| !seen.contains(id)),
-        );
-        page_token = page.next_page_token;
-        if page_token.is_empty() {
-            break;
+    found: documents::Found,
+    prune: Prune,
+) -> Result<(Outcome, Vec<send::ReadFile>)> {
+    let files: u64 = found.sources.iter().map(|source| source.count().unwrap_or(1)).sum();
+    let total = files + found.pages.len() as u64;
+    let sending = send::Sending::new(client, collection, found.sources, &found.fields).with_pages(found.pages);
+    let bar = progress::documents(total);
+    let sent = sending.send(&mut |_: &Change| bar.inc(1)).await;
+    bar.finish_and_clear();
+    let send::Sent {
+        mut outcome,
+        files,
+        unreadable,
+        gone,
+        seen,
+    } = sent?;
+    found.skipped.iter().for_each(|skipped| outcome.skip(skipped));
+    for document in &unreadable {
+        match document.kind {
+            FileKind::LongLine => outcome.skip(document),
+            _ => outcome.fail(&document.source, &document.reason),
         }
     }
-    let mut removed = 0;
-    for ids in gone.chunks(DELETE_AT_ONCE) {
-        let request = DeleteDocumentsRequest {
-            collection: collection.to_owned(),
-            document_ids: ids.to_vec(),
+    // With a prune it is removed, which is all there is to do.
+    for page in gone.iter().filter(|_| prune == Prune::Nothing) {
+        outcome.fail(&page.source, &page.reason);
+    }
+    if prune != Prune::Nothing {
+        let pruning = Pruning {
+            prune,
+            seen: &seen,
+            roots: &found.roots,
+            unread: &found.unread,
+            incomplete: files
+                .iter()
+                .filter(|file| !file.is_complete)
+                .map(|file| &*file.path)
+                .collect(),
         };
-        let deleted = retrying(deadline, |attempt| {
-            let (mut client, request) = (client.clone(), attempt.request(request.clone()));
-            async move { client.delete_documents(request).await }
-        });
-        removed += u64::from(deleted.await?.into_inner().deleted);
+        outcome.removed = prune::remove_others(client, collection, &pruning).await?;
     }
-    Ok(removed)
-}
-
-/// Prints the outcome to standard error.
-pub fn report(outcome: &Outcome) {
-    let mut parts = Vec::new();
-    let mut count = |number: u64, what: &str| {
-        if number > 0 {
-            parts.push(format!("{number} {what}"));
-        }
-    };
-    count(outcome.ingested, "ingested");
-    count(outcome.unchanged, "unchanged");
-    count(outcome.removed, "removed");
-    count(outcome.failed.len() as u64, "failed");
-    terminal::eprintln(format_args!("documents: {}", parts.join(", ")));
-    if outcome.skipped > 0 {
-        terminal::eprintln(format_args!(
-            "skipped: {} (-v names them)",
-            printable_line(&outcome.skipped_kinds)
-        ));
-    }
-    for (line, reason) in outcome.skipped_lines.iter().take(10) {
-        terminal::eprintln(format_args!("  {}: {}", printable_line(line), printable(reason)));
-    }
-    for (document, reason) in outcome.failed.iter().take(10) {
-        terminal::eprintln(format_args!("  {}: {}", printable_line(document), printable(reason)));
-    }
-    if outcome.failed.len() > 10 {
-        terminal::eprintln(format_args!("  and {} more", outcome.failed.len() - 10));
-    }
+    Ok((outcome, files))
 }

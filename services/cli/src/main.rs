@@ -34,7 +34,10 @@ async fn main() -> ExitCode {
     let outcome = match arguments.command {
         Command::Ask(options) => emend_cli::ask::run(*options).await,
         Command::Up(options) => emend_cli::up::run(*options).await,
+        Command::Mcp(options) => emend_cli::mcp::run(*options).await,
         Command::Ingest(options) => emend_cli::ingest::run(*options).await,
+        Command::Documents(command) => emend_cli::stored::run(command).await,
+        Command::Feedback(command) => emend_cli::feedback::run(command).await,
         Command::Health(options) => emend_cli::health::run(options).await,
         Command::Graph(options) => emend_cli::graph::run(options),
         Command::Models(options) => emend_cli::models::run(options).await,

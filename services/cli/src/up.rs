@@ -1,4 +1,4 @@
-//! `emend up`: runs the six services until Ctrl-C.
+//! `emend up`: runs the six services and the gateway until Ctrl-C.
 
 use std::process::ExitCode;
 
@@ -10,10 +10,11 @@ use crate::{
     terminal,
 };
 
-/// What a service reads from the environment and six together cannot.
-const OF_ONE_SERVICE: [&str; 7] = [
+/// What a service reads from the environment and all together cannot.
+const OF_ONE_SERVICE: [&str; 8] = [
     "EMEND_LISTEN",
     "EMEND_CONFIG",
+    "EMEND_ORCHESTRATOR_URL",
     "EMEND_RETRIEVER_URL",
     "EMEND_GRADER_URL",
     "EMEND_GENERATOR_URL",
@@ -29,7 +30,7 @@ pub async fn run(options: UpOptions) -> Result<ExitCode> {
     for variable in OF_ONE_SERVICE {
         if std::env::var_os(variable).is_some_and(|value| !value.is_empty()) {
             bail!(
-                "{variable} is set, which is an option of one service, and `emend up` runs six: unset it; \
+                "{variable} is set, which is an option of one service, and `emend up` runs all: unset it; \
                  where they listen is --host (EMEND_HOST) and --base-port (EMEND_BASE_PORT)"
             );
         }
@@ -38,18 +39,22 @@ pub async fn run(options: UpOptions) -> Result<ExitCode> {
     let plan = Plan {
         host: options.host,
         base_port: options.base_port,
+        components: Component::ALL.to_vec(),
         ..Plan::default()
     };
     let cluster = Cluster::start(&options.local, plan).await?;
-    for component in Component::ALL {
+    // First what people and programs without gRPC begin with.
+    for component in std::iter::once(Component::Gateway).chain(Component::SERVICES) {
         terminal::println(format_args!("{:<13} {}", component.name(), cluster.url(component)?))?;
     }
+    let gateway = cluster.url(Component::Gateway)?;
     let (retriever, orchestrator) = (
         cluster.url(Component::Retriever)?,
         cluster.url(Component::Orchestrator)?,
     );
     terminal::println(format_args!(
-        "\nemend ingest --url {retriever} FOLDER\nemend ask --url {orchestrator} \"QUESTION\"\nPress Ctrl-C to stop."
+        "\nIn a browser: {gateway}/\nemend ingest --url {retriever} FOLDER\nemend ask --url {orchestrator} \"QUESTION\"\n\
+         curl {gateway}/v1/ask --json '{{\"question\": \"QUESTION\"}}'\nPress Ctrl-C to stop."
     ))?;
     cluster.run_until(stop.cancelled_owned()).await?;
     Ok(ExitCode::SUCCESS)

@@ -38,6 +38,11 @@ pub struct Options {
     /// Folder of graph files (*.yaml); a file replaces the built-in graph of the same name
     #[arg(long, env = "EMEND_GRAPHS_DIR", value_name = "FOLDER", help_heading = "Graphs")]
     pub graphs_dir: Option<PathBuf>,
+
+    /// Folder for what callers say of answers (RecordFeedback): questions, answers and passages, at most 128 MiB. Without it
+    /// none is kept
+    #[arg(long, env = "EMEND_FEEDBACK_DIR", value_name = "FOLDER", help_heading = "Feedback")]
+    pub feedback_dir: Option<PathBuf>,
 }
 
 /// URLs of the other five services. Calls to a name that resolves to several addresses are balanced

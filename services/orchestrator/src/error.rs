@@ -61,6 +61,9 @@ pub enum StartError {
     /// The default graph does not exist.
     #[error("--default-graph")]
     DefaultGraph(#[source] UnknownGraph),
+    /// The folder for feedback cannot be used.
+    #[error(transparent)]
+    Feedback(#[from] crate::feedback::FeedbackError),
     /// A service URL is malformed.
     #[error(transparent)]
     Upstream(#[from] emend_chassis::UpstreamError),

@@ -8,6 +8,7 @@ pub mod catalog;
 mod checks;
 mod config;
 mod error;
+pub mod feedback;
 pub mod graph;
 pub mod mermaid;
 mod service;
@@ -28,6 +29,7 @@ pub use crate::{
     config::{Options, ServiceUrls},
     error::StartError,
     service::Orchestrator,
+    validate::feedback as check_feedback,
 };
 use crate::{
     walk::{GrpcServices, WalkMetrics},
@@ -73,13 +75,19 @@ pub async fn serve(options: Options, listener: TcpListener, shutdown: Cancellati
     let urls = options.services.clone();
     let services = WalkServices(Arc::new(move || Ok(Arc::new(GrpcServices::new(&urls)?))));
 
+    let feedback = options
+        .feedback_dir
+        .as_deref()
+        .map(feedback::FeedbackFolder::open)
+        .transpose();
+    let feedback = feedback.map_err(|error| ServeError::start(StartError::Feedback(error)))?;
     let metrics = WalkMetrics::default();
     Server::new("emend-orchestrator", &options.service)
         .descriptors(emend_proto::FILE_DESCRIPTOR_SET)
         .serve_actor(
             move || Arc::new(WalkRunner::new(services.clone(), metrics.clone())),
             |walks| {
-                let orchestrator = Orchestrator::new(catalog, &options.default_graph, walks);
+                let orchestrator = Orchestrator::new(catalog, &options.default_graph, walks).with_feedback(feedback);
                 OrchestratorServiceServer::new(orchestrator)
                     .max_decoding_message_size(MAX_MESSAGE_BYTES)
                     .max_encoding_message_size(MAX_MESSAGE_BYTES)

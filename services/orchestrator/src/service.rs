@@ -4,8 +4,9 @@ use std::{collections::HashMap, pin::Pin, sync::Arc};
 
 use emend_chassis::{ActorHandle, Caller, InvalidRequest, Violations, status};
 use emend_proto::v1::{
-    self, AskRequest, AskResponse, AskStreamRequest, AskStreamResponse, GetGraphRequest, GetGraphResponse, GraphOption,
-    GraphSummary, ListGraphsRequest, ListGraphsResponse, ValidateGraphRequest, ValidateGraphResponse,
+    self, AskRequest, AskResponse, AskStreamRequest, AskStreamResponse, GetGraphRequest, GetGraphResponse, GraphEdge,
+    GraphNode, GraphOption, GraphSummary, ListGraphsRequest, ListGraphsResponse, RecordFeedbackRequest,
+    RecordFeedbackResponse, ValidateGraphRequest, ValidateGraphResponse, WalkStatus,
     orchestrator_service_server::OrchestratorService,
 };
 use futures::Stream;
@@ -14,7 +15,8 @@ use tonic::{Request, Response, Status};
 use crate::{
     catalog::LiveCatalog,
     checks::GraphChecks,
-    graph::{BoundError, Effort, Finding, Graph, Options, WorstCase},
+    feedback::{FeedbackError, FeedbackFolder},
+    graph::{BoundError, Effort, Finding, FinishStatus, Graph, Node, Options, Target, WorstCase},
     mermaid, validate,
     walk::WalkRequest,
     walk_request::{Graphs, walk_request},
@@ -30,6 +32,8 @@ pub struct Orchestrator {
     catalog: LiveCatalog,
     default_graph: Arc<str>,
     checks: GraphChecks,
+    /// `None` where no feedback is kept.
+    feedback: Option<FeedbackFolder>,
     walks: ActorHandle<WalkRunner>,
 }
 
@@ -40,8 +44,16 @@ impl Orchestrator {
             catalog,
             default_graph: Arc::from(default_graph),
             checks: GraphChecks::default(),
+            feedback: None,
             walks,
         }
+    }
+
+    /// The same, keeping feedback in a folder, if there is one.
+    #[must_use]
+    pub fn with_feedback(mut self, feedback: Option<FeedbackFolder>) -> Self {
+        self.feedback = feedback;
+        self
     }
 
     /// Validates a question and resolves its graph, options and budget.
@@ -92,6 +104,17 @@ impl OrchestratorService for Orchestrator {
         let graph = Arc::clone(graph);
         let described = self.checks.run(&caller.scope(), move |_| describe(&graph)).await?;
         Ok(Response::new(described))
+    }
+
+    async fn record_feedback(
+        &self,
+        request: Request<RecordFeedbackRequest>,
+    ) -> Result<Response<RecordFeedbackResponse>, Status> {
+        let caller = self.walks.caller(&request);
+        let feedback = validate::feedback(request.into_inner().feedback)?;
+        let folder = self.feedback.as_ref().ok_or(FeedbackError::Off)?;
+        let id = folder.record(feedback, &caller.scope()).await?;
+        Ok(Response::new(RecordFeedbackResponse { id }))
     }
 
     async fn validate_graph(
@@ -166,6 +189,37 @@ fn describe(graph: &Graph) -> GetGraphResponse {
         yaml: graph.source().to_owned(),
         mermaid: mermaid::flowchart(graph),
         options: options.collect(),
+        nodes: graph.nodes().map(|(_, node)| describe_node(graph, node)).collect(),
+        start: graph.node(graph.start()).name().to_owned(),
+    }
+}
+
+fn describe_node(graph: &Graph, node: &Node) -> GraphNode {
+    let edges = node.routes().flat_map(|(outcome, route)| {
+        route.edges().map(move |(condition, to)| GraphEdge {
+            outcome: outcome.name().to_owned(),
+            condition: condition.map(ToString::to_string).unwrap_or_default(),
+            to: graph.target_name(to).to_owned(),
+            finish: match to {
+                Target::Node(_) => WalkStatus::Unspecified,
+                Target::Finish(status) => walk_status(status),
+            }
+            .into(),
+        })
+    });
+    GraphNode {
+        name: node.name().to_owned(),
+        action: node.action().name().to_owned(),
+        edges: edges.collect(),
+    }
+}
+
+fn walk_status(status: FinishStatus) -> WalkStatus {
+    match status {
+        FinishStatus::Answered => WalkStatus::Answered,
+        FinishStatus::Unverified => WalkStatus::Unverified,
+        FinishStatus::Ungrounded => WalkStatus::Ungrounded,
+        FinishStatus::Abstained => WalkStatus::Abstained,
     }
 }
 

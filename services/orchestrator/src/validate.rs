@@ -2,12 +2,15 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use emend_chassis::Violations;
+use emend_chassis::{InvalidRequest, Violations};
 use emend_core::{
     cut,
-    limits::{MAX_FILTERS, MAX_GRAPH_BYTES, MAX_HISTORY, MAX_QUESTION_BYTES},
+    limits::{
+        MAX_ANSWER_BYTES, MAX_FILTERS, MAX_GRAPH_BYTES, MAX_HISTORY, MAX_PASSAGE_BYTES, MAX_PASSAGES,
+        MAX_QUESTION_BYTES,
+    },
 };
-use emend_proto::v1::{self, SearchMode, chat_message};
+use emend_proto::v1::{self, FeedbackVerdict, SearchMode, chat_message};
 use tonic::Status;
 
 use crate::{
@@ -146,6 +149,87 @@ pub(crate) fn options(
             None
         }
     }
+}
+
+/// Longest name of a walk in feedback, in bytes.
+const MAX_WALK_ID_BYTES: usize = 128;
+/// Longest comment of feedback, in bytes.
+const MAX_COMMENT_BYTES: usize = 4 << 10;
+/// Longest identifier, and longest title, of a passage of feedback, in bytes.
+const MAX_NAME_BYTES: usize = 1 << 10;
+/// Most bytes of the passages of feedback together.
+const MAX_FEEDBACK_PASSAGE_BYTES: usize = 1 << 20;
+
+/// Checks feedback.
+///
+/// # Errors
+/// [`InvalidRequest`] with every bad field.
+pub fn feedback(feedback: Option<v1::Feedback>) -> Result<v1::Feedback, InvalidRequest> {
+    let mut violations = Violations::new();
+    let Some(feedback) = feedback else {
+        return Err(InvalidRequest::field("feedback", "must be set"));
+    };
+    let at_most = |violations: &mut Violations, field: &str, text: &str, most: usize| {
+        violations.require(text.len() <= most, field, || {
+            format!("must be at most {most} bytes, is {}", text.len())
+        });
+    };
+    let question = &feedback.question;
+    violations.require(!question.trim().is_empty(), "feedback.question", || {
+        "must not be blank".to_owned()
+    });
+    at_most(&mut violations, "feedback.question", question, MAX_QUESTION_BYTES);
+    at_most(
+        &mut violations,
+        "feedback.walk_id",
+        &feedback.walk_id,
+        MAX_WALK_ID_BYTES,
+    );
+    let has_control = feedback.walk_id.contains(char::is_control);
+    violations.require(!has_control, "feedback.walk_id", || {
+        "must not have control characters".to_owned()
+    });
+    at_most(&mut violations, "feedback.answer", &feedback.answer, MAX_ANSWER_BYTES);
+    at_most(
+        &mut violations,
+        "feedback.comment",
+        &feedback.comment,
+        MAX_COMMENT_BYTES,
+    );
+    let verdict = FeedbackVerdict::try_from(feedback.verdict).unwrap_or_default();
+    violations.require(verdict != FeedbackVerdict::Unspecified, "feedback.verdict", || {
+        let known = "FEEDBACK_VERDICT_RIGHT (1), FEEDBACK_VERDICT_WRONG (2) or FEEDBACK_VERDICT_WRONGLY_ABSTAINED (3)";
+        format!("must be {known}, is {}", feedback.verdict)
+    });
+    let needs_answer = matches!(verdict, FeedbackVerdict::Right | FeedbackVerdict::Wrong);
+    violations.require(
+        !needs_answer || !feedback.answer.trim().is_empty(),
+        "feedback.answer",
+        || "must not be blank unless the walk wrongly abstained".to_owned(),
+    );
+    let status = v1::WalkStatus::try_from(feedback.status);
+    violations.require(status.is_ok(), "feedback.status", || {
+        format!("{} is unknown", feedback.status)
+    });
+    let passages = &feedback.passages;
+    violations.require(passages.len() <= MAX_PASSAGES, "feedback.passages", || {
+        format!("must be at most {MAX_PASSAGES}, are {}", passages.len())
+    });
+    for (place, passage) in passages.iter().enumerate().take(MAX_PASSAGES) {
+        let field = |name: &str| format!("feedback.passages[{place}].{name}");
+        violations.require(!passage.text.trim().is_empty(), &field("text"), || {
+            "must not be blank".to_owned()
+        });
+        at_most(&mut violations, &field("text"), &passage.text, MAX_PASSAGE_BYTES);
+        at_most(&mut violations, &field("id"), &passage.id, MAX_NAME_BYTES);
+        at_most(&mut violations, &field("title"), &passage.title, MAX_NAME_BYTES);
+    }
+    let bytes: usize = passages.iter().map(|passage| passage.text.len()).sum();
+    violations.require(bytes <= MAX_FEEDBACK_PASSAGE_BYTES, "feedback.passages", || {
+        format!("must have at most {MAX_FEEDBACK_PASSAGE_BYTES} bytes together, have {bytes}")
+    });
+    violations.finish()?;
+    Ok(feedback)
 }
 
 /// The status of a request with at least one violation.

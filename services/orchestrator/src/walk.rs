@@ -20,6 +20,7 @@ mod outage;
 mod question;
 mod services;
 mod size;
+mod span;
 mod state;
 mod steps;
 

@@ -8,8 +8,9 @@ use std::{
 
 use emend_proto::v1::{
     AskRequest, DeleteDocumentsRequest, DeleteDocumentsResponse, GetCollectionRequest, GetCollectionResponse,
-    IngestRequest, IngestResponse, ListCollectionsRequest, ListCollectionsResponse, ListDocumentsRequest,
-    ListDocumentsResponse, Question, RetrieveRequest, RetrieveResponse, WalkStatus,
+    GetDocumentRequest, GetDocumentResponse, IngestRequest, IngestResponse, ListCollectionsRequest,
+    ListCollectionsResponse, ListDocumentsRequest, ListDocumentsResponse, Question, RetrieveRequest, RetrieveResponse,
+    WalkStatus,
     orchestrator_service_client::OrchestratorServiceClient,
     retriever_service_server::{RetrieverService, RetrieverServiceServer},
 };
@@ -50,6 +51,10 @@ impl RetrieverService for Gated {
         &self,
         _: Request<ListDocumentsRequest>,
     ) -> Result<Response<ListDocumentsResponse>, Status> {
+        Err(Status::unimplemented("not asked in this test"))
+    }
+
+    async fn get_document(&self, _: Request<GetDocumentRequest>) -> Result<Response<GetDocumentResponse>, Status> {
         Err(Status::unimplemented("not asked in this test"))
     }
 

@@ -52,6 +52,17 @@ pub trait VectorStore: Send + Sync + 'static {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<ListedDocument>, StoreError>>;
 
+    /// The units of a stored document in order, those that `read` asks for; `None` if the document does not exist.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownCollection`] if the collection does not exist.
+    fn document<'a>(
+        &'a self,
+        collection: &'a str,
+        document: &'a str,
+        read: ReadUnits,
+    ) -> BoxFuture<'a, Result<Option<DocumentUnits>, StoreError>>;
+
     /// Stores a document, replacing its earlier version. The first document creates the collection.
     fn put<'a>(
         &'a self,
@@ -111,8 +122,51 @@ pub struct ListedDocument {
     pub title: String,
     /// Where a user can find it, such as a URL or a path.
     pub source: String,
+    /// See [`NewDocument::owner`].
+    pub owner: String,
     /// Number of chunks.
     pub passages: u32,
+}
+
+/// Which units of a document are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadUnits {
+    /// The unit.
+    pub unit: Unit,
+    /// The index of the first one.
+    pub from: u32,
+    /// Maximum number of units.
+    pub limit: usize,
+    /// Maximum bytes of their texts together; one unit is read however long it is.
+    pub bytes: usize,
+}
+
+/// Units of a stored document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DocumentUnits {
+    /// The document.
+    pub document: ListedDocument,
+    /// See [`NewDocument::fingerprint`].
+    pub fingerprint: Fingerprint,
+    /// The user's own fields.
+    pub metadata: BTreeMap<String, String>,
+    /// How many units it has.
+    pub total: u32,
+    /// Those that were read, in order.
+    pub units: Vec<StoredUnit>,
+}
+
+/// A unit of a stored document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredUnit {
+    /// Its index in the document, from 0.
+    pub index: u32,
+    /// Offset of the first code point in the document.
+    pub start: u32,
+    /// One past the last code point.
+    pub end: u32,
+    /// Its text.
+    pub text: String,
 }
 
 /// SHA-256 of all inputs that determine what is stored for a document.
@@ -129,6 +183,8 @@ pub struct NewDocument {
     pub title: String,
     /// Where a user can find it, such as a URL or a path.
     pub source: String,
+    /// The file or address that keeps it, where that is not `source`; else empty.
+    pub owner: String,
     /// The user's own fields.
     pub metadata: BTreeMap<String, String>,
     /// The sections, in order.

@@ -27,6 +27,28 @@ pub enum RetrieverError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The collection has no such document.
+    #[error(
+        "unknown document `{}` in collection {collection:?}: {known}",
+        emend_core::cut(document)
+    )]
+    UnknownDocument {
+        /// The collection.
+        collection: String,
+        /// The requested identifier.
+        document: String,
+        /// What exists.
+        known: String,
+    },
+    /// The document was replaced while its pages were read.
+    #[error(
+        "document `{}` was replaced since the page before: begin again without page_token",
+        emend_core::cut(document)
+    )]
+    Replaced {
+        /// The document's identifier.
+        document: String,
+    },
     /// The embedder failed.
     #[error("embedder {embedder} failed")]
     Embed {
@@ -77,6 +99,8 @@ impl ServiceError for RetrieverError {
         match self {
             Self::Invalid(_) | Self::Unreadable { .. } => Code::InvalidArgument,
             Self::Store(error) => error.code(),
+            Self::UnknownDocument { .. } => Code::NotFound,
+            Self::Replaced { .. } => Code::FailedPrecondition,
             Self::Taken => Code::Unavailable,
             Self::Stopped => Code::Cancelled,
             Self::Embed { source, .. } if source.is_transient() => Code::Unavailable,

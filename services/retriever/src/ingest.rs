@@ -80,6 +80,7 @@ impl Library {
             fingerprint,
             title: prepared.title,
             source: prepared.source,
+            owner: prepared.owner,
             metadata: prepared.metadata,
             sections: prepared.sections,
             chunks,
@@ -113,6 +114,7 @@ struct Prepared {
     id: String,
     title: String,
     source: String,
+    owner: String,
     metadata: BTreeMap<String, String>,
     sections: Vec<Section>,
     chunks: Vec<PreparedChunk>,
@@ -198,6 +200,9 @@ fn prepare(
     Ok(Prepared {
         id: document.id,
         title,
+        owner: Some(document.owner)
+            .filter(|owner| *owner != source)
+            .unwrap_or_default(),
         source,
         metadata: document.metadata.into_iter().collect(),
         sections,
@@ -252,6 +257,10 @@ fn fingerprint(document: &Document, split: SplitSettings) -> Fingerprint {
     add(&document.format.to_le_bytes());
     add(document.title.as_bytes());
     add(document.source.as_bytes());
+    if !document.owner.is_empty() {
+        add(b"owner");
+        add(document.owner.as_bytes());
+    }
     for (key, value) in document.metadata.iter().collect::<BTreeMap<_, _>>() {
         add(key.as_bytes());
         add(value.as_bytes());

@@ -11,6 +11,7 @@ mod format;
 mod fusion;
 mod ingest;
 mod library;
+mod read_back;
 mod room;
 mod service;
 mod split;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use emend_chassis::metrics;
-use emend_core::{ServiceError, semconv};
+use emend_core::{ServiceError, error_chain, fail_span, semconv};
 use emend_models::embed::{Embedder, Embedding, Input};
 use emend_proto::v1::{self, Origin, Passage, SearchMode, Span};
 use opentelemetry::KeyValue;
@@ -15,6 +15,7 @@ use crate::backend::{
     CollectionInfo, EmbedderInfo, ListedDocument, Query, Search, SearchHit, StoreError, Unit, VectorStore,
 };
 use crate::error::RetrieverError;
+use crate::read_back::unit_letter;
 use crate::room::Room;
 use crate::split::SplitSettings;
 use crate::terms::Terms;
@@ -77,6 +78,7 @@ impl Library {
             "retrieval",
             otel.name = format!("retrieval {}", task.collection),
             otel.status_code = field::Empty,
+            otel.status_description = field::Empty,
             { semconv::GEN_AI_OPERATION_NAME } = "retrieval",
             { semconv::GEN_AI_DATA_SOURCE_ID } = task.collection,
             { semconv::ERROR_TYPE } = field::Empty,
@@ -128,11 +130,12 @@ impl Library {
             "embeddings",
             otel.name = format!("embeddings {model}"),
             otel.status_code = field::Empty,
+            otel.status_description = field::Empty,
             { semconv::GEN_AI_OPERATION_NAME } = "embeddings",
             { semconv::GEN_AI_PROVIDER_NAME } = self.provider,
             { semconv::GEN_AI_REQUEST_MODEL } = model,
             { semconv::ERROR_TYPE } = field::Empty,
-            emend.embeddings.texts = texts.len(),
+            { semconv::EMEND_EMBEDDINGS_TEXTS } = texts.len(),
         );
         let (count, began) = (texts.len(), Instant::now());
         let embedded = self.embedder.embed(kind, texts).instrument(span.clone()).await;
@@ -215,8 +218,7 @@ impl Library {
 }
 
 fn fail(span: &tracing::Span, error: &RetrieverError) {
-    span.record("otel.status_code", "ERROR");
-    span.record(semconv::ERROR_TYPE, error.code().name());
+    fail_span(span, error.code().name(), &error_chain(error));
 }
 
 impl From<ListedDocument> for v1::StoredDocument {
@@ -225,6 +227,7 @@ impl From<ListedDocument> for v1::StoredDocument {
             id,
             title,
             source,
+            owner,
             passages,
         } = document;
         Self {
@@ -232,6 +235,7 @@ impl From<ListedDocument> for v1::StoredDocument {
             title,
             source,
             passages,
+            owner,
         }
     }
 }
@@ -248,13 +252,14 @@ impl From<CollectionInfo> for v1::Collection {
     }
 }
 
+/// The identifier of a unit of a document.
+pub(crate) fn passage_id(document: &str, unit: Unit, index: u32) -> String {
+    format!("{document}#{}{index}", unit_letter(unit))
+}
+
 fn passage(found: SearchHit) -> Passage {
-    let unit = match found.unit {
-        Unit::Section => 'p',
-        Unit::Chunk => 'c',
-    };
     Passage {
-        id: format!("{}#{unit}{}", found.document, found.index),
+        id: passage_id(&found.document, found.unit, found.index),
         document_id: found.document,
         title: found.title,
         text: found.text,

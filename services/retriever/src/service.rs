@@ -5,9 +5,9 @@ use std::time::Duration;
 use emend_chassis::{ActorHandle, Caller};
 use emend_proto::v1::retriever_service_server::RetrieverService;
 use emend_proto::v1::{
-    DeleteDocumentsRequest, DeleteDocumentsResponse, GetCollectionRequest, GetCollectionResponse, IngestRequest,
-    IngestResponse, ListCollectionsRequest, ListCollectionsResponse, ListDocumentsRequest, ListDocumentsResponse,
-    RetrieveRequest, RetrieveResponse,
+    DeleteDocumentsRequest, DeleteDocumentsResponse, GetCollectionRequest, GetCollectionResponse, GetDocumentRequest,
+    GetDocumentResponse, IngestRequest, IngestResponse, ListCollectionsRequest, ListCollectionsResponse,
+    ListDocumentsRequest, ListDocumentsResponse, RetrieveRequest, RetrieveResponse,
 };
 use futures::stream::BoxStream;
 use tokio_util::sync::CancellationToken;
@@ -61,6 +61,13 @@ impl RetrieverService for Service {
         request: Request<ListDocumentsRequest>,
     ) -> Result<Response<ListDocumentsResponse>, Status> {
         self.reader.unary(request, validate::list).await
+    }
+
+    async fn get_document(
+        &self,
+        request: Request<GetDocumentRequest>,
+    ) -> Result<Response<GetDocumentResponse>, Status> {
+        self.reader.unary(request, validate::get_document).await
     }
 
     async fn list_collections(

@@ -2,6 +2,7 @@
 
 mod errors;
 mod ingest;
+mod read_back;
 mod retrieve;
 
 use std::path::Path;

@@ -1,16 +1,18 @@
 //! What a request may ask for.
 
+use emend_core::cut;
 use emend_core::limits::{MAX_FILTERS, MAX_PASSAGES, MAX_QUESTION_BYTES};
 use std::collections::HashMap;
 
 use emend_chassis::{InvalidRequest, Violations};
 use emend_proto::v1::{
-    DeleteDocumentsRequest, Document, DocumentFormat, GetCollectionRequest, ListDocumentsRequest, RetrieveRequest,
-    SearchMode,
+    DeleteDocumentsRequest, Document, DocumentFormat, GetCollectionRequest, GetDocumentRequest, ListDocumentsRequest,
+    RetrieveRequest, SearchMode,
 };
 
 use crate::backend::Unit;
-use crate::work::{DeleteDocuments, GetCollection, ListDocuments, Retrieve};
+use crate::read_back::PageToken;
+use crate::work::{DeleteDocuments, GetCollection, GetDocument, ListDocuments, Retrieve};
 
 const DEFAULT_COLLECTION: &str = "default";
 const DEFAULT_TOP_K: u32 = 4;
@@ -19,6 +21,9 @@ const DEFAULT_PAGE_SIZE: u32 = 1000;
 const MAX_TOP_K: u32 = MAX_PASSAGES as u32;
 const MAX_EF: u32 = 4096;
 const MAX_PAGE_SIZE: u32 = 10_000;
+const DEFAULT_PASSAGES: u32 = 100;
+/// Most passages of a page of a document.
+const MAX_PAGE_PASSAGES: u32 = 1000;
 const MAX_ID_BYTES: usize = 512;
 const MAX_NAME_BYTES: usize = 64;
 /// Longest path or address of a document, in bytes.
@@ -60,11 +65,7 @@ pub(crate) fn retrieve(request: RetrieveRequest) -> Result<Retrieve, InvalidRequ
         collection,
         top_k,
         filter: request.filter.into_iter().collect(),
-        unit: if request.parents.unwrap_or(true) {
-            Unit::Section
-        } else {
-            Unit::Chunk
-        },
+        unit: unit(request.parents),
         ef,
     })
 }
@@ -102,6 +103,40 @@ pub(crate) fn list(request: ListDocumentsRequest) -> Result<ListDocuments, Inval
     })
 }
 
+/// Reads which document to read back.
+pub(crate) fn get_document(request: GetDocumentRequest) -> Result<GetDocument, InvalidRequest> {
+    let mut violations = Violations::new();
+    let collection = collection(&mut violations, request.collection);
+    document_id(&mut violations, "document_id", &request.document_id);
+    let limit = within(
+        &mut violations,
+        "page_size",
+        request.page_size.unwrap_or(DEFAULT_PASSAGES),
+        MAX_PAGE_PASSAGES,
+    );
+    let after = match request.page_token.as_str() {
+        "" => None,
+        token => PageToken::parse(token).or_else(|| {
+            violations.push(
+                "page_token",
+                format!(
+                    "must be the `next_page_token` of a page of the same document, is `{}`",
+                    cut(token)
+                ),
+            );
+            None
+        }),
+    };
+    violations.finish()?;
+    Ok(GetDocument {
+        collection,
+        document: request.document_id,
+        unit: unit(request.parents),
+        after,
+        limit,
+    })
+}
+
 /// Reads which collection to describe.
 pub(crate) fn get(request: GetCollectionRequest) -> Result<GetCollection, InvalidRequest> {
     let mut violations = Violations::new();
@@ -126,6 +161,7 @@ pub(crate) fn document(collection: &str, document: &Document) -> Result<(), Inva
     document_id(&mut violations, "document.id", &document.id);
     text_field(&mut violations, "document.id", &document.id);
     text_field(&mut violations, "document.source", &document.source);
+    text_field(&mut violations, "document.owner", &document.owner);
     let length = document.title.len();
     violations.require(length <= MAX_TITLE_BYTES, "document.title", || {
         format!("must be at most {MAX_TITLE_BYTES} bytes, is {length}")
@@ -157,6 +193,14 @@ fn name(violations: &mut Violations, name: &str) {
         let shown: String = name.chars().take(MAX_NAME_BYTES).collect();
         format!("must be 1 to {MAX_NAME_BYTES} of a–z, A–Z, 0–9, -, _, . and not begin with a dot, is {shown:?}")
     });
+}
+
+/// Sections unless chunks are asked for.
+fn unit(parents: Option<bool>) -> Unit {
+    match parents {
+        Some(false) => Unit::Chunk,
+        Some(true) | None => Unit::Section,
+    }
 }
 
 fn document_id(violations: &mut Violations, field: &str, id: &str) {

@@ -11,6 +11,7 @@ use emend_proto::v1::{self, Document, IngestResponse, SearchMode};
 use crate::backend::Unit;
 use crate::error::RetrieverError;
 use crate::library::Library;
+use crate::read_back::PageToken;
 
 /// Find passages.
 pub(crate) struct Retrieve {
@@ -98,6 +99,26 @@ impl Work<Library> for ListDocuments {
 
     async fn run(self, library: &Library, _: &Scope) -> Result<Self::Reply, RetrieverError> {
         library.documents(self).await
+    }
+}
+
+/// Read a document back.
+pub(crate) struct GetDocument {
+    pub(crate) collection: String,
+    pub(crate) document: String,
+    pub(crate) unit: Unit,
+    /// Where the page before ended.
+    pub(crate) after: Option<PageToken>,
+    pub(crate) limit: usize,
+}
+
+impl Work<Library> for GetDocument {
+    type Reply = v1::GetDocumentResponse;
+    type Error = RetrieverError;
+    const NAME: &'static str = "get_document";
+
+    async fn run(self, library: &Library, _: &Scope) -> Result<Self::Reply, RetrieverError> {
+        library.read_back(self).await
     }
 }
 

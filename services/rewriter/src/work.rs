@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use emend_chassis::Work;
-use emend_core::{Scope, ServiceError, semconv};
+use emend_core::{Scope, ServiceError, error_chain, fail_span, semconv};
 use emend_proto::v1::{RewritePurpose, RewriteRequest, RewriteResponse};
 use tracing::{Instrument, field, info_span};
 
@@ -30,6 +30,7 @@ impl Work<Rewriter> for RewriteRequest {
             "rewrite",
             otel.name = format!("rewrite {purpose}"),
             otel.status_code = field::Empty,
+            otel.status_description = field::Empty,
             { semconv::ERROR_TYPE } = field::Empty,
             emend.rewrite.purpose = purpose,
             emend.rewrite.backend = backend.name(),
@@ -49,8 +50,7 @@ impl Work<Rewriter> for RewriteRequest {
                 })
             }
             Err(error) => {
-                span.record("otel.status_code", "ERROR");
-                span.record(semconv::ERROR_TYPE, error.code().name());
+                fail_span(&span, error.code().name(), &error_chain(&error));
                 Err(error)
             }
         }

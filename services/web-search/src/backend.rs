@@ -21,16 +21,16 @@ use emend_proto::v1::Passage;
 use futures::future::BoxFuture;
 
 use crate::config::{BRAVE_KEY, Options, ProviderKind, TAVILY_KEY};
-use crate::domains::DomainFilter;
 use crate::error::{LoadError, SearchError};
 use chain::Chain;
+use emend_pages::DomainFilter;
 use engine::{Brave, Engine, SearxNg, Tavily};
 use pages::PageReader;
 use web::Web;
 
 pub use folder::{Folder, FolderSettings};
 pub use none::NoProvider;
-pub(crate) use pages::PageSettings;
+pub(crate) use pages::MAX_PAGE_BYTES;
 pub use rate::Rate;
 pub(crate) use web::WebSettings;
 

@@ -5,9 +5,7 @@
 
 pub mod backend;
 mod config;
-mod domains;
 mod error;
-mod http;
 mod service;
 mod validate;
 mod work;
@@ -26,7 +24,7 @@ use crate::work::Searcher;
 
 pub use backend::Rate;
 pub use config::{Options, ProviderKind, WebOptions};
-pub use domains::{Domain, DomainError, DomainFilter};
+pub use emend_pages::{Domain, DomainError, DomainFilter, PageSettings};
 pub use error::{LoadError, SearchError};
 
 /// Name of the service in health checks.

@@ -5,7 +5,7 @@ use emend_core::limits::{MAX_QUESTION_BYTES, MAX_WEB_RESULTS};
 use emend_proto::v1::SearchRequest;
 
 use crate::backend::Search;
-use crate::domains::{Domain, DomainFilter};
+use emend_pages::{Domain, DomainFilter};
 
 /// Default number of passages to return.
 const DEFAULT_RESULTS: u32 = 4;

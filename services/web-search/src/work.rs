@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use emend_chassis::{Work, metrics};
-use emend_core::{Scope, ServiceError, semconv};
+use emend_core::{Scope, ServiceError, error_chain, fail_span, semconv};
 use emend_proto::v1::SearchResponse;
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::Counter;
@@ -44,6 +44,7 @@ impl Work<Searcher> for Search {
             "execute_tool",
             otel.name = "execute_tool web_search",
             otel.status_code = field::Empty,
+            otel.status_description = field::Empty,
             { semconv::GEN_AI_OPERATION_NAME } = "execute_tool",
             { semconv::GEN_AI_TOOL_NAME } = "web_search",
             { semconv::ERROR_TYPE } = field::Empty,
@@ -62,8 +63,7 @@ impl Work<Searcher> for Search {
             Err(error) => {
                 let code = error.code().name();
                 span.record(semconv::EMEND_WEB_SEARCH_PROVIDER, provider.name());
-                span.record("otel.status_code", "ERROR");
-                span.record(semconv::ERROR_TYPE, code);
+                fail_span(&span, code, &error_chain(error));
                 let provider = KeyValue::new(semconv::EMEND_WEB_SEARCH_PROVIDER, provider.name());
                 searcher
                     .searches

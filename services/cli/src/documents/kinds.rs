@@ -2,8 +2,11 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt,
     path::Path,
 };
+
+use serde::{Serialize, Serializer};
 
 use super::Skipped;
 
@@ -31,6 +34,8 @@ pub enum FileKind {
     Link,
     /// Pipes, devices and sockets.
     Special,
+    /// Addresses that a sitemap names and that are not fetched.
+    Address,
     /// Lines of JSON Lines that are too long to be a document.
     LongLine,
     /// Files that could not be opened or are not what they should be.
@@ -60,6 +65,25 @@ impl FileKind {
         }
     }
 
+    /// Its name in JSON.
+    fn key(self) -> &'static str {
+        match self {
+            Self::Image => "image",
+            Self::Archive => "archive",
+            Self::Audio => "audio",
+            Self::Video => "video",
+            Self::Font => "font",
+            Self::Program => "program",
+            Self::Data => "data",
+            Self::Link => "link",
+            Self::Special => "special",
+            Self::Address => "address",
+            Self::LongLine => "long_line",
+            Self::Unreadable => "unreadable",
+            Self::Other => "other",
+        }
+    }
+
     fn name(self, count: usize) -> &'static str {
         let (one, many) = match self {
             Self::Image => ("image", "images"),
@@ -71,6 +95,7 @@ impl FileKind {
             Self::Data => ("data file", "data files"),
             Self::Link => ("symbolic link", "symbolic links"),
             Self::Special => ("pipe or device", "pipes and devices"),
+            Self::Address => ("address", "addresses"),
             Self::LongLine => ("line that is too long", "lines that are too long"),
             Self::Unreadable => ("unreadable file", "unreadable files"),
             Self::Other => ("other file", "other files"),
@@ -79,36 +104,72 @@ impl FileKind {
     }
 }
 
-/// How many files of each kind, with their extensions: `12 images (.jpg, .png), 3 archives (.zip)`.
-pub fn summary(skipped: &[Skipped]) -> String {
-    let mut kinds: BTreeMap<FileKind, (usize, BTreeSet<String>)> = BTreeMap::new();
-    for file in skipped {
-        let (count, extensions) = kinds.entry(file.kind).or_default();
+/// How many files of each kind there are, with their extensions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kinds(BTreeMap<FileKind, (usize, BTreeSet<String>)>);
+
+impl Kinds {
+    /// Counts another file or line.
+    pub fn add(&mut self, skipped: &Skipped) {
+        let (count, extensions) = self.0.entry(skipped.kind).or_default();
         *count += 1;
         // A line's number comes behind the file's name.
-        let name = match (file.kind, file.source.rsplit_once(':')) {
+        let name = match (skipped.kind, skipped.source.rsplit_once(':')) {
             (FileKind::LongLine, Some((name, _))) => name,
-            _ => &file.source,
+            _ => &skipped.source,
         };
-        extensions.extend(emend_documents::extension(name));
-    }
-    let described = kinds.into_iter().map(|(kind, (count, extensions))| {
-        let mut shown: Vec<String> = extensions
-            .iter()
-            .take(MAX_EXTENSIONS)
-            .map(|e| format!(".{e}"))
-            .collect();
-        if extensions.len() > MAX_EXTENSIONS {
-            shown.push("…".to_owned());
+        if skipped.kind == FileKind::Address {
+            return;
         }
-        let list = if shown.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", shown.join(", "))
-        };
-        format!("{count} {}{list}", kind.name(count))
-    });
-    described.collect::<Vec<_>>().join(", ")
+        if let Some(extension) = emend_documents::extension(name)
+            && extensions.len() <= MAX_EXTENSIONS
+        {
+            extensions.insert(extension);
+        }
+    }
+}
+
+impl<'a> FromIterator<&'a Skipped> for Kinds {
+    fn from_iter<I: IntoIterator<Item = &'a Skipped>>(skipped: I) -> Self {
+        let mut kinds = Self::default();
+        skipped.into_iter().for_each(|skipped| kinds.add(skipped));
+        kinds
+    }
+}
+
+/// `12 images (.jpg, .png), 3 archives (.zip)`.
+impl fmt::Display for Kinds {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let described = self.0.iter().map(|(kind, (count, extensions))| {
+            let mut shown: Vec<String> = extensions
+                .iter()
+                .take(MAX_EXTENSIONS)
+                .map(|e| format!(".{e}"))
+                .collect();
+            if extensions.len() > MAX_EXTENSIONS {
+                shown.push("…".to_owned());
+            }
+            let list = if shown.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", shown.join(", "))
+            };
+            format!("{count} {}{list}", kind.name(*count))
+        });
+        formatter.write_str(&described.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// `{"image": 12, "archive": 3}`.
+impl Serialize for Kinds {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(kind, (count, _))| (kind.key(), count)))
+    }
+}
+
+/// How many files of each kind, with their extensions.
+pub fn summary(skipped: &[Skipped]) -> String {
+    skipped.iter().collect::<Kinds>().to_string()
 }
 
 #[cfg(test)]

@@ -11,7 +11,8 @@ use super::services::Retriever;
 use crate::{
     args::{LocalOptions, SearchLoadOptions, SetOptions},
     cluster::{Cluster, Component, Plan},
-    documents, ingest,
+    documents::{self, Reading},
+    ingest::{self, Prune},
 };
 
 /// Running services for one set. The web corpus of the set stands in for the web.
@@ -103,9 +104,9 @@ impl Corpus {
         stop: &CancellationToken,
     ) -> Result<Option<SetReport>> {
         let began = Instant::now();
-        let found = documents::find(std::slice::from_ref(&set.local))?;
+        let found = documents::find(std::slice::from_ref(&set.local), &Reading::default())?;
         let retriever = self.cluster.channel(Component::Retriever)?;
-        let storing = ingest::ingest(retriever, &self.collection, found, true);
+        let storing = ingest::ingest(retriever, &self.collection, found, Prune::Everything);
         let Some(outcome) = stop.run_until_cancelled(storing).await else {
             return Ok(None);
         };

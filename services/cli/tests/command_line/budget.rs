@@ -1,10 +1,6 @@
 //! The largest requests that the contracts allow, alone and 64 at once, against one process with all six services: it
 //! lives, stays within its memory, and answers health probes all the while.
 
-use std::collections::HashMap;
-use std::fs;
-use std::io::{BufRead as _, BufReader, Lines};
-use std::process::{Child, ChildStdout, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -20,11 +16,10 @@ use emend_proto::v1::{
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, join_all};
 use tokio::sync::watch;
-use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
-use super::Place;
+use super::{Place, up::Up};
 
 /// Calls at once.
 const AT_ONCE: usize = 64;
@@ -34,56 +29,6 @@ const MAX_RESIDENT: u64 = 1 << 30;
 const DEADLINE: Duration = Duration::from_secs(2);
 /// A guard against hanging, never a measure.
 const HANG: Duration = Duration::from_secs(60);
-
-/// The six services in a process of their own, which ends with this.
-struct Up {
-    process: Child,
-    urls: HashMap<String, String>,
-    /// A process whose output nobody reads any more ends.
-    _lines: Lines<BufReader<ChildStdout>>,
-}
-
-impl Up {
-    fn start(place: &Place) -> Self {
-        let mut process = place
-            .emend(&["up", "--base-port", "0"])
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        let mut urls = HashMap::new();
-        while urls.len() < 6 {
-            let line = lines.next().unwrap().unwrap();
-            if let [name, url] = line.split_whitespace().collect::<Vec<_>>()[..] {
-                urls.insert(name.to_owned(), url.to_owned());
-            }
-        }
-        Self {
-            process,
-            urls,
-            _lines: lines,
-        }
-    }
-
-    fn channel(&self, service: &str) -> Channel {
-        let url = self.urls[service].clone();
-        Channel::from_shared(url).unwrap().connect_lazy()
-    }
-
-    /// The most memory that it ever had, in bytes.
-    fn peak(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-        line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() << 10
-    }
-}
-
-impl Drop for Up {
-    fn drop(&mut self) {
-        drop(self.process.kill());
-        drop(self.process.wait());
-    }
-}
 
 /// Text of so many bytes, whose words repeat late.
 fn text(bytes: usize) -> String {
@@ -311,8 +256,7 @@ fn calls(up: &Up) -> Vec<(&'static str, usize, Call)> {
 async fn probe(up: &Up, mut done: watch::Receiver<bool>) -> Duration {
     let mut longest = Duration::ZERO;
     let clients: Vec<_> = up
-        .urls
-        .keys()
+        .services()
         .map(|service| (service, HealthClient::new(up.channel(service))))
         .collect();
     while !*done.borrow_and_update() {
@@ -350,7 +294,7 @@ fn is_bounded(outcome: &Result<(), Status>) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_largest_requests_neither_stop_nor_fill_nor_block_the_services() {
     let place = Place::new();
-    let up = Up::start(&place);
+    let up = Up::start(&mut place.emend(&["up"]));
     let (done, ended) = watch::channel(false);
     let load = async {
         for (name, at_once, call) in calls(&up) {

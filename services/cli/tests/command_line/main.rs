@@ -4,11 +4,16 @@
 
 mod ask;
 mod budget;
+mod clients;
 mod environment;
 mod eval;
+mod gateway_clients;
 mod grades;
 mod graphs;
+mod ingest;
+mod pages;
 mod terminal;
+mod up;
 
 use std::{
     fs,
@@ -320,7 +325,10 @@ fn a_running_cluster_takes_documents_and_questions_and_ends_on_sigterm() {
     let grader = urls["grader"].as_str();
     assert_eq!(health(&[grader, "--service", "emend.v1.GraderService"]).0, Some(0));
     let (code, _, error) = health(&[grader, "--service", "emend.v1.Gradar"]);
-    assert!(code == Some(1) && error.contains("has no service `emend.v1.Gradar`"), "{error}");
+    assert!(
+        code == Some(1) && error.contains("has no service `emend.v1.Gradar`"),
+        "{error}"
+    );
 
     let docs = place.docs.path().to_str().unwrap();
     let arguments = [
@@ -374,7 +382,10 @@ fn a_running_cluster_takes_documents_and_questions_and_ends_on_sigterm() {
     let status = up.wait().unwrap();
     assert_eq!(status.code(), Some(0), "SIGTERM is a clean end");
     let (code, _, error) = health(&[grader, "--timeout", "300ms"]);
-    assert!(code == Some(1) && error.contains("does not say whether it serves"), "{error}");
+    assert!(
+        code == Some(1) && error.contains("does not say whether it serves"),
+        "{error}"
+    );
     assert!(Path::new(&data).is_dir());
 }
 

@@ -142,6 +142,13 @@ impl RetrieverService for Scripted {
         unasked()
     }
 
+    async fn get_document(
+        &self,
+        _: Request<v1::GetDocumentRequest>,
+    ) -> Result<Response<v1::GetDocumentResponse>, Status> {
+        unasked()
+    }
+
     async fn list_collections(
         &self,
         _: Request<v1::ListCollectionsRequest>,

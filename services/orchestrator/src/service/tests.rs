@@ -2,6 +2,7 @@
 
 mod bounded;
 mod differential;
+mod feedback;
 mod five;
 mod largest;
 mod questions;
@@ -406,6 +407,34 @@ async fn graphs_are_listed_described_and_checked() {
             .iter()
             .any(|option| option.name == "max_retries" && option.default_value == Some(3.0))
     );
+    assert_eq!(described.start, "retrieve");
+    let graded = described
+        .nodes
+        .iter()
+        .find(|node| node.name == "grade_generation")
+        .unwrap();
+    let edges: Vec<(&str, &str, &str)> = graded
+        .edges
+        .iter()
+        .filter(|edge| edge.outcome == "not_supported")
+        .map(|edge| (edge.outcome.as_str(), edge.condition.as_str(), edge.to.as_str()))
+        .collect();
+    assert_eq!(
+        edges,
+        [
+            ("not_supported", "visits(generate) <= max_retries", "generate"),
+            ("not_supported", "", "finish"),
+        ]
+    );
+    let ends: Vec<WalkStatus> = described
+        .nodes
+        .iter()
+        .flat_map(|node| &node.edges)
+        .filter(|edge| edge.to == "finish")
+        .map(v1::GraphEdge::finish)
+        .collect();
+    assert!(ends.contains(&WalkStatus::Answered) && !ends.contains(&WalkStatus::Unspecified));
+
     let name = "nothing".to_owned();
     let unknown = running
         .client

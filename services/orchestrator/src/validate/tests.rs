@@ -72,3 +72,66 @@ fn a_graph_file_is_as_long_as_the_limit_at_most() {
         assert_eq!(violations.is_empty(), fits);
     }
 }
+
+#[test]
+fn every_bad_field_of_feedback_is_named_at_once() {
+    let passage = |text: &str| v1::FeedbackPassage {
+        text: text.to_owned(),
+        ..v1::FeedbackPassage::default()
+    };
+    let fine = v1::Feedback {
+        question: "How many?".to_owned(),
+        answer: "25".to_owned(),
+        verdict: FeedbackVerdict::Wrong.into(),
+        passages: vec![passage("words")],
+        ..v1::Feedback::default()
+    };
+    assert!(feedback(Some(fine.clone())).is_ok());
+    assert!(
+        feedback(None)
+            .unwrap_err()
+            .to_string()
+            .contains("feedback: must be set")
+    );
+    let abstained = v1::Feedback {
+        answer: String::new(),
+        verdict: FeedbackVerdict::WronglyAbstained.into(),
+        ..fine.clone()
+    };
+    assert!(feedback(Some(abstained)).is_ok());
+
+    let large = "x".repeat(MAX_PASSAGE_BYTES);
+    let mut bad = v1::Feedback {
+        question: " ".to_owned(),
+        answer: " ".to_owned(),
+        verdict: FeedbackVerdict::Right.into(),
+        status: 77,
+        walk_id: "a\nb".to_owned(),
+        comment: "x".repeat(MAX_COMMENT_BYTES + 1),
+        passages: vec![passage(&large); 17],
+    };
+    bad.passages[3].text.push('x');
+    bad.passages[4].text.clear();
+    bad.passages[5].id = "x".repeat(MAX_NAME_BYTES + 1);
+    let problems = feedback(Some(bad)).unwrap_err().to_string();
+    for field in [
+        "question",
+        "answer",
+        "status",
+        "walk_id",
+        "comment",
+        "passages[3].text",
+        "passages[4].text",
+        "passages[5].id",
+        "passages",
+    ] {
+        assert!(problems.contains(&format!("feedback.{field}: ")), "{field}: {problems}");
+    }
+    let unsaid = v1::Feedback { verdict: 9, ..fine };
+    assert!(
+        feedback(Some(unsaid))
+            .unwrap_err()
+            .to_string()
+            .contains("feedback.verdict: ")
+    );
+}

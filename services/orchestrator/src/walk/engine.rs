@@ -4,10 +4,10 @@
 use std::{sync::Arc, time::Duration};
 
 use emend_chassis::telemetry;
-use emend_core::{Deadline, semconv};
+use emend_core::Deadline;
 use emend_proto::v1::{EdgeTaken, Limit, Step, WalkResult};
 use tokio::time::Instant;
-use tracing::{Instrument as _, Span, field::Empty, info_span};
+use tracing::{Instrument as _, Span};
 
 use super::{
     action::{self, CONDENSE, Report, StepContext, retract_for},
@@ -22,7 +22,7 @@ use super::{
     outage::MAX_CAUSE_BYTES,
     question::Question,
     services::Services,
-    size,
+    size, span,
     state::{State, add_usage},
 };
 use crate::graph::{Action, Condition, Cost, FinishStatus, Graph, NodeId, Options, Outcome, Route, Target};
@@ -62,15 +62,7 @@ pub async fn walk(
     metrics: &WalkMetrics,
 ) -> Result<WalkResult, WalkError> {
     let graph = walk_request.graph.name();
-    let span = info_span!(
-        "invoke_workflow",
-        otel.name = format!("invoke_workflow {graph}"),
-        { semconv::GEN_AI_OPERATION_NAME } = "invoke_workflow",
-        { semconv::GEN_AI_WORKFLOW_NAME } = graph,
-        { semconv::EMEND_WALK_STATUS } = Empty,
-        { semconv::EMEND_WALK_STEPS } = Empty,
-        { semconv::ERROR_TYPE } = Empty,
-    );
+    let span = span::of_walk(graph);
     let calls = Calls::new(services);
     let run = WalkRun {
         visits: vec![0; walk_request.graph.nodes().len()],
@@ -91,6 +83,7 @@ pub async fn walk(
     let ended = run.run().instrument(span.clone()).await;
     let known = (!walk_request.is_own_graph).then_some(graph);
     metrics.ended(known, &ended, &span);
+    span::walk_ended(&span, &ended);
     let id = telemetry::trace_id(&span).unwrap_or_else(|| format!("{:032x}", fastrand::u128(..)));
     span.in_scope(|| log::ended(&id, &ended));
     ended
@@ -132,8 +125,8 @@ impl WalkRun<'_> {
             if let Some(end) = self.limit(node) {
                 break end;
             }
-            let (outcome, error) = self.visit(node).await?;
-            match self.leave(node, outcome, error).await? {
+            let visited = self.visit(node).await?;
+            match self.leave(node, visited).await? {
                 Ok(next) => node = next,
                 Err(end) => break end,
             }
@@ -151,13 +144,15 @@ impl WalkRun<'_> {
         if let Some(end) = self.over_budget(cost) {
             return Ok(Some(end));
         }
-        let recorder = StepRecorder::begin(&self.context, CONDENSE, CONDENSE).await?;
+        let recorder = StepRecorder::begin(&self.context, CONDENSE, CONDENSE, 1).await?;
         let (condensed, mut report) = action::condense(&mut self.context)
             .instrument(recorder.span.clone())
             .await;
-        self.settle(&mut report)?;
+        self.settle(&mut report)
+            .inspect_err(|error| span::step_failed(&recorder.span, error))?;
         self.cost = self.cost.plus(cost);
         self.overrun(cost, &report);
+        let span = recorder.span.clone();
         recorder.end(&mut self.context, condensed.name(), report).await?;
         let to = self.walk_request.graph.node(start).name();
         let edge = EdgeTaken {
@@ -167,6 +162,7 @@ impl WalkRun<'_> {
             condition: String::new(),
             reason: "the question comes with a conversation; the walk begins with what it asks on its own".to_owned(),
         };
+        span::edge_taken(&span, &edge);
         self.context.events.edge_taken(edge).await?;
         Ok(None)
     }
@@ -232,9 +228,10 @@ impl WalkRun<'_> {
     }
 
     /// Visits a node: one step, one span (R14).
-    async fn visit(&mut self, id: NodeId) -> Result<(Outcome, String), WalkError> {
+    async fn visit(&mut self, id: NodeId) -> Result<Visited, WalkError> {
         let node = self.walk_request.graph.node(id);
         self.visits[id.index()] += 1;
+        let visit = self.visits[id.index()];
         self.visited += 1;
         self.last_visit[id.index()] = Some(Instant::now());
         let cost = self
@@ -244,12 +241,13 @@ impl WalkRun<'_> {
             .cost(node.config(), &self.walk_request.options);
         self.cost = self.cost.plus(cost);
 
-        let recorder = StepRecorder::begin(&self.context, node.name(), node.action().name()).await?;
+        let recorder = StepRecorder::begin(&self.context, node.name(), node.action().name(), visit).await?;
         let ran = action::run(node.config(), &mut self.context, &self.walk_request.options)
             .instrument(recorder.span.clone())
             .await;
-        let (outcome, mut report) = ran?;
-        self.settle(&mut report)?;
+        let (outcome, mut report) = ran.inspect_err(|error| span::step_failed(&recorder.span, error))?;
+        self.settle(&mut report)
+            .inspect_err(|error| span::step_failed(&recorder.span, error))?;
         self.overrun(cost, &report);
         self.metrics.stepped(node.action(), outcome);
         self.metrics.corrected(node.action(), self.context.state.generations);
@@ -259,9 +257,9 @@ impl WalkRun<'_> {
         if node.action() != Action::FinalizeResponse {
             self.context.state.outages.decided(report.failure.as_ref());
         }
-        let error = report.error.clone();
+        let (error, span) = (report.error.clone(), recorder.span.clone());
         recorder.end(&mut self.context, outcome.name(), report).await?;
-        Ok((outcome, error))
+        Ok(Visited { outcome, error, span })
     }
 
     /// Sees to the calls of a step that failed: a refusal ends the walk, and what was spent on them counts.
@@ -288,22 +286,22 @@ impl WalkRun<'_> {
     }
 
     /// Takes the edge that the outcome opens: to a node, or to the end.
-    async fn leave(&mut self, from: NodeId, outcome: Outcome, error: String) -> Result<Result<NodeId, End>, WalkError> {
+    async fn leave(&mut self, from: NodeId, visited: Visited) -> Result<Result<NodeId, End>, WalkError> {
+        let Visited { outcome, error, span } = visited;
         let graph = &self.walk_request.graph;
         let node = graph.node(from);
         let route = node.route(outcome);
         let (condition, target) = route.choose(&self.visits, &self.walk_request.options);
         let reason = reason(node.name(), outcome, route, condition, &error);
-        self.context
-            .events
-            .edge_taken(EdgeTaken {
-                from: node.name().to_owned(),
-                to: graph.target_name(target).to_owned(),
-                outcome: outcome.name().to_owned(),
-                condition: condition.map(ToString::to_string).unwrap_or_default(),
-                reason: reason.clone(),
-            })
-            .await?;
+        let edge = EdgeTaken {
+            from: node.name().to_owned(),
+            to: graph.target_name(target).to_owned(),
+            outcome: outcome.name().to_owned(),
+            condition: condition.map(ToString::to_string).unwrap_or_default(),
+            reason: reason.clone(),
+        };
+        span::edge_taken(&span, &edge);
+        self.context.events.edge_taken(edge).await?;
         if node.action() != Action::FinalizeResponse {
             self.context.state.last_edge_reason = reason;
         }
@@ -340,6 +338,14 @@ impl WalkRun<'_> {
     }
 }
 
+/// How a visit of a node ended.
+struct Visited {
+    outcome: Outcome,
+    /// Why a service did not answer; empty when all did.
+    error: String,
+    span: Span,
+}
+
 /// A step under way: one span, and an event at either end.
 struct StepRecorder {
     span: Span,
@@ -350,17 +356,10 @@ struct StepRecorder {
 }
 
 impl StepRecorder {
-    async fn begin(context: &StepContext<'_>, node: &str, action: &str) -> Result<StepRecorder, WalkError> {
+    async fn begin(context: &StepContext<'_>, node: &str, action: &str, visit: u32) -> Result<StepRecorder, WalkError> {
         let number = u32::try_from(context.state.steps.len() + 1).unwrap_or(u32::MAX);
         context.events.step_started(number, node, action).await?;
-        let span = info_span!(
-            "step",
-            otel.name = node,
-            { semconv::EMEND_STEP_NUMBER } = number,
-            { semconv::EMEND_NODE } = node,
-            { semconv::EMEND_ACTION } = action,
-            { semconv::EMEND_OUTCOME } = Empty,
-        );
+        let span = span::of_step(number, node, action, visit);
         Ok(StepRecorder {
             span,
             number,
@@ -371,7 +370,7 @@ impl StepRecorder {
     }
 
     async fn end(self, context: &mut StepContext<'_>, outcome: &'static str, report: Report) -> Result<(), WalkError> {
-        self.span.record(semconv::EMEND_OUTCOME, outcome);
+        span::step_ended(&self.span, outcome, &report);
         add_usage(&mut context.state.usage, Some(report.usage));
         let step = Step {
             number: self.number,

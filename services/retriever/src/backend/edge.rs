@@ -18,6 +18,7 @@ mod open;
 mod private;
 mod ranking;
 mod space;
+mod units;
 mod usage;
 
 use std::collections::BTreeMap;
@@ -29,8 +30,8 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 
 use super::{
-    CollectionInfo, EmbedderInfo, ListedDocument, NewDocument, Search, SearchHit, StoreError, StoredDocument,
-    VectorStore,
+    CollectionInfo, DocumentUnits, EmbedderInfo, ListedDocument, NewDocument, ReadUnits, Search, SearchHit, StoreError,
+    StoredDocument, VectorStore,
 };
 use collection::Collection;
 use usage::{MAX_OPEN, Usage};
@@ -273,6 +274,16 @@ impl VectorStore for EdgeStore {
     ) -> BoxFuture<'a, Result<Vec<ListedDocument>, StoreError>> {
         let (collection, after) = (collection.to_owned(), after.to_owned());
         self.run(move |store| store.existing(&collection)?.documents(&after, limit))
+    }
+
+    fn document<'a>(
+        &'a self,
+        collection: &'a str,
+        document: &'a str,
+        read: ReadUnits,
+    ) -> BoxFuture<'a, Result<Option<DocumentUnits>, StoreError>> {
+        let (collection, document) = (collection.to_owned(), document.to_owned());
+        self.run(move |store| store.existing(&collection)?.units(&document, read))
     }
 
     fn put<'a>(

@@ -126,6 +126,7 @@ async fn another_embedder_is_refused_with_both_names() {
         fingerprint: [0; 32],
         title: String::new(),
         source: String::new(),
+        owner: String::new(),
         metadata: Default::default(),
         sections: vec![backend::Section {
             start: 0,

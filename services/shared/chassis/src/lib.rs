@@ -65,6 +65,7 @@ pub use run::{run, stop_on_signal};
 pub use server::{Health, HealthFlag, Server};
 pub use status::{ERROR_DOMAIN, code_of_grpc, grpc_code, grpc_code_name, status};
 pub use telemetry::{Telemetry, TelemetryError, TelemetryOptions};
+pub use timeout::parse_timeout;
 pub use validate::{InvalidRequest, Violations};
 
 /// The allocator of every program that serves. A call makes hundreds of small allocations, many of which another thread

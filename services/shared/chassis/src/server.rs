@@ -4,6 +4,7 @@ mod actor;
 mod bounds;
 mod connections;
 mod health;
+mod reflection;
 mod trace;
 
 use std::convert::Infallible;
@@ -133,13 +134,7 @@ impl Server {
         };
         routes = routes.add_service(HealthServer::new(api).max_decoding_message_size(MAX_PROBE_BYTES));
 
-        let mut reflection = tonic_reflection::server::Builder::configure()
-            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET);
-        for encoded in &descriptors {
-            reflection = reflection.register_encoded_file_descriptor_set(encoded);
-        }
-        let reflection = reflection.build_v1().map_err(ServeError::Reflection)?;
-        routes = routes.add_service(reflection.max_decoding_message_size(MAX_PROBE_BYTES));
+        routes = reflection::add(routes, &descriptors).map_err(ServeError::Reflection)?;
 
         let known = KnownServices::from(services);
         let trace = TraceLayer::new_for_grpc()

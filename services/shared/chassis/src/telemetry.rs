@@ -220,6 +220,7 @@ impl Telemetry {
                 .with_tracer(provider.tracer("emend"))
                 .with_location(false)
                 .with_threads(false)
+                .with_target(false)
                 .with_tracked_inactivity(false)
                 .with_filter(exported().and(wanted));
             layers.push(layer.boxed());

@@ -11,7 +11,7 @@ pub(crate) fn timeout_of(metadata: &MetadataMap) -> Option<Duration> {
 
 /// Reads a `grpc-timeout` value: one to eight digits and a unit (H, M, S, m, u, n), as the gRPC protocol over HTTP/2
 /// defines it.
-pub(crate) fn parse_timeout(value: &str) -> Option<Duration> {
+pub fn parse_timeout(value: &str) -> Option<Duration> {
     let unit = value.chars().last()?;
     let digits = &value[..value.len() - unit.len_utf8()];
     if digits.is_empty() || digits.len() > 8 || !digits.bytes().all(|b| b.is_ascii_digit()) {

@@ -1,21 +1,26 @@
 //! One call from client to actor is one trace, as an OTLP collector sees it. A process of its own: telemetry is global.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use emend_chassis::{
     ActorHandle, ActorOptions, ActorSystem, Server, ServiceOptions, Telemetry, TelemetryOptions, Upstream, Work,
     request, retrying, telemetry,
 };
 use emend_core::{Code, Deadline, Scope, ServiceError};
+use emend_proto::v1::generator_service_client::GeneratorServiceClient;
+use emend_proto::v1::generator_service_server::{GeneratorService, GeneratorServiceServer};
 use emend_proto::v1::web_search_service_client::WebSearchServiceClient;
 use emend_proto::v1::web_search_service_server::{WebSearchService, WebSearchServiceServer};
-use emend_proto::v1::{SearchRequest, SearchResponse};
+use emend_proto::v1::{GenerateRequest, GenerateResponse, SearchRequest, SearchResponse};
 use emend_testkit::otlp::{Collector, attribute, hex};
 use opentelemetry_proto::tonic::trace::v1::Span;
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
+use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
 use tonic_health::pb::HealthCheckRequest;
@@ -71,6 +76,19 @@ impl WebSearchService for Service {
     }
 }
 
+/// Answers with what a test sends.
+struct Writer(Mutex<Option<mpsc::Receiver<Result<GenerateResponse, Status>>>>);
+
+#[tonic::async_trait]
+impl GeneratorService for Writer {
+    type GenerateStream = ReceiverStream<Result<GenerateResponse, Status>>;
+
+    async fn generate(&self, _: Request<GenerateRequest>) -> Result<Response<Self::GenerateStream>, Status> {
+        let receiver = self.0.lock().unwrap().take().unwrap();
+        Ok(Response::new(ReceiverStream::new(receiver)))
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_with_a_retry_is_one_tree() {
     let (collector, endpoint) = Collector::start().await;
@@ -86,12 +104,14 @@ async fn a_call_with_a_retry_is_one_tree() {
     let options = ActorOptions::new("searcher", &ServiceOptions::default());
     let searcher = Arc::new(Searcher::default());
     let handle = ActorHandle::start(&system, options, health, move || Arc::clone(&searcher)).unwrap();
+    let (sender, receiver) = mpsc::channel(1);
     let incoming = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", incoming.local_addr().unwrap());
     let shutdown = CancellationToken::new();
     let served = tokio::spawn(
         server
             .add(WebSearchServiceServer::new(Service(handle)))
+            .add(GeneratorServiceServer::new(Writer(Mutex::new(Some(receiver)))))
             .serve(incoming, shutdown.clone()),
     );
 
@@ -113,6 +133,18 @@ async fn a_call_with_a_retry_is_one_tree() {
     .instrument(walk)
     .await;
     assert_eq!(found.unwrap().into_inner().provider, "2");
+
+    let writing = tracing::info_span!("writing");
+    let stream_id = telemetry::trace_id(&writing).unwrap();
+    let mut writer = GeneratorServiceClient::new(upstream.channel());
+    let asked = writer.generate(request(GenerateRequest::default(), deadline));
+    let mut stream = asked.instrument(writing).await.unwrap().into_inner();
+    let begun = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
+    sender.send(Ok(GenerateResponse::default())).await.unwrap();
+    assert!(stream.message().await.unwrap().is_some());
+    sender.send(Err(Status::internal("the pen broke"))).await.unwrap();
+    assert_eq!(stream.message().await.unwrap_err().code(), tonic::Code::Internal);
+    drop(stream);
 
     shutdown.cancel();
     served.await.unwrap().unwrap();
@@ -141,6 +173,8 @@ async fn a_call_with_a_retry_is_one_tree() {
         assert_eq!(client("rpc.method"), "emend.v1.WebSearchService/Search");
         assert_eq!(client("rpc.response.status_code"), code);
         assert_eq!(client("server.address"), "127.0.0.1");
+        let status = attempt.status.clone().unwrap_or_default();
+        assert_eq!(status.message, if code == "OK" { "" } else { "nothing found" });
         let [server] = spans.children(attempt)[..] else {
             panic!("not one server span")
         };
@@ -154,6 +188,25 @@ async fn a_call_with_a_retry_is_one_tree() {
         assert_eq!(work.name, "execute_tool web_search");
     }
 
+    let stream = spans.of_trace(&stream_id);
+    let [client, server] =
+        [SpanKind::Client, SpanKind::Server].map(|kind| *stream.iter().find(|span| span.kind() == kind).unwrap());
+    assert!(
+        u128::from(client.end_time_unix_nano) >= begun,
+        "the client's span ended with the headers"
+    );
+    for span in [client, server] {
+        let status = span.status.clone().unwrap_or_default();
+        assert_eq!(
+            status.code(),
+            StatusCode::Error,
+            "{}: a failure in mid-stream is seen",
+            span.name
+        );
+        assert_eq!(status.message, "the pen broke");
+    }
+    assert!(spans.all().all(|span| attribute(span, "target").is_none()));
+
     let names: Vec<_> = spans.all().map(|span| span.name.as_str()).collect();
     assert!(
         !names.iter().any(|name| name.contains("Export")),
@@ -163,7 +216,7 @@ async fn a_call_with_a_retry_is_one_tree() {
         .all()
         .filter(|span: &&Span| span.kind() == SpanKind::Server)
         .count();
-    assert_eq!(servers, 2, "{names:?}");
+    assert_eq!(servers, 3, "{names:?}");
     assert!(
         !names.iter().any(|name| name.contains("Health")),
         "health checks are not traced: {names:?}"

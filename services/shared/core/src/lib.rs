@@ -16,6 +16,7 @@ mod printable;
 mod scope;
 mod secret;
 pub mod semconv;
+mod span;
 mod turns;
 mod watched;
 
@@ -30,5 +31,6 @@ pub use nearest::{did_you_mean, nearest};
 pub use printable::{is_obeyed, printable, printable_line};
 pub use scope::Scope;
 pub use secret::Secret;
+pub use span::{MAX_DESCRIPTION_BYTES, fail_span};
 pub use turns::{BrokenOff, PIECE_BYTES, Turns};
 pub use watched::{Source, Watched};

@@ -18,12 +18,18 @@ pub const RPC_SYSTEM_GRPC: &str = "grpc";
 pub const RPC_METHOD_OTHER: &str = "_OTHER";
 /// What went wrong, low in cardinality; absent on success.
 pub const ERROR_TYPE: &str = "error.type";
+/// The [`ERROR_TYPE`] of what has no word of its own.
+pub const ERROR_TYPE_OTHER: &str = "_OTHER";
 /// Host name of the other side as configured.
 pub const SERVER_ADDRESS: &str = "server.address";
 /// `GET`, `POST`.
 pub const HTTP_REQUEST_METHOD: &str = "http.request.method";
 /// Status of an HTTP response, for example 200.
 pub const HTTP_RESPONSE_STATUS_CODE: &str = "http.response.status_code";
+/// Path of an HTTP route as it is declared, for example `/v1/graphs/{name}`.
+pub const HTTP_ROUTE: &str = "http.route";
+/// Histogram, seconds: an HTTP request as the server saw it.
+pub const HTTP_SERVER_REQUEST_DURATION: &str = "http.server.request.duration";
 /// Port of the other side.
 pub const SERVER_PORT: &str = "server.port";
 
@@ -101,6 +107,16 @@ pub const EMEND_ACTION: &str = "emend.action";
 pub const EMEND_STEP_NUMBER: &str = "emend.step.number";
 /// The outcome a node ended in.
 pub const EMEND_OUTCOME: &str = "emend.outcome";
+/// Which visit of its node a step is, from 1.
+pub const EMEND_NODE_VISIT: &str = "emend.node.visit";
+/// The node that the walk went to after a step; `finish` at the end.
+pub const EMEND_EDGE_TO: &str = "emend.edge.to";
+/// The condition under which that edge was open; absent when always.
+pub const EMEND_EDGE_CONDITION: &str = "emend.edge.condition";
+/// Why that edge was taken.
+pub const EMEND_EDGE_REASON: &str = "emend.edge.reason";
+/// How many texts a call embeds.
+pub const EMEND_EMBEDDINGS_TEXTS: &str = "emend.embeddings.texts";
 /// How a walk ended.
 pub const EMEND_WALK_STATUS: &str = "emend.walk.status";
 /// Counter: walks by graph, status and limit.
@@ -145,3 +161,5 @@ pub const OTEL_KIND: &str = "otel.kind";
 pub const OTEL_NAME: &str = "otel.name";
 /// `ERROR` on a span that failed, for the tracing layer.
 pub const OTEL_STATUS_CODE: &str = "otel.status_code";
+/// Why a span failed, for the tracing layer.
+pub const OTEL_STATUS_DESCRIPTION: &str = "otel.status_description";

@@ -17,11 +17,8 @@ const SAMPLE_BYTES: usize = 64 << 10;
 
 /// Reads rows. A text without a delimiter is plain text.
 pub(crate) fn extract(text: &str, bounds: Bounds<'_>) -> Result<Extracted, DocumentError> {
-    // Excel writes down the delimiter.
-    let (told, text) = match text.strip_prefix("sep=").and_then(|rest| rest.split_once('\n')) {
-        Some((told, rest)) => (told.trim_end().bytes().next(), rest),
-        None => (None, text),
-    };
+    let (told, skip) = told_delimiter(text.as_bytes());
+    let text = text.get(skip..).unwrap_or_default();
     let Some(delimiter) = told.or_else(|| delimiter(text)) else {
         return Ok(Extracted {
             text: text.to_owned(),
@@ -57,7 +54,22 @@ pub(crate) fn extract(text: &str, bounds: Bounds<'_>) -> Result<Extracted, Docum
     })
 }
 
-fn reader(text: &[u8], delimiter: u8) -> csv::Reader<&[u8]> {
+/// The delimiter that the first line names, as Excel writes it, and the length of that line in bytes.
+pub(crate) fn told_delimiter(text: &[u8]) -> (Option<u8>, usize) {
+    let line = text.iter().position(|byte| *byte == b'\n').map(|end| &text[..=end]);
+    match line.and_then(|line| {
+        Some((
+            line.strip_prefix(b"sep=")?.trim_ascii_end().first().copied(),
+            line.len(),
+        ))
+    }) {
+        Some((told, length)) => (told, length),
+        None => (None, 0),
+    }
+}
+
+/// Reads rows of any width.
+pub(crate) fn reader<R: std::io::Read>(text: R, delimiter: u8) -> csv::Reader<R> {
     csv::ReaderBuilder::new()
         .delimiter(delimiter)
         .has_headers(false)
@@ -66,7 +78,7 @@ fn reader(text: &[u8], delimiter: u8) -> csv::Reader<&[u8]> {
 }
 
 /// The delimiter by which most rows have as many values as the first one.
-fn delimiter(text: &str) -> Option<u8> {
+pub(crate) fn delimiter(text: &str) -> Option<u8> {
     let sample = &text[..text.floor_char_boundary(SAMPLE_BYTES)];
     let (mut best, mut most) = (None, 0);
     for delimiter in DELIMITERS {

@@ -101,7 +101,8 @@ fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     Encoding::for_label(&label).filter(|encoding| encoding.is_ascii_compatible())
 }
 
-fn guess(bytes: &[u8]) -> &'static Encoding {
+/// The likeliest encoding of a text that is not in UTF-8.
+pub(crate) fn guess(bytes: &[u8]) -> &'static Encoding {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
     // What comes first may be ASCII for long.
     let start = bytes.iter().position(|byte| !byte.is_ascii()).unwrap_or(0);

@@ -17,6 +17,7 @@ mod package;
 mod pdf;
 mod process;
 mod reader;
+mod rows;
 mod settings;
 mod table;
 mod xml;
@@ -33,6 +34,7 @@ pub use bounds::{
 pub use error::DocumentError;
 pub use format::{Format, extension, stem};
 pub use process::{MAX_READER_BYTES, reader_process};
+pub use rows::{MAX_ROW_BYTES, Row, RowError, Rows};
 
 /// What is read, on one line.
 pub const READABLE: &str = "what is read is text in any encoding, source code, Markdown, HTML, PDF, Word, PowerPoint, Excel, \

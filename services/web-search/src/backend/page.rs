@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use url::Url;
 
-use crate::domains::Domain;
+use emend_pages::Domain;
 
 /// A page in memory.
 #[derive(Clone, Debug, PartialEq)]

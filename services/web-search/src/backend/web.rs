@@ -17,8 +17,8 @@ use super::page::Page;
 use super::pages::PageReader;
 use super::rate::{Rate, RateLimit};
 use super::{Provider, Search, SearchResults};
-use crate::domains::Domain;
 use crate::error::SearchError;
+use emend_pages::Domain;
 
 /// Pages of one search that are fetched at the same time.
 const PAGES_AT_ONCE: usize = 8;

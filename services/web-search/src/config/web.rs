@@ -7,8 +7,10 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use ipnet::IpNet;
 
-use crate::backend::{PageSettings, Rate};
-use crate::domains::{Domain, DomainError, DomainFilter};
+use emend_pages::PageSettings;
+
+use crate::backend::{MAX_PAGE_BYTES, Rate};
+use emend_pages::{Domain, DomainError, DomainFilter};
 
 /// Environment variable with the API key of Tavily.
 pub(crate) const TAVILY_KEY: &str = "EMEND_TAVILY_API_KEY";
@@ -131,7 +133,9 @@ impl WebOptions {
         found.map(|(kind, _)| kind).collect()
     }
 
-    pub(crate) fn page_settings(&self) -> PageSettings {
+    /// How pages are fetched.
+    #[must_use]
+    pub fn page_settings(&self) -> PageSettings {
         PageSettings {
             domains: DomainFilter {
                 allowed: self.allow_domains.clone(),
@@ -139,6 +143,7 @@ impl WebOptions {
             },
             ports: self.ports.clone(),
             allowed_networks: self.allow_networks.clone(),
+            max_bytes: MAX_PAGE_BYTES,
             ignores_robots: self.ignore_robots,
         }
     }

@@ -115,6 +115,13 @@ impl v1::retriever_service_server::RetrieverService for Five {
         Err(Status::unimplemented("not asked for here"))
     }
 
+    async fn get_document(
+        &self,
+        _: Request<v1::GetDocumentRequest>,
+    ) -> Result<Response<v1::GetDocumentResponse>, Status> {
+        Err(Status::unimplemented("not asked for here"))
+    }
+
     async fn list_collections(
         &self,
         _: Request<v1::ListCollectionsRequest>,

@@ -59,6 +59,9 @@ pub(super) struct DocumentRecord {
     pub(super) fingerprint: Fingerprint,
     pub(super) title: String,
     pub(super) source: String,
+    /// Missing in files that were written before documents had one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) owner: String,
     pub(super) metadata: BTreeMap<String, String>,
     pub(super) sections: u32,
     pub(super) chunks: u32,
@@ -247,6 +250,7 @@ impl<'t> Tables<'t> {
             fingerprint: document.fingerprint,
             title: document.title.clone(),
             source: document.source.clone(),
+            owner: document.owner.clone(),
             metadata: document.metadata.clone(),
             sections: count(document.sections.len())?,
             chunks: count(document.chunks.len())?,
@@ -365,12 +369,7 @@ impl Snapshot {
         let listed = self.documents.range::<&str>(after)?.take(limit).map(|entry| {
             let (id, record) = entry?;
             let record: DocumentRecord = decode(record.value())?;
-            Ok(ListedDocument {
-                id: id.value().to_owned(),
-                title: record.title,
-                source: record.source,
-                passages: record.chunks,
-            })
+            Ok(record.listed(id.value()))
         });
         listed.collect()
     }
@@ -385,6 +384,19 @@ impl Snapshot {
             each(id.value(), decode(record.value())?)?;
         }
         Ok(())
+    }
+}
+
+impl DocumentRecord {
+    /// The document as a list has it.
+    pub(super) fn listed(self, id: &str) -> ListedDocument {
+        ListedDocument {
+            id: id.to_owned(),
+            title: self.title,
+            source: self.source,
+            owner: self.owner,
+            passages: self.chunks,
+        }
     }
 }
 

@@ -8,9 +8,10 @@ use super::index::{self, MAX_CHUNKS};
 use super::open::{INDEX, Need, Open, OpenError, points_of};
 use super::space::Space;
 use super::usage::Usage;
-use super::{private, ranking};
+use super::{private, ranking, units};
 use crate::backend::{
-    CollectionInfo, EmbedderInfo, ListedDocument, NewDocument, Search, SearchHit, StoreError, StoredDocument,
+    CollectionInfo, DocumentUnits, EmbedderInfo, ListedDocument, NewDocument, ReadUnits, Search, SearchHit, StoreError,
+    StoredDocument,
 };
 
 /// Inserted points after which the index is optimized. As many are still compared exhaustively in a few milliseconds.
@@ -119,6 +120,13 @@ impl Collection {
     pub(super) fn documents(&self, after: &str, limit: usize) -> Result<Vec<ListedDocument>, StoreError> {
         self.read("list the documents", Need::Catalog, |open| {
             Ok(open.catalog.snapshot()?.documents_after(after, limit)?)
+        })
+    }
+
+    /// Units of a document, as one version of it has them.
+    pub(super) fn units(&self, document: &str, read: ReadUnits) -> Result<Option<DocumentUnits>, StoreError> {
+        self.read("read a document", Need::Catalog, |open| {
+            Ok(units::of_document(&open.catalog.snapshot()?, document, read)?)
         })
     }
 

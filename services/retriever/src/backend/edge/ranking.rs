@@ -8,8 +8,9 @@ use fnv::FnvHasher;
 use super::catalog::{CatalogError, Snapshot};
 use super::index::{Index, IndexError, Point};
 use super::open::OpenError;
+use super::units;
 use crate::backend::gather::{Candidates, gather};
-use crate::backend::{Query, Search, SearchHit, Unit};
+use crate::backend::{Query, Search, SearchHit, StoredUnit, Unit};
 use crate::fusion::reciprocal_rank;
 use crate::terms::Terms;
 
@@ -137,26 +138,7 @@ fn search_hit(snapshot: &Snapshot, unit_key: UnitKey, unit: Unit, score: f64) ->
     let record = snapshot.document(&unit_key.document)?.ok_or_else(|| {
         CatalogError::Corrupted(format!("document {:?} has passages and no record", unit_key.document))
     })?;
-    let (start, end, text) = match unit {
-        Unit::Section => {
-            let (start, text) = snapshot.section(unit_key.version, unit_key.index)?;
-            let length = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
-            (start, start.saturating_add(length), text)
-        }
-        Unit::Chunk => {
-            let (section, start, end) = snapshot.chunk(unit_key.version, unit_key.index)?;
-            let (section_start, text) = snapshot.section(unit_key.version, section)?;
-            let skipped = start.saturating_sub(section_start) as usize;
-            (
-                start,
-                end,
-                text.chars()
-                    .skip(skipped)
-                    .take(end.saturating_sub(start) as usize)
-                    .collect(),
-            )
-        }
-    };
+    let StoredUnit { start, end, text, .. } = units::unit(snapshot, unit_key.version, unit, unit_key.index)?;
     Ok(SearchHit {
         document: unit_key.document,
         title: record.title,

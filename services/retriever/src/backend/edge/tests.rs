@@ -43,6 +43,7 @@ fn document(id: &str, text: &str, seed: u64, chunks: u32, dimensions: usize) -> 
         fingerprint: [0; 32],
         title: String::new(),
         source: id.to_owned(),
+        owner: String::new(),
         metadata: BTreeMap::new(),
         sections: vec![Section {
             start: 0,

@@ -22,8 +22,7 @@ use super::unsent::{self, Failed};
 use crate::observed::{Ending, ObservedBody, Record};
 use crate::status::{grpc_code_name, status};
 use crate::timeout::parse_timeout;
-use emend_core::semconv;
-use emend_core::{Deadline, error_chain};
+use emend_core::{Deadline, error_chain, fail_span, semconv};
 
 /// What all channels of one upstream share.
 #[derive(Debug)]
@@ -169,6 +168,7 @@ fn span(method: &str, shared: &Shared) -> Span {
         otel.name = method,
         otel.kind = "client",
         otel.status_code = tracing::field::Empty,
+        otel.status_description = tracing::field::Empty,
         rpc.system.name = semconv::RPC_SYSTEM_GRPC,
         rpc.method = method,
         rpc.response.status_code = tracing::field::Empty,
@@ -204,8 +204,10 @@ struct Call {
 }
 
 impl Record for Call {
-    fn end(&mut self, code: Code, _message: &str) {
+    fn end(&mut self, code: Code, message: &str) {
         let name = grpc_code_name(code);
+        // A span ends where it was left last: without this, that of a stream would end with the headers.
+        let _entered = self.span.enter();
         self.span.record(semconv::RPC_RESPONSE_STATUS_CODE, name);
         let mut attributes = vec![
             KeyValue::new(semconv::RPC_SYSTEM_NAME, semconv::RPC_SYSTEM_GRPC),
@@ -214,8 +216,7 @@ impl Record for Call {
             KeyValue::new(semconv::SERVER_ADDRESS, self.shared.host.clone()),
         ];
         if code != Code::Ok {
-            self.span.record("otel.status_code", "ERROR");
-            self.span.record(semconv::ERROR_TYPE, name);
+            fail_span(&self.span, name, message);
             attributes.push(KeyValue::new(semconv::ERROR_TYPE, name));
         }
         self.shared

@@ -12,12 +12,9 @@ use tonic::transport::Endpoint;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
-use tonic_reflection::pb::v1::ServerReflectionRequest;
-use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
-use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
-use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
 use tonic_types::StatusExt;
 
+use super::MAX_PROBE_BYTES;
 use crate::config::ServiceOptions;
 use crate::error::ServeError;
 use crate::tests::fixture::{Running, hang_guard, search};
@@ -196,28 +193,65 @@ async fn health_is_by_name_and_follows_the_actor() {
     );
 }
 
+/// What reflection of a version answers to these names: to the empty one the services, else the size of the file that
+/// declares the name, or the code of the error.
+macro_rules! reflected {
+    ($version:ident, $server:expr, $names:expr) => {{
+        use tonic_reflection::pb::$version::server_reflection_client::ServerReflectionClient;
+        use tonic_reflection::pb::$version::server_reflection_request::MessageRequest;
+        use tonic_reflection::pb::$version::server_reflection_response::MessageResponse;
+        let endpoint = Endpoint::from_shared(format!("http://{}", $server.address)).unwrap();
+        let mut client = ServerReflectionClient::new(endpoint.connect().await.unwrap());
+        let names: Vec<String> = $names.into_iter().map(str::to_owned).collect();
+        let requests = names
+            .into_iter()
+            .map(|name| tonic_reflection::pb::$version::ServerReflectionRequest {
+                host: String::new(),
+                message_request: Some(match name.as_str() {
+                    "" => MessageRequest::ListServices(name),
+                    _ => MessageRequest::FileContainingSymbol(name),
+                }),
+            });
+        let answers = client.server_reflection_info(futures::stream::iter(requests)).await;
+        let answers = answers.unwrap().into_inner();
+        let told = answers.map(|answer| match answer.map(|answer| answer.message_response) {
+            Ok(Some(MessageResponse::ListServicesResponse(list))) => {
+                list.service.into_iter().map(|service| service.name).collect()
+            }
+            Ok(Some(MessageResponse::FileDescriptorResponse(files))) => {
+                vec![files.file_descriptor_proto[0].len().to_string()]
+            }
+            other => vec![format!("{:?}", other.unwrap_err().code())],
+        });
+        told.collect::<Vec<_>>().await
+    }};
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn reflection_tells_the_services() {
+async fn reflection_of_both_versions_tells_the_services() {
     let server = Running::start("one", options()).await;
-    let endpoint = Endpoint::from_shared(format!("http://{}", server.address)).unwrap();
-    let mut client = ServerReflectionClient::new(endpoint.connect().await.unwrap());
-    let ask = ServerReflectionRequest {
-        host: String::new(),
-        message_request: Some(MessageRequest::ListServices(String::new())),
-    };
-    let answers = client
-        .server_reflection_info(futures::stream::iter([ask]))
-        .await
-        .unwrap()
-        .into_inner();
-    let answers: Vec<_> = answers.collect().await;
-    let Some(MessageResponse::ListServicesResponse(list)) = answers[0].as_ref().unwrap().message_response.clone()
-    else {
-        panic!("no list: {answers:?}")
-    };
-    let names: Vec<_> = list.service.iter().map(|service| service.name.as_str()).collect();
-    assert!(names.contains(&"emend.v1.WebSearchService"), "{names:?}");
-    assert!(names.contains(&"grpc.health.v1.Health"), "{names:?}");
+    let names = || ["", "emend.v1.WebSearchService", "grpc.reflection.v1.ServerReflection"];
+    let v1 = reflected!(v1, server, names());
+    for service in [
+        "emend.v1.WebSearchService",
+        "grpc.health.v1.Health",
+        "grpc.reflection.v1.ServerReflection",
+        "grpc.reflection.v1alpha.ServerReflection",
+    ] {
+        assert!(v1[0].iter().any(|name| name == service), "{service}: {v1:?}");
+    }
+    assert_eq!(v1.len(), 3, "{v1:?}");
+    assert!(v1[1][0].parse::<usize>().is_ok_and(|bytes| bytes > 100), "{v1:?}");
+    assert_eq!(v1, reflected!(v1alpha, server, names()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_to_reflection_is_a_name_and_no_more() {
+    let server = Running::start("one", options()).await;
+    let name = "n".repeat(MAX_PROBE_BYTES);
+    let refused = [vec!["OutOfRange".to_owned()]];
+    assert_eq!(reflected!(v1, server, [name.as_str()]), refused);
+    assert_eq!(reflected!(v1alpha, server, [name.as_str()]), refused);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -18,7 +18,7 @@ use tracing_opentelemetry::OpenTelemetrySpanExt;
 
 use crate::observed::{Ending, ObservedBody, Record};
 use crate::status::grpc_code_name;
-use emend_core::semconv;
+use emend_core::{fail_span, semconv};
 
 use crate::metrics;
 
@@ -50,6 +50,7 @@ pub(super) fn span_maker<B>(known: KnownServices) -> impl FnMut(&http::Request<B
             otel.name = method,
             otel.kind = "server",
             otel.status_code = tracing::field::Empty,
+            otel.status_description = tracing::field::Empty,
             rpc.system.name = semconv::RPC_SYSTEM_GRPC,
             rpc.method = method,
             rpc.response.status_code = tracing::field::Empty,
@@ -148,8 +149,7 @@ impl Record for Call {
             KeyValue::new(semconv::RPC_RESPONSE_STATUS_CODE, name),
         ];
         if is_server_fault(code) {
-            self.span.record("otel.status_code", "ERROR");
-            self.span.record(semconv::ERROR_TYPE, name);
+            fail_span(&self.span, name, message);
             attributes.push(KeyValue::new(semconv::ERROR_TYPE, name));
         }
         self.duration.record(elapsed.as_secs_f64(), &attributes);

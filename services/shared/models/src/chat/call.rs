@@ -5,7 +5,7 @@ use tracing::{Span, field};
 
 use super::metrics::ChatMetrics;
 use super::{ChatError, ChatOptions, ChatRequest, FinishReason, Usage};
-use emend_core::semconv;
+use emend_core::{error_chain, fail_span, semconv};
 
 /// A reply that may need more tokens than this is not held to the client's own limit.
 const LONG_REPLY: u32 = 1024;
@@ -69,6 +69,7 @@ impl Caller {
             { semconv::OTEL_NAME } = format!("chat {model}"),
             { semconv::OTEL_KIND } = if server.is_some() { "client" } else { "internal" },
             { semconv::OTEL_STATUS_CODE } = field::Empty,
+            { semconv::OTEL_STATUS_DESCRIPTION } = field::Empty,
             { semconv::GEN_AI_OPERATION_NAME } = "chat",
             { semconv::GEN_AI_PROVIDER_NAME } = self.provider,
             { semconv::GEN_AI_REQUEST_MODEL } = model,
@@ -118,7 +119,5 @@ pub(super) fn asked_for(format: &'static str) {
 
 /// Records the error of a failed call in the current span.
 pub(super) fn failed(error: &ChatError) {
-    let span = Span::current();
-    span.record(semconv::ERROR_TYPE, error.error_type());
-    span.record(semconv::OTEL_STATUS_CODE, "ERROR");
+    fail_span(&Span::current(), error.error_type(), &error_chain(error));
 }

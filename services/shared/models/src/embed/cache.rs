@@ -68,14 +68,13 @@ impl Cached {
         }
     }
 
-    /// Creates the span of a call to the inner embedder. It records the number of texts, never their content.
+    /// Creates the span of what the cache did not have. It records the number of texts, never their content. The call of
+    /// the model as the conventions mean it is the caller's span, around the cache.
     fn span(&self, texts: usize) -> tracing::Span {
         tracing::info_span!(
-            "embeddings",
-            { semconv::OTEL_NAME } = format!("embeddings {}", self.id()),
-            { semconv::GEN_AI_OPERATION_NAME } = "embeddings",
+            "embed",
             { semconv::GEN_AI_REQUEST_MODEL } = self.id(),
-            texts,
+            { semconv::EMEND_EMBEDDINGS_TEXTS } = texts,
         )
     }
 

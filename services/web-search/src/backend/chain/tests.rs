@@ -4,7 +4,7 @@ use emend_core::Code;
 use emend_proto::v1::Passage;
 
 use super::*;
-use crate::domains::DomainFilter;
+use emend_pages::DomainFilter;
 
 /// A provider with one outcome, which counts its searches.
 struct Fixed {

@@ -10,7 +10,7 @@ use tracing::Instrument;
 use url::Url;
 
 use crate::error::{LoadError, SearchError};
-use crate::http;
+use emend_pages::http;
 
 /// Longest wait for an engine's results.
 const TIMEOUT: Duration = Duration::from_secs(10);

@@ -58,7 +58,7 @@ impl Engine for Tavily {
 
     fn find<'a>(&'a self, search: &'a Search, scope: &'a Scope) -> BoxFuture<'a, Result<Vec<WebResult>, SearchError>> {
         async move {
-            let names = |domains: &[crate::domains::Domain]| domains.iter().map(ToString::to_string).collect();
+            let names = |domains: &[emend_pages::Domain]| domains.iter().map(ToString::to_string).collect();
             let request = self
                 .endpoint
                 .client()

@@ -8,7 +8,7 @@ use emend_testkit::scope;
 use serde_json::json;
 
 use super::*;
-use crate::domains::{Domain, DomainFilter};
+use emend_pages::{Domain, DomainFilter};
 
 const KEY: &str = "key-1234";
 

@@ -14,7 +14,7 @@ use url::Url;
 use super::front_matter;
 use crate::backend::html;
 use crate::backend::page::{Page, web_url};
-use crate::domains::Domain;
+use emend_pages::Domain;
 
 /// Maximum bytes of a page, as for a document of a collection. Larger files or lines of a .jsonl file are skipped.
 const MAX_PAGE_BYTES: usize = 32 * 1024 * 1024;

@@ -1,7 +1,7 @@
 use emend_proto::v1::Origin;
 
 use super::*;
-use crate::domains::{Domain, DomainFilter};
+use emend_pages::{Domain, DomainFilter};
 
 const SETTINGS: FolderSettings = FolderSettings {
     check_every: Duration::ZERO,

@@ -1,6 +1,8 @@
 use std::io::Write as _;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use emend_pages::Lookup;
 use emend_testkit::http_server::{HttpAnswer, HttpRequest, HttpServer};
 
 use super::*;
@@ -15,7 +17,7 @@ fn local(server: &HttpServer) -> PageReader {
         ..strict()
     };
     let lookup: Lookup = Arc::new(|_| Box::pin(async { Ok(vec!["127.0.0.1".parse().unwrap()]) }));
-    PageReader::resolving_with(settings, lookup).unwrap()
+    PageReader(PageFetcher::resolving_with(settings, lookup).unwrap())
 }
 
 fn strict() -> PageSettings {
@@ -23,6 +25,7 @@ fn strict() -> PageSettings {
         domains: DomainFilter::default(),
         ports: vec![80, 443],
         allowed_networks: Vec::new(),
+        max_bytes: MAX_PAGE_BYTES,
         ignores_robots: false,
     }
 }
@@ -161,7 +164,7 @@ async fn no_way_leads_to_an_address_that_is_not_public() {
     // What a hostile name server says: every name is here.
     let lookup: Lookup =
         Arc::new(|_| Box::pin(async { Ok(vec!["127.0.0.1".parse().unwrap(), "::1".parse().unwrap()]) }));
-    let reader = PageReader::resolving_with(settings, lookup).unwrap();
+    let reader = PageReader(PageFetcher::resolving_with(settings, lookup).unwrap());
     let with_port = |url: &str| url.replace("PORT", &port(&inside).to_string());
     for (urls, kinds) in [(PRIVATE, ["not_public", "robots"]), (REFUSED, ["refused"; 2])] {
         for url in urls {
@@ -220,7 +223,7 @@ async fn no_redirect_leads_to_an_address_that_is_not_public() {
         };
         Box::pin(async move { Ok(vec![address.parse().unwrap()]) })
     });
-    let reader = PageReader::resolving_with(settings, lookup).unwrap();
+    let reader = PageReader(PageFetcher::resolving_with(settings, lookup).unwrap());
     for (number, target) in targets.iter().enumerate() {
         let url = format!("http://outside.example:{outside_port}/{number}");
         let outcome = kind(read(&reader, &url).await);
@@ -246,7 +249,7 @@ async fn a_name_that_changes_its_address_is_checked_at_every_connection() {
         ignores_robots: true,
         ..strict()
     };
-    let reader = PageReader::resolving_with(settings, lookup).unwrap();
+    let reader = PageReader(PageFetcher::resolving_with(settings, lookup).unwrap());
     let url = format!("http://rebinding.example:{}/", port(&server));
     // The server closes each connection, so that none is used again.
     assert_eq!(kind(read(&reader, &url).await), "read");
@@ -270,7 +273,7 @@ async fn redirects_are_followed_and_end() {
         kind(read(&reader, &format!("{}/loop", server.url())).await),
         "redirects"
     );
-    assert_eq!(server.seen().requests - before, 1 + MAX_REDIRECTS);
+    assert_eq!(server.seen().requests - before, 1 + 5);
 }
 
 #[tokio::test]
@@ -348,13 +351,12 @@ async fn robots_txt_is_asked_once_and_obeyed() {
         );
     }
     assert_eq!(server.seen().requests, 2);
-    let ignoring = PageReader::resolving_with(
-        PageSettings {
-            ignores_robots: true,
-            ..reader.settings.clone()
-        },
-        address::system_lookup(),
-    )
+    let ignoring = PageReader::new(PageSettings {
+        ports: vec![port(&server)],
+        allowed_networks: vec!["127.0.0.1/32".parse().unwrap()],
+        ignores_robots: true,
+        ..strict()
+    })
     .unwrap();
     assert_eq!(
         kind(read(&ignoring, &format!("{}/private", server.url())).await),

@@ -7,8 +7,9 @@ use emend_testkit::http_server::{HttpAnswer, HttpServer};
 use url::Url;
 
 use super::*;
-use crate::backend::pages::PageSettings;
-use crate::domains::DomainFilter;
+use crate::backend::pages::MAX_PAGE_BYTES;
+use emend_pages::DomainFilter;
+use emend_pages::PageSettings;
 
 /// An engine with fixed results, which counts its searches.
 #[derive(Default)]
@@ -41,6 +42,7 @@ fn result(url: &str, snippet: &str) -> WebResult {
 
 fn web(engine: Fixed, server: &HttpServer) -> (Arc<Fixed>, Web) {
     let reader = PageReader::new(PageSettings {
+        max_bytes: MAX_PAGE_BYTES,
         domains: DomainFilter::default(),
         ports: vec![Url::parse(server.url()).unwrap().port().unwrap(), 443],
         allowed_networks: vec!["127.0.0.1/32".parse().unwrap()],

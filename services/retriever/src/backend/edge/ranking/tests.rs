@@ -20,6 +20,7 @@ fn stored(folder: &Path, documents: &[(&str, &str, [f32; 2])]) -> Collection {
             fingerprint: [0; 32],
             title: String::new(),
             source: String::new(),
+            owner: String::new(),
             metadata: [("id".to_owned(), (*id).to_owned())].into(),
             sections: vec![Section {
                 start: 0,

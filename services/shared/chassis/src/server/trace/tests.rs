@@ -9,8 +9,8 @@ fn only_known_services_name_spans_and_probes_have_none() {
     );
     assert_eq!(method("/made.Up/Name", &known), Some("_OTHER"));
     assert_eq!(method("/grpc.health.v1.Health/Check", &known), None);
-    assert_eq!(
-        method("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", &known),
-        None
-    );
+    for version in ["v1", "v1alpha"] {
+        let path = format!("/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo");
+        assert_eq!(method(&path, &known), None);
+    }
 }

@@ -7,8 +7,8 @@ use moka::sync::Cache;
 use robotxt::Robots as Rules;
 use url::Url;
 
-use super::PageReader;
 use crate::domains::DomainFilter;
+use crate::fetch::{MAX_REDIRECTS, PageFetcher};
 
 /// Most bytes of a `robots.txt` that are read; RFC 9309 asks for at least 500 KiB.
 const MAX_BYTES: usize = 512 * 1024;
@@ -20,7 +20,7 @@ const MAX_SITES: u64 = 1000;
 const TOKEN: &str = "emend";
 
 /// The rules of sites, fetched once an hour.
-pub(super) struct Robots {
+pub(crate) struct Robots {
     sites: Cache<String, Arc<Rules>>,
 }
 
@@ -34,12 +34,12 @@ impl Default for Robots {
 impl Robots {
     /// Whether the site of `url` lets us have it. A site without `robots.txt` allows everything; one that cannot be
     /// asked, nothing.
-    pub(super) async fn allow(&self, url: &Url, reader: &PageReader) -> bool {
+    pub(crate) async fn allow(&self, url: &Url, fetcher: &PageFetcher) -> bool {
         let site = url.origin().ascii_serialization();
         let rules = match self.sites.get(&site) {
             Some(rules) => rules,
             None => {
-                let rules = Arc::new(ask(url, reader).await);
+                let rules = Arc::new(ask(url, fetcher).await);
                 self.sites.insert(site, Arc::clone(&rules));
                 rules
             }
@@ -48,17 +48,17 @@ impl Robots {
     }
 }
 
-async fn ask(url: &Url, reader: &PageReader) -> Rules {
+async fn ask(url: &Url, fetcher: &PageFetcher) -> Rules {
     let mut url = url.clone();
     url.set_path("/robots.txt");
     url.set_query(None);
     url.set_fragment(None);
     // Sites redirect to www; the RFC asks to follow at least five.
-    for _ in 0..=super::MAX_REDIRECTS {
-        if reader.check(&url, &DomainFilter::default()).is_err() {
+    for _ in 0..=MAX_REDIRECTS {
+        if fetcher.check(&url, &DomainFilter::default()).is_err() {
             return Rules::disallow_all();
         }
-        let Ok(response) = reader.get(url.clone()).await else {
+        let Ok(response) = fetcher.get(url.clone()).await else {
             return Rules::disallow_all();
         };
         let status = response.status();
@@ -76,7 +76,7 @@ async fn ask(url: &Url, reader: &PageReader) -> Rules {
         if !status.is_success() {
             return Rules::allow_all();
         }
-        return match reader.body(response, MAX_BYTES).await {
+        return match fetcher.body(response, MAX_BYTES).await {
             Ok(bytes) => Rules::parse(&bytes, TOKEN),
             Err(_) => Rules::disallow_all(),
         };

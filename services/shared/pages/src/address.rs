@@ -42,14 +42,14 @@ const SPECIAL_V6: &[(Ipv6Addr, u8)] = &[
 
 /// Decides about addresses.
 #[derive(Clone, Debug, Default)]
-pub(super) struct AddressPolicy {
+pub(crate) struct AddressPolicy {
     /// Networks that are allowed although they are not public.
-    pub(super) allowed: Vec<IpNet>,
+    pub(crate) allowed: Vec<IpNet>,
 }
 
 impl AddressPolicy {
     /// Whether a page may be fetched from `address`.
-    pub(super) fn permits(&self, address: IpAddr) -> bool {
+    pub(crate) fn permits(&self, address: IpAddr) -> bool {
         // What the kernel connects to for ::ffff:10.0.0.1 is 10.0.0.1.
         let address = address.to_canonical();
         is_public(address) || self.allowed.iter().any(|network| network.contains(&address))
@@ -70,11 +70,10 @@ fn is_public(address: IpAddr) -> bool {
 }
 
 /// Looks a name up.
-pub(super) type Lookup =
-    Arc<dyn Fn(String) -> Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>> + Send + Sync>;
+pub type Lookup = Arc<dyn Fn(String) -> Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>> + Send + Sync>;
 
 /// The resolver of the system.
-pub(super) fn system_lookup() -> Lookup {
+pub fn system_lookup() -> Lookup {
     Arc::new(|name| {
         Box::pin(async move {
             let found = tokio::net::lookup_host((name, 0)).await?;
@@ -86,15 +85,15 @@ pub(super) fn system_lookup() -> Lookup {
 /// Resolves names to permitted addresses only. The client connects to exactly what this returns, so that a name cannot
 /// change its address between the check and the connection (DNS rebinding).
 #[derive(Clone)]
-pub(super) struct PermittedResolver {
-    pub(super) policy: Arc<AddressPolicy>,
-    pub(super) lookup: Lookup,
+pub(crate) struct PermittedResolver {
+    pub(crate) policy: Arc<AddressPolicy>,
+    pub(crate) lookup: Lookup,
 }
 
 /// A name has no address that pages may be fetched from.
 #[derive(Debug, thiserror::Error)]
 #[error("its address is not public")]
-pub(super) struct NotPublic;
+pub(crate) struct NotPublic;
 
 impl Resolve for PermittedResolver {
     fn resolve(&self, name: Name) -> Resolving {

@@ -1,0 +1,172 @@
+//! `emend feedback`: records what people say of answers, and writes it as labelled pairs.
+
+mod export;
+
+use std::{
+    fs,
+    io::{self, Read},
+    path::Path,
+    process::ExitCode,
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result, bail};
+use emend_chassis::Upstream;
+use emend_core::{Deadline, Scope, cut, limits::MAX_MESSAGE_BYTES, open_regular};
+use emend_orchestrator::feedback::FeedbackFolder;
+use emend_proto::v1::{
+    Feedback, FeedbackPassage, FeedbackVerdict, RecordFeedbackRequest, WalkResult, WalkStatus,
+    orchestrator_service_client::OrchestratorServiceClient,
+};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    args::{FeedbackCommand, RecordOptions, SaidVerdict},
+    json as proto_json, terminal,
+};
+
+/// Largest file of a result, in bytes: a message of the largest size, in JSON.
+const MAX_RESULT_BYTES: u64 = 32 << 20;
+/// Longest time to record feedback.
+const MAX_RECORD_TIME: Duration = Duration::from_secs(30);
+
+/// Runs the command.
+///
+/// # Errors
+/// The result cannot be read, the feedback is invalid, or nothing keeps it.
+pub async fn run(command: FeedbackCommand) -> Result<ExitCode> {
+    match command {
+        FeedbackCommand::Record(options) => record(*options).await?,
+        FeedbackCommand::Export(options) => export::run(&options)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn record(options: RecordOptions) -> Result<()> {
+    let result = options.result.as_deref().map(read_result).transpose()?;
+    let feedback = feedback(&options, result)?;
+    let deadline = Deadline::after(MAX_RECORD_TIME);
+    let id = match (&options.url, &options.feedback_dir) {
+        (Some(url), _) => {
+            let mut client = OrchestratorServiceClient::new(Upstream::new(url)?.channel())
+                .max_encoding_message_size(MAX_MESSAGE_BYTES);
+            let feedback = Some(feedback);
+            let request = emend_chassis::request(RecordFeedbackRequest { feedback }, deadline);
+            client.record_feedback(request).await?.into_inner().id
+        }
+        (None, Some(folder)) => {
+            let feedback = emend_orchestrator::check_feedback(Some(feedback)).map_err(tonic::Status::from)?;
+            let scope = Scope {
+                deadline,
+                cancel: CancellationToken::new(),
+            };
+            FeedbackFolder::open(folder)?.record(feedback, &scope).await?
+        }
+        (None, None) => bail!("give --url of an orchestrator that keeps feedback, or --feedback-dir of a folder"),
+    };
+    if options.json {
+        terminal::print_json(&json!({ "id": id }), false)
+    } else {
+        terminal::eprintln(format_args!("recorded as {id}"));
+        Ok(())
+    }
+}
+
+/// Reads what `emend ask --json` printed.
+fn read_result(file: &Path) -> Result<WalkResult> {
+    let name = file.display().to_string();
+    let cannot = || format!("cannot read {name}");
+    let mut text = String::new();
+    let reader: Box<dyn Read> = match name.as_str() {
+        "-" => Box::new(io::stdin().lock()),
+        _ => Box::new(open_regular(file).with_context(cannot)?),
+    };
+    reader
+        .take(MAX_RESULT_BYTES + 1)
+        .read_to_string(&mut text)
+        .with_context(cannot)?;
+    if text.len() as u64 > MAX_RESULT_BYTES {
+        bail!(
+            "{name} has more than {} MiB; give what `emend ask --json` printed",
+            MAX_RESULT_BYTES >> 20
+        );
+    }
+    let value: serde_json::Value = serde_json::from_str(&text)
+        .with_context(|| format!("{name} is not JSON; give what `emend ask --json` printed"))?;
+    if value.get("status").is_none() {
+        bail!("{name} is no result: it has no `status`; give what `emend ask --json` printed");
+    }
+    let result: WalkResult = proto_json::message("WalkResult", value)
+        .with_context(|| format!("{name} is no result; give what `emend ask --json` printed"))?;
+    if result.status() == WalkStatus::Unspecified {
+        bail!("{name} is no result: its `status` is unknown; give what `emend ask --json` printed");
+    }
+    Ok(result)
+}
+
+fn feedback(options: &RecordOptions, result: Option<WalkResult>) -> Result<Feedback> {
+    let verdict = match options.verdict {
+        SaidVerdict::Right => FeedbackVerdict::Right,
+        SaidVerdict::Wrong => FeedbackVerdict::Wrong,
+        SaidVerdict::WronglyAbstained => FeedbackVerdict::WronglyAbstained,
+    };
+    let result = result.unwrap_or_default();
+    let count = result.documents.len();
+    for (option, numbers) in [("--relevant", &options.relevant), ("--irrelevant", &options.irrelevant)] {
+        if let Some(number) = numbers.iter().find(|number| !(1..=count).contains(number)) {
+            bail!("{option} {number}: the result has {count} documents, numbered from 1");
+        }
+    }
+    if let Some(number) = options
+        .relevant
+        .iter()
+        .find(|number| options.irrelevant.contains(number))
+    {
+        bail!("document {number} is both in --relevant and in --irrelevant");
+    }
+    let cited: Vec<u32> = result
+        .sentences
+        .iter()
+        .flat_map(|sentence| &sentence.citations)
+        .map(|citation| citation.number)
+        .collect();
+    let passages = result
+        .documents
+        .into_iter()
+        .zip(1_u32..)
+        .filter_map(|(graded, number)| {
+            let passage = graded.passage?;
+            let is_said = |numbers: &[usize]| numbers.contains(&(number as usize));
+            // A result that was too large has documents without their texts.
+            let has_text = !passage.text.trim().is_empty();
+            has_text.then(|| FeedbackPassage {
+                id: passage.id,
+                title: passage.title,
+                text: passage.text,
+                cited: cited.contains(&number),
+                relevant: match (is_said(&options.relevant), is_said(&options.irrelevant)) {
+                    (true, _) => Some(true),
+                    (_, true) => Some(false),
+                    _ => None,
+                },
+            })
+        });
+    Ok(Feedback {
+        walk_id: result.trace_id,
+        question: options.question.clone(),
+        answer: options.answer.clone().unwrap_or(result.answer),
+        status: result.status,
+        verdict: verdict.into(),
+        comment: options.comment.clone().unwrap_or_default(),
+        passages: passages.collect(),
+    })
+}
+
+/// Creates a folder for what is exported.
+fn create_folder(folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot write {}", cut(&folder.display().to_string())))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,147 @@
+//! What became of documents, in numbers and one at a time.
+
+use std::collections::BTreeMap;
+
+use emend_core::{printable, printable_line};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::{
+    documents::{FileKind, Kinds, Skipped},
+    terminal,
+};
+
+/// Most failures and lines that are named in a report.
+const MAX_NAMED: usize = 10;
+
+/// The outcome of an ingest: the numbers of documents, and the failures.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Outcome {
+    /// New or changed documents that were stored.
+    pub ingested: u64,
+    /// Documents that were stored already.
+    pub unchanged: u64,
+    /// Documents that were unreadable or rejected by the retriever, with the reason.
+    pub failed: BTreeMap<String, String>,
+    /// Files that are neither text nor documents that are read, and lines of JSON Lines that are too long.
+    pub skipped: u64,
+    /// The same by their kinds.
+    pub skipped_kinds: Kinds,
+    /// Such lines, as `file:line`, with the reason.
+    pub skipped_lines: BTreeMap<String, String>,
+    /// Documents that were removed because they are gone from where they were ingested from.
+    pub removed: u64,
+    /// Passages of the documents that were stored.
+    pub passages: u64,
+}
+
+impl Outcome {
+    /// Counts a file or line that is skipped.
+    pub(super) fn skip(&mut self, skipped: &Skipped) {
+        self.skipped += 1;
+        self.skipped_kinds.add(skipped);
+        if skipped.kind == FileKind::LongLine {
+            self.skipped_lines
+                .insert(skipped.source.clone(), skipped.reason.clone());
+        }
+    }
+
+    /// Counts a document that could not be read or stored.
+    pub(super) fn fail(&mut self, document: &str, reason: &str) {
+        self.failed.insert(document.to_owned(), reason.to_owned());
+    }
+
+    /// Counts what became of a document.
+    pub(super) fn count(&mut self, change: &Change) {
+        match change {
+            Change::Ingested { passages, .. } => {
+                self.ingested += 1;
+                self.passages += u64::from(*passages);
+            }
+            Change::Unchanged { .. } => self.unchanged += 1,
+            Change::Removed { .. } => self.removed += 1,
+            Change::Failed { document, reason } => self.fail(document, reason),
+            // Counted by its kind.
+            Change::Skipped { .. } => {}
+        }
+    }
+
+    /// The last line of JSON.
+    pub(super) fn summary(&self) -> Value {
+        let mut summary = json!(self);
+        if let Some(fields) = summary.as_object_mut() {
+            fields.insert("event".to_owned(), json!("summary"));
+        }
+        summary
+    }
+}
+
+/// What became of one document or file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub(super) enum Change {
+    /// Stored, new or changed.
+    Ingested { document: String, passages: u32 },
+    /// Stored already, with the same text.
+    Unchanged { document: String },
+    /// Removed from the collection.
+    Removed { document: String },
+    /// Not stored.
+    Failed { document: String, reason: String },
+    /// No document.
+    Skipped { file: String, reason: String },
+}
+
+impl Change {
+    /// Shows it: as a line of JSON on standard output, or as a line for people on standard error.
+    pub(super) fn show(&self, json: bool) -> anyhow::Result<()> {
+        if json {
+            return terminal::print_json(self, false);
+        }
+        let (what, name, more) = match self {
+            Self::Ingested { document, passages } => {
+                let unit = if *passages == 1 { "passage" } else { "passages" };
+                ("ingested", document, format!(" ({passages} {unit})"))
+            }
+            Self::Unchanged { document } => ("unchanged", document, String::new()),
+            Self::Removed { document } => ("removed", document, String::new()),
+            Self::Failed { document, reason } => ("failed", document, format!(": {}", printable_line(reason))),
+            Self::Skipped { file, reason } => ("skipped", file, format!(": {}", printable_line(reason))),
+        };
+        terminal::eprintln(format_args!("{what} {}{more}", printable_line(name)));
+        Ok(())
+    }
+}
+
+/// Prints the outcome to standard error.
+pub fn report(outcome: &Outcome) {
+    let mut parts = Vec::new();
+    let mut count = |number: u64, what: &str| {
+        if number > 0 {
+            parts.push(format!("{number} {what}"));
+        }
+    };
+    count(outcome.ingested, "ingested");
+    count(outcome.unchanged, "unchanged");
+    count(outcome.removed, "removed");
+    count(outcome.failed.len() as u64, "failed");
+    if parts.is_empty() {
+        parts.push("nothing to do".to_owned());
+    }
+    terminal::eprintln(format_args!("documents: {}", parts.join(", ")));
+    if outcome.skipped > 0 {
+        terminal::eprintln(format_args!(
+            "skipped: {} (-v names them)",
+            printable_line(&outcome.skipped_kinds.to_string())
+        ));
+    }
+    for (line, reason) in outcome.skipped_lines.iter().take(MAX_NAMED) {
+        terminal::eprintln(format_args!("  {}: {}", printable_line(line), printable(reason)));
+    }
+    for (document, reason) in outcome.failed.iter().take(MAX_NAMED) {
+        terminal::eprintln(format_args!("  {}: {}", printable_line(document), printable(reason)));
+    }
+    if outcome.failed.len() > MAX_NAMED {
+        terminal::eprintln(format_args!("  and {} more", outcome.failed.len() - MAX_NAMED));
+    }
+}

@@ -1,0 +1,319 @@
+//! Programs in other languages, as their users would write them, against the real services: `tests/clients`, on stubs that
+//! are made here. `tests/peers.sh` installs what they need; a test of what is missing says so and passes.
+
+use std::{
+    ffi::OsString,
+    fs,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use super::{Place, stderr, stdout, up::Up};
+
+/// The root of the repository.
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// A language: its folder in `tests/clients`, and the files there that say what is installed for it.
+struct Language {
+    name: &'static str,
+    pins: &'static [&'static str],
+}
+
+const PYTHON: Language = Language {
+    name: "python",
+    pins: &["requirements.txt"],
+};
+const TYPESCRIPT: Language = Language {
+    name: "typescript",
+    pins: &["package.json", "package-lock.json"],
+};
+const GO: Language = Language {
+    name: "go",
+    pins: &["go.mod", "go.sum"],
+};
+const JAVA: Language = Language {
+    name: "java",
+    pins: &["pom.xml"],
+};
+
+impl Language {
+    /// Its programs in the repository.
+    fn sources(&self) -> PathBuf {
+        root().join("tests/clients").join(self.name)
+    }
+
+    /// What is installed for it, if that is what its files name.
+    fn installed(&self) -> Option<PathBuf> {
+        let target =
+            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |target| root().join(target));
+        let folder = target.join("peers/clients").join(self.name);
+        let read = |name: &&str| fs::read_to_string(self.sources().join(name)).unwrap();
+        let pins: String = self.pins.iter().map(read).collect();
+        let is = fs::read_to_string(folder.join("installed")).is_ok_and(|installed| installed.trim() == pins.trim());
+        if !is {
+            println!(
+                "NOT RUN: what a client in {} needs is not installed; tests/peers.sh installs it",
+                self.name
+            );
+        }
+        is.then(|| folder.canonicalize().unwrap())
+    }
+
+    /// A folder with its programs and the contracts, as a user has them.
+    fn workplace(&self) -> tempfile::TempDir {
+        let place = tempfile::tempdir().unwrap();
+        copy(&self.sources(), place.path());
+        copy(&root().join("proto"), &place.path().join("proto"));
+        place
+    }
+}
+
+/// Copies a folder without what was built in it.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name();
+        if ["dist", "gen", "node_modules", "target"]
+            .iter()
+            .any(|built| name == *built)
+        {
+            continue;
+        }
+        let to = to.join(name);
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
+
+/// Runs a program to its end and returns what it printed.
+fn run(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let said = stdout(&output) + &stderr(&output);
+    assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
+    said
+}
+
+/// `PATH` with a folder before all others.
+fn path_with(first: &Path) -> OsString {
+    let rest = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths(std::iter::once(first.to_path_buf()).chain(std::env::split_paths(&rest))).unwrap()
+}
+
+/// Services for a client: one that answers, and one with another collection and a model that never does.
+struct Services {
+    quick: Up,
+    slow: Up,
+    _places: [Place; 2],
+    _silent: TcpListener,
+}
+
+impl Services {
+    fn start(language: &str) -> Self {
+        let places = [Place::new(), Place::new()];
+        // Nobody takes its connections.
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let model = format!("http://{}/v1", silent.local_addr().unwrap());
+        // A walk is traced where its trace goes somewhere, though nothing is there.
+        let quick = Up::start(
+            places[0]
+                .emend(&["up"])
+                .env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1"),
+        );
+        let slow = Up::start(
+            places[1]
+                .emend(&["up"])
+                .env("EMEND_LLM_URL", model)
+                .env("EMEND_LLM_MODEL", "silent")
+                .env("EMEND_LLM_TIMEOUT", "60m")
+                .env("EMEND_DEFAULT_TIMEOUT", "60m"),
+        );
+        for (place, up, collection) in [(&places[0], &quick, "only-here"), (&places[1], &slow, language)] {
+            let docs = place.docs.path().to_str().unwrap();
+            let url = up.url("retriever");
+            run(&mut place.emend(&["ingest", "--url", url, "--collection", collection, docs]));
+        }
+        Self {
+            quick,
+            slow,
+            _places: places,
+            _silent: silent,
+        }
+    }
+
+    /// Where the services are, as every program takes it.
+    fn arguments(&self) -> Vec<String> {
+        let (quick, slow) = (self.quick.address("retriever"), self.slow.address("retriever"));
+        [
+            ("--orchestrator", self.quick.address("orchestrator").to_owned()),
+            ("--retriever", quick.to_owned()),
+            ("--slow", self.slow.address("orchestrator").to_owned()),
+            ("--balance", format!("{quick},{slow}")),
+        ]
+        .into_iter()
+        .flat_map(|(flag, value)| [flag.to_owned(), value])
+        .collect()
+    }
+}
+
+#[test]
+fn a_client_in_python_does_all_that_the_contracts_offer() {
+    let Some(installed) = PYTHON.installed() else { return };
+    let (place, services) = (PYTHON.workplace(), Services::start(PYTHON.name));
+    let path = path_with(&installed.join("venv/bin"));
+    run(Command::new("sh")
+        .arg("generate.sh")
+        .current_dir(&place)
+        .env("PATH", &path));
+    let said = run(Command::new("python")
+        .arg("client.py")
+        .args(services.arguments())
+        .current_dir(&place)
+        .env("PATH", &path)
+        .env("PYTHONPATH", "gen"));
+    assert!(said.contains("25 days"), "{said}");
+}
+
+#[test]
+fn a_client_in_typescript_does_all_that_the_contracts_offer() {
+    let Some(installed) = TYPESCRIPT.installed() else {
+        return;
+    };
+    let (place, services) = (TYPESCRIPT.workplace(), Services::start(TYPESCRIPT.name));
+    let modules = installed.join("node_modules");
+    std::os::unix::fs::symlink(&modules, place.path().join("node_modules")).unwrap();
+    let path = path_with(&modules.join(".bin"));
+    run(Command::new("sh")
+        .arg("generate.sh")
+        .current_dir(&place)
+        .env("PATH", &path));
+    run(Command::new("tsc").current_dir(&place).env("PATH", &path));
+    let said = run(Command::new("node")
+        .arg("dist/client.js")
+        .args(services.arguments())
+        .current_dir(&place));
+    assert!(said.contains("25 days"), "{said}");
+}
+
+#[test]
+fn a_client_in_go_does_all_that_the_contracts_offer() {
+    let Some(installed) = GO.installed() else { return };
+    let Some(buf) = TYPESCRIPT.installed() else { return };
+    let (place, services) = (GO.workplace(), Services::start(GO.name));
+    let path = path_with(&buf.join("node_modules/.bin"));
+    let path =
+        std::env::join_paths(std::iter::once(installed.join("bin")).chain(std::env::split_paths(&path))).unwrap();
+    run(Command::new("sh")
+        .arg("generate.sh")
+        .current_dir(&place)
+        .env("PATH", &path));
+    run(Command::new("go")
+        .args(["build", "-o", "client", "."])
+        .current_dir(&place)
+        .env("GOMODCACHE", installed.join("modules"))
+        .env("GOCACHE", installed.join("build"))
+        .env("GOPROXY", "off")
+        .env("GOFLAGS", "-mod=readonly -modcacherw"));
+    let said = run(Command::new(place.path().join("client")).args(services.arguments()));
+    assert!(said.contains("25 days"), "{said}");
+}
+
+#[test]
+fn a_client_in_java_does_all_that_the_contracts_offer() {
+    let Some(installed) = JAVA.installed() else { return };
+    let (place, services) = (JAVA.workplace(), Services::start(JAVA.name));
+    run(Command::new("mvn")
+        .args(["-B", "-q", "--offline", "compile"])
+        .arg(format!("-Dmaven.repo.local={}", installed.join("repository").display()))
+        .current_dir(&place));
+    let said = run(Command::new("java")
+        .args(["-cp", "target/classes:target/lib/*", "Client"])
+        .args(services.arguments())
+        .current_dir(&place));
+    assert!(said.contains("25 days"), "{said}");
+}
+
+/// The addresses of the orchestrator and the retriever that answer.
+fn addresses(services: &Services) -> [&str; 2] {
+    ["orchestrator", "retriever"].map(|service| services.quick.address(service))
+}
+
+#[test]
+fn the_package_for_python_is_built_installed_and_used() {
+    let Some(installed) = PYTHON.installed() else { return };
+    let (place, services) = (PYTHON.workplace(), Services::start(PYTHON.name));
+    // Nothing but what was installed is there to build it with and to install beside it.
+    let wheels = installed.join("wheels");
+    let pip = |python: &Path, arguments: &[&str]| {
+        run(Command::new(python)
+            .args(["-m", "pip", "--disable-pip-version-check"])
+            .args(arguments)
+            .current_dir(&place)
+            .env("PIP_NO_INDEX", "1")
+            .env("PIP_FIND_LINKS", &wheels))
+    };
+    let python = installed.join("venv/bin/python");
+    pip(&python, &["wheel", "--no-deps", "--wheel-dir", "wheel", "proto/python"]);
+    let wheel = fs::read_dir(place.path().join("wheel"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    run(Command::new(python).args(["-m", "venv", "fresh"]).current_dir(&place));
+    let fresh = place.path().join("fresh/bin/python");
+    pip(&fresh, &["install", wheel.to_str().unwrap()]);
+    let said = run(Command::new(fresh)
+        .arg("package.py")
+        .args(addresses(&services))
+        .current_dir(&place));
+    assert!(said.contains("25 days"), "{said}");
+}
+
+#[test]
+fn the_package_for_typescript_is_built_installed_and_used() {
+    let Some(installed) = TYPESCRIPT.installed() else {
+        return;
+    };
+    let (place, services) = (TYPESCRIPT.workplace(), Services::start(TYPESCRIPT.name));
+    let modules = installed.join("node_modules");
+    let package = place.path().join("proto/typescript");
+    std::os::unix::fs::symlink(&modules, package.join("node_modules")).unwrap();
+    let path = path_with(&modules.join(".bin"));
+    let npm = |folder: &Path, arguments: &[&str]| {
+        run(Command::new("npm")
+            .args(["--offline", "--no-audit", "--no-fund", "--ignore-scripts", "--cache"])
+            .arg(installed.join("cache"))
+            .args(arguments)
+            .current_dir(folder)
+            .env("PATH", &path))
+    };
+    npm(&package, &["run", "build"]);
+    npm(&package, &["pack", "--pack-destination", ".."]);
+    // Into a project that has chosen versions of what the package needs.
+    let project = place.path();
+    npm(project, &["install", "--omit=dev", "./proto/emend-client-0.1.0.tgz"]);
+    run(Command::new("tsc")
+        .args([
+            "--strict",
+            "--skipLibCheck",
+            "--target",
+            "es2022",
+            "--module",
+            "nodenext",
+        ])
+        .args(["--types", "node", "--outDir", "dist", "package.ts"])
+        .current_dir(project)
+        .env("PATH", &path));
+    let said = run(Command::new("node")
+        .arg("dist/package.js")
+        .args(addresses(&services))
+        .current_dir(project));
+    assert!(said.contains("25 days"), "{said}");
+}

@@ -1,0 +1,205 @@
+// The page: the form, and what becomes of a question.
+
+import * as api from './api.js';
+import { add, droppedFiles, openDocuments } from './documents.js';
+import { byId, h, openDialog } from './dom.js';
+import { openHistory, remember, save, saved } from './history.js';
+import { chosenOptions, showOptions } from './options.js';
+import { setUpTheme } from './theme.js';
+import { WalkView } from './walk-view.js';
+
+const DEFAULT_GRAPH = 'self-corrective-rag';
+const DEFAULT_COLLECTION = 'default';
+
+/** Graphs that were asked for, by name. */
+const described = new Map();
+/** The conversation so far: what a follow-up belongs to. */
+let conversation = [];
+let running = null;
+
+function problem(message) {
+  const place = byId('problem');
+  place.textContent = message ?? '';
+  place.hidden = !message;
+}
+
+async function describe(name) {
+  if (!described.has(name)) described.set(name, await api.graph(name));
+  return described.get(name);
+}
+
+/** Fills a selection, keeping what was chosen. */
+function fill(select, names, preferred) {
+  const before = select.value;
+  const fixed = [...select.options].filter((option) => option.value === '');
+  select.replaceChildren(...fixed, ...names.map(([value, label]) => h('option', { value }, label)));
+  const wanted = [before, preferred].find((value) => value && names.some(([name]) => name === value));
+  if (wanted) select.value = wanted;
+}
+
+async function loadGraphs() {
+  const names = (await api.graphs()).map(({ name }) => [name, name]);
+  fill(byId('graph'), names, DEFAULT_GRAPH);
+  fill(byId('compare'), names, '');
+  await showGraph();
+}
+
+async function loadCollections() {
+  const collections = await api.collections();
+  const names = collections.map(({ name, documents }) => [name, `${name} (${Number(documents ?? 0)})`]);
+  if (!names.some(([name]) => name === DEFAULT_COLLECTION)) names.unshift([DEFAULT_COLLECTION, `${DEFAULT_COLLECTION} (0)`]);
+  fill(byId('collection'), names, DEFAULT_COLLECTION);
+}
+
+async function showGraph() {
+  const { graph, options } = await describe(byId('graph').value);
+  byId('graph-description').textContent = graph.description;
+  showOptions(byId('options'), options ?? []);
+}
+
+async function load() {
+  const results = await Promise.allSettled([loadGraphs(), loadCollections()]);
+  const failed = results.find(({ status }) => status === 'rejected');
+  problem(failed?.reason.message);
+  if (failed?.reason.details?.status === 401) openKey();
+}
+
+/** The question as the form says it. */
+function question() {
+  const asked = {
+    question: byId('question').value.trim(),
+    graph: byId('graph').value,
+    collection: byId('collection').value,
+    options: chosenOptions(byId('options')),
+  };
+  if (byId('search').value) asked.search = byId('search').value;
+  if (byId('no-web').checked) asked.budget = { webSearches: 0 };
+  if (byId('follow-up').checked) asked.history = conversation;
+  return asked;
+}
+
+async function submit(event) {
+  event.preventDefault();
+  if (running || !byId('question').value.trim()) return;
+  problem(null);
+  const asked = question();
+  const graphs = [asked.graph, byId('compare').value].filter((name, index, all) => name && all.indexOf(name) === index);
+  running = new AbortController();
+  busy(true);
+  try {
+    const views = await Promise.all(graphs.map(async (graph) => {
+      // The options are those of the first graph; another one may not have them.
+      const own = graph === asked.graph ? asked : { ...asked, graph, options: {} };
+      return new WalkView(await describe(graph), own);
+    }));
+    byId('walks').replaceChildren(...views.map((view) => view.element));
+    byId('walks').classList.toggle('compared', views.length > 1);
+    byId('hint').hidden = true;
+    await Promise.all(views.map((view) => walk(view, running.signal)));
+  } catch (error) {
+    problem(error.message);
+    if (error.details?.status === 401) openKey();
+  } finally {
+    running = null;
+    busy(false);
+  }
+}
+
+async function walk(view, signal) {
+  try {
+    await api.ask(view.question, { signal, onEvent: (event) => view.apply(event) });
+  } catch (error) {
+    view.fail(error.name === 'AbortError' ? 'Stopped.' : error.message);
+    if (error.details?.status === 401) openKey();
+  }
+  const kept = saved(view.graphName, view.question, view.events);
+  remember(kept);
+  view.offer(h('button', { type: 'button', onclick: () => save(kept) }, 'Save'));
+  const message = view.events.at(-1)?.finished?.message;
+  if (message) follow(view.question, message);
+}
+
+function follow(asked, message) {
+  conversation = [...(asked.history ?? []), { role: 'ROLE_USER', content: asked.question }, message];
+  byId('follow-up-label').hidden = false;
+}
+
+function busy(is) {
+  byId('submit').hidden = is;
+  byId('cancel').hidden = !is;
+  if (is) byId('cancel').focus();
+  else byId('question').focus();
+}
+
+/** Shows a walk that was kept. */
+async function show(kept) {
+  problem(null);
+  try {
+    const view = new WalkView(await describe(kept.graph), kept.question);
+    for (const event of kept.events) view.apply(event);
+    view.offer(h('button', { type: 'button', onclick: () => save(kept) }, 'Save'));
+    byId('walks').replaceChildren(view.element);
+    byId('walks').classList.remove('compared');
+    byId('question').value = kept.question.question;
+  } catch (error) {
+    problem(error.message);
+  }
+}
+
+function openKey() {
+  const input = h('input', { type: 'password', id: 'key-value', value: api.apiKey(), autocomplete: 'off' });
+  const form = h('form', {
+    onsubmit: (event) => {
+      event.preventDefault();
+      api.setApiKey(input.value.trim());
+      byId('key').close();
+      load();
+    },
+  }, h('p', {}, h('label', { for: 'key-value' }, 'The key that this service gave you. It is kept until the tab is closed.')),
+  h('div.row', {}, input, h('button.primary', { type: 'submit' }, 'Use')));
+  openDialog(byId('key'), 'API key', form);
+}
+
+function setUpDrop() {
+  const veil = byId('drop');
+  const files = (event) => event.dataTransfer?.types.includes('Files');
+  document.addEventListener('dragover', (event) => {
+    if (!files(event)) return;
+    event.preventDefault();
+    veil.hidden = false;
+  });
+  document.addEventListener('dragleave', (event) => {
+    if (!event.relatedTarget) veil.hidden = true;
+  });
+  document.addEventListener('drop', async (event) => {
+    if (!files(event)) return;
+    event.preventDefault();
+    veil.hidden = true;
+    try {
+      const dropped = await droppedFiles(event.dataTransfer);
+      if (dropped.length > 0) await add(byId('collection').value, dropped, { onChange: loadCollections });
+    } catch (error) {
+      problem(error.message);
+    }
+  });
+}
+
+byId('ask').addEventListener('submit', submit);
+byId('cancel').addEventListener('click', () => running?.abort());
+byId('graph').addEventListener('change', () => showGraph().catch((error) => problem(error.message)));
+byId('question').addEventListener('keydown', (event) => {
+  // While a word is being composed, as in Korean, Enter ends the word.
+  if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
+    event.preventDefault();
+    byId('ask').requestSubmit();
+  }
+});
+document.addEventListener('keydown', (event) => {
+  if (event.key === 'Escape' && !document.querySelector('dialog[open]')) running?.abort();
+});
+byId('open-documents').addEventListener('click', () => openDocuments(byId('collection').value, { onChange: loadCollections }));
+byId('open-history').addEventListener('click', () => openHistory(show, (error) => problem(error.message)));
+byId('open-key').addEventListener('click', openKey);
+setUpTheme(byId('theme'));
+setUpDrop();
+load();

@@ -1,0 +1,83 @@
+// The passages that a walk holds: their scores, what was kept and dropped, and a dialog that shows one in whole.
+
+import { byId, h, openDialog } from './dom.js';
+import { codePoints, enumName, probability, webAddress } from './format.js';
+
+const PREVIEW = 240;
+
+/** @param {import('./walk.js').Walk} walk */
+export function passagesView(walk) {
+  const passages = [...walk.passages.values()];
+  if (passages.length === 0) return h('p.dim', {}, 'No passages yet.');
+  return h('ul.passages', {}, passages.map((graded) => h('li', {}, card(graded, walk))));
+}
+
+function card(graded, walk) {
+  const { passage } = graded;
+  const graded_ = graded.relevance && graded.relevance !== 'RELEVANCE_UNSPECIFIED';
+  const relevance = enumName(graded.relevance, 'RELEVANCE_');
+  const text = codePoints(passage.text ?? '');
+  const preview = text.length > PREVIEW ? `${text.slice(0, PREVIEW).join('')}…` : text.join('');
+  return h(`button.passage${graded.kept === false && graded_ ? '.dropped' : ''}`,
+    { type: 'button', onclick: () => showPassage(graded, { walk }) },
+    h('span.row', {},
+      h('strong', { dir: 'auto' }, passage.title || passage.source || passage.documentId || 'Untitled'),
+      h('span.grow'),
+      passage.origin === 'ORIGIN_WEB' && h('span.badge.web', {}, 'web'),
+      graded_ && h(`span.badge.${relevance.replaceAll(' ', '-')}`, {},
+        graded.score === undefined ? relevance : `${relevance} ${probability(graded.score)}`),
+      graded_ && h('span.badge', {}, graded.kept ? 'kept' : 'dropped')),
+    h('span.preview', { dir: 'auto' }, preview));
+}
+
+/**
+ * Opens a passage, with the quoted characters marked and, where it was refined, the strips that were dropped struck out.
+ * @param {object} graded a `GradedPassage`
+ * @param {{walk: import('./walk.js').Walk, citation?: object}} shown
+ */
+export function showPassage(graded, { walk, citation }) {
+  const { passage } = graded;
+  const address = webAddress(passage.source || passage.documentId || '');
+  const source = passage.source || passage.documentId;
+  const body = h('div.text', { tabindex: '0', dir: 'auto' }, marked(passage.text ?? '', citation?.span));
+  const strips = walk.strips.get(passage.id);
+  const place = citation?.documentSpan ?? passage.span;
+  openDialog(byId('passage'), passage.title || source || 'Passage',
+    h('p.dim', {},
+      passage.origin === 'ORIGIN_WEB' ? 'From the web: ' : 'From your documents: ',
+      address ? h('a', { href: address, target: '_blank', rel: 'noopener noreferrer' }, source) : h('span', { dir: 'auto' }, source ?? ''),
+      place ? ` · characters ${place.start ?? 0}–${place.end} of the document` : '',
+      passage.retrievedAt ? ` · fetched ${new Date(passage.retrievedAt).toLocaleString('en')}` : ''),
+    body,
+    strips && h('h3', {}, 'Strips of the passage before it was refined'),
+    strips && h('div.text', { tabindex: '0', dir: 'auto' }, striped(walk.unrefined.get(passage.id) ?? '', strips)),
+    metadata(passage.metadata));
+  body.querySelector('mark')?.scrollIntoView({ block: 'center' });
+}
+
+function marked(text, span) {
+  if (!span) return [text];
+  const points = codePoints(text);
+  const [start, end] = [span.start ?? 0, span.end ?? 0];
+  return [points.slice(0, start).join(''), h('mark', {}, points.slice(start, end).join('')), points.slice(end).join('')];
+}
+
+function striped(text, strips) {
+  const points = codePoints(text);
+  const parts = [];
+  let at = 0;
+  for (const strip of [...strips].sort((a, b) => (a.span?.start ?? 0) - (b.span?.start ?? 0))) {
+    const [start, end] = [strip.span?.start ?? 0, strip.span?.end ?? 0];
+    if (start < at) continue;
+    const title = strip.error || (strip.score === undefined ? 'not graded' : `score ${probability(strip.score)}`);
+    parts.push(points.slice(at, start).join(''), h(strip.kept ? 'mark' : 'del', { title }, points.slice(start, end).join('')));
+    at = end;
+  }
+  return [...parts, points.slice(at).join('')];
+}
+
+function metadata(fields) {
+  const entries = Object.entries(fields ?? {});
+  if (entries.length === 0) return null;
+  return h('dl', {}, entries.map(([name, value]) => [h('dt', {}, name), h('dd', { dir: 'auto' }, value)]));
+}

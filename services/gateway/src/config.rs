@@ -1,0 +1,97 @@
+//! The options of the gateway.
+
+use clap::{Args, Parser};
+use emend_chassis::ServiceOptions;
+
+use crate::origin::{HostName, Origin};
+
+/// Serves Emend to those who do not speak gRPC: HTTP and JSON, OpenAI's protocol, MCP.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "emend-gateway", version)]
+#[command(mut_arg("listen", |arg| arg.default_value("127.0.0.1:50056")))]
+#[command(mut_arg("default_timeout", |arg| arg.default_value("60s")))]
+pub struct Options {
+    #[command(flatten)]
+    #[expect(
+        missing_docs,
+        reason = "a doc comment here would become the help text of the whole program"
+    )]
+    pub service: ServiceOptions,
+
+    #[command(flatten)]
+    #[expect(
+        missing_docs,
+        reason = "a doc comment here would become the help text of the whole program"
+    )]
+    pub services: ServiceUrls,
+
+    #[command(flatten)]
+    #[expect(
+        missing_docs,
+        reason = "a doc comment here would become the help text of the whole program"
+    )]
+    pub browsers: BrowserOptions,
+}
+
+/// The services that requests are passed on to.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Services")]
+pub struct ServiceUrls {
+    /// Address of the orchestrator
+    #[arg(
+        long,
+        env = "EMEND_ORCHESTRATOR_URL",
+        value_name = "URL",
+        default_value = "http://127.0.0.1:50050"
+    )]
+    pub orchestrator_url: String,
+
+    /// Address of the retriever
+    #[arg(
+        long,
+        env = "EMEND_RETRIEVER_URL",
+        value_name = "URL",
+        default_value = "http://127.0.0.1:50051"
+    )]
+    pub retriever_url: String,
+}
+
+/// Which pages in a browser may use the gateway.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Browsers")]
+pub struct BrowserOptions {
+    /// Origin whose pages may call the gateway, for instance https://app.example.com; may be repeated. Without any only
+    /// pages of the gateway itself may
+    #[arg(
+        long = "cors-origin",
+        env = "EMEND_CORS_ORIGINS",
+        value_name = "ORIGIN",
+        value_delimiter = ','
+    )]
+    pub cors_origins: Vec<Origin>,
+
+    /// Host name that requests may be for, besides localhost; may be repeated. Without any, every name is taken, except on
+    /// a loopback address, where localhost alone is
+    #[arg(
+        long = "allowed-host",
+        env = "EMEND_ALLOWED_HOSTS",
+        value_name = "HOST",
+        value_delimiter = ','
+    )]
+    pub allowed_hosts: Vec<HostName>,
+}
+
+impl AsRef<ServiceOptions> for Options {
+    fn as_ref(&self) -> &ServiceOptions {
+        &self.service
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        emend_chassis::config::defaults()
+    }
+}
+
+#[cfg(test)]
+mod tests;

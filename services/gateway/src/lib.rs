@@ -1,0 +1,186 @@
+//! The gateway: Emend for those who do not speak gRPC. It is thin: a request becomes a call of the orchestrator or the
+//! retriever, an answer becomes JSON, and it decides nothing.
+//!
+//! # HTTP and JSON
+//!
+//! | request | call | answer |
+//! | --- | --- | --- |
+//! | `POST /v1/ask` | `OrchestratorService/Ask`, `AskStream` | a `WalkResult`; with `Accept: text/event-stream` the walk's events |
+//! | `GET /v1/graphs` | `ListGraphs` | `ListGraphsResponse` |
+//! | `GET /v1/graphs/{name}` | `GetGraph` | `GetGraphResponse` |
+//! | `GET /v1/graphs/{name}/mermaid` | `GetGraph` | a Mermaid flowchart, `text/vnd.mermaid` |
+//! | `POST /v1/graphs/validate` | `ValidateGraph` | `ValidateGraphResponse` |
+//! | `POST /v1/search` | `RetrieverService/Retrieve` | `RetrieveResponse` |
+//! | `GET /v1/collections` | `ListCollections` | `ListCollectionsResponse` |
+//! | `GET /v1/collections/{name}` | `GetCollection` | `Collection` |
+//! | `GET /v1/collections/{name}/documents` | `ListDocuments` | `ListDocumentsResponse`; `?pageSize=` and `?pageToken=` |
+//! | `DELETE /v1/collections/{name}/documents/{id}` | `DeleteDocuments` | `DeleteDocumentsResponse` |
+//! | `POST /v1/documents` | `Ingest` | what became of each document, see below |
+//! | `GET /openapi.json` | | OpenAPI 3.1, made from the contracts |
+//! | `GET /livez`, `GET /readyz` | health of both services | `ok`, or a problem |
+//!
+//! The body of `POST /v1/ask` is a `Question`, that of `/v1/search` a `RetrieveRequest`. Fields have the names of protobuf's
+//! JSON mapping (`traceId`; `trace_id` is read too), 64-bit integers are strings, durations are like `"1.5s"`. A field that
+//! the contract does not have is an error. The OpenAPI document is generated from the descriptor set that the contracts
+//! compile to, so that it has every field with its comment.
+//!
+//! **Events.** `Accept: text/event-stream` gives `event: stepStarted | stepFinished | edgeTaken | textDelta |
+//! sentenceCommitted | sentenceRetracted | finished`, each with a `WalkEvent` as `data`; `finished`, with the result, is the
+//! last. `Accept: application/x-ndjson` gives the same as lines `{"event": …, "data": …}`. A stream that breaks off ends with
+//! an event `error`, whose data is a problem.
+//!
+//! **Documents.** `POST /v1/documents` takes `multipart/form-data`: every part with a file name is a document, whose id is
+//! the file name, which may be a path. Parts without one say something of the documents after them: `collection` and
+//! `metadata` (a JSON object of strings) of all, `id`, `title` and `source` of the next one. Documents are passed on while
+//! they come. The answer is `{"documents": [IngestResponse…], "ingested", "unchanged", "failed"}`, or with
+//! `Accept: text/event-stream` (or `application/x-ndjson`) an event `document` for each as it is stored, and `finished` with the counts.
+//!
+//! **Errors** are problem details (RFC 9457, `application/problem+json`): `type`, `title`, `status`, `detail`, `code` (the
+//! gRPC code), and where there are any `reason`, `metadata`, `errors` (`field` and `description` of every wrong field) and
+//! `retryAfter` in seconds, which is in `Retry-After` too. That a walk abstains, reaches a limit or fails for a service is no
+//! error: its status is in the result.
+//!
+//! **Time.** `X-Request-Timeout: 30s` (or seconds, `30`) or `grpc-timeout: 30S`, at most an hour, is when the answer is due;
+//! a walk answers with what it has before that. When the caller leaves, the call is dropped and the walk stops.
+//!
+//! **Keys and traces.** `Authorization` is passed on as it is. `traceparent` and `tracestate` make the request a part of the
+//! caller's trace.
+//!
+//! # OpenAI's protocol
+//!
+//! `POST /v1/chat/completions` (also streamed) and `GET /v1/models`: a model is a graph over a collection,
+//! `self-corrective-rag@handbook`. The conversation before the last message makes the question stand on its own; the answer
+//! has its citations as `[1]`, as footnotes and as `annotations`. Which parameters are used, refused and not used stands in
+//! `openai.rs`. Errors have OpenAI's shape.
+//!
+//! # MCP
+//!
+//! `POST /mcp` is the Model Context Protocol over streamable HTTP, without sessions: the tools `ask`, `search`, `ingest`,
+//! `list_collections` and `explain_walk`, the cited passages as resources, and progress as a walk goes on.
+//! [`serve_streams`] is the same over standard input and output.
+//!
+//! # gRPC-Web
+//!
+//! `POST /emend.v1.OrchestratorService/{method}` and `POST /emend.v1.RetrieverService/{method}` take what stubs for browsers
+//! send; `Ingest` alone, a stream of requests, has no way through.
+//!
+//! # Browsers
+//!
+//! Pages of other origins are refused unless `--cors-origin` names them, which also lets them read. On a
+//! loopback address only requests for localhost, or a host of `--allowed-host`, are answered.
+
+mod ask;
+mod assets;
+mod collections;
+mod config;
+mod documents;
+mod edge;
+mod graphs;
+mod grpc_web;
+mod health;
+mod mcp;
+mod memory;
+mod openai;
+mod openapi;
+mod origin;
+mod problem;
+mod request;
+mod respond;
+mod routes;
+mod server;
+mod sse;
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use emend_chassis::{ServeError, ServiceOptions, TracedChannel, Upstream, UpstreamError, metrics};
+use emend_core::limits::{MAX_EVIDENCE_REQUEST_BYTES, MAX_MESSAGE_BYTES};
+use emend_core::semconv;
+use emend_proto::v1::orchestrator_service_client::OrchestratorServiceClient;
+use emend_proto::v1::retriever_service_client::RetrieverServiceClient;
+use opentelemetry::metrics::Histogram;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use crate::memory::Memory;
+use crate::origin::OriginPolicy;
+
+pub use config::{BrowserOptions, Options, ServiceUrls};
+pub use mcp::{McpOptions, serve_stdio, serve_streams};
+pub use origin::{HostName, Origin};
+
+/// What every request works with.
+pub(crate) struct Gateway {
+    services: Services,
+    /// Places of requests at once.
+    places: Arc<Semaphore>,
+    memory: Memory,
+    default_timeout: Duration,
+    origins: OriginPolicy,
+    duration: Histogram<f64>,
+    mcp: mcp::HttpService,
+    /// Cancelled when no new request is to come.
+    draining: CancellationToken,
+}
+
+/// The services behind the gateway.
+#[derive(Clone, Debug)]
+pub(crate) struct Services {
+    orchestrator: TracedChannel,
+    retriever: TracedChannel,
+}
+
+impl Services {
+    fn new(urls: &ServiceUrls) -> Result<Self, UpstreamError> {
+        Ok(Self {
+            orchestrator: Upstream::new(&urls.orchestrator_url)?.channel(),
+            retriever: Upstream::new(&urls.retriever_url)?.channel(),
+        })
+    }
+
+    pub(crate) fn orchestrator(&self) -> OrchestratorServiceClient<TracedChannel> {
+        OrchestratorServiceClient::new(self.orchestrator.clone())
+            .max_decoding_message_size(MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(MAX_MESSAGE_BYTES)
+    }
+
+    pub(crate) fn retriever(&self) -> RetrieverServiceClient<TracedChannel> {
+        RetrieverServiceClient::new(self.retriever.clone()).max_decoding_message_size(MAX_EVIDENCE_REQUEST_BYTES)
+    }
+}
+
+impl Gateway {
+    fn new(options: &Options, listens_on: IpAddr, draining: CancellationToken) -> Result<Self, UpstreamError> {
+        let ServiceOptions {
+            max_in_flight,
+            request_memory_mib,
+            default_timeout,
+            ..
+        } = options.service;
+        let services = Services::new(&options.services)?;
+        Ok(Self {
+            mcp: mcp::service(&services, options, &draining),
+            services,
+            places: Arc::new(Semaphore::new(max_in_flight.min(Semaphore::MAX_PERMITS))),
+            memory: Memory::new(request_memory_mib),
+            default_timeout,
+            origins: OriginPolicy::new(&options.browsers, listens_on),
+            duration: metrics::seconds(semconv::HTTP_SERVER_REQUEST_DURATION),
+            draining,
+        })
+    }
+}
+
+/// Serves on `listener` until `shutdown` is cancelled and the requests in flight are done.
+///
+/// # Errors
+/// [`ServeError`] when the address of a service is none, or requests were still running after `--drain-timeout`.
+pub async fn serve(options: Options, listener: TcpListener, shutdown: CancellationToken) -> Result<(), ServeError> {
+    let address = listener.local_addr().ok();
+    let listens_on = address.map_or(Ipv4Addr::LOCALHOST.into(), |address| address.ip());
+    let gateway = Gateway::new(&options, listens_on, shutdown.clone()).map_err(ServeError::start)?;
+    let router = routes::router(Arc::new(gateway));
+    server::serve(router, &options.service, listener, shutdown).await
+}

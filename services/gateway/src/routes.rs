@@ -1,0 +1,206 @@
+//! The routes, each by its operation: the same list makes the router, the index and the OpenAPI document.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, delete, get, post};
+use axum::{Router, extract::Request};
+use emend_core::cut;
+use http::header::CONTENT_TYPE;
+use http::{Method, StatusCode, Uri};
+use serde_json::json;
+
+use crate::problem::Problem;
+use crate::{Gateway, ask, assets, collections, documents, edge, graphs, grpc_web, health, mcp, openai, openapi};
+
+/// What the gateway can be asked to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Ask,
+    Search,
+    ListGraphs,
+    GetGraph,
+    GetGraphMermaid,
+    ValidateGraph,
+    ListCollections,
+    GetCollection,
+    ListDocuments,
+    DeleteDocument,
+    UploadDocuments,
+    ChatCompletion,
+    ListModels,
+    GetModel,
+    Mcp,
+    OrchestratorRpc,
+    RetrieverRpc,
+    OpenApi,
+    Live,
+    Ready,
+}
+
+impl Operation {
+    pub(crate) const ALL: [Self; 20] = [
+        Self::Ask,
+        Self::Search,
+        Self::ListGraphs,
+        Self::GetGraph,
+        Self::GetGraphMermaid,
+        Self::ValidateGraph,
+        Self::ListCollections,
+        Self::GetCollection,
+        Self::ListDocuments,
+        Self::DeleteDocument,
+        Self::UploadDocuments,
+        Self::ChatCompletion,
+        Self::ListModels,
+        Self::GetModel,
+        Self::Mcp,
+        Self::OrchestratorRpc,
+        Self::RetrieverRpc,
+        Self::OpenApi,
+        Self::Live,
+        Self::Ready,
+    ];
+
+    /// Method and path.
+    pub(crate) const fn route(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Ask => ("POST", "/v1/ask"),
+            Self::Search => ("POST", "/v1/search"),
+            Self::ListGraphs => ("GET", "/v1/graphs"),
+            Self::GetGraph => ("GET", "/v1/graphs/{name}"),
+            Self::GetGraphMermaid => ("GET", "/v1/graphs/{name}/mermaid"),
+            Self::ValidateGraph => ("POST", "/v1/graphs/validate"),
+            Self::ListCollections => ("GET", "/v1/collections"),
+            Self::GetCollection => ("GET", "/v1/collections/{name}"),
+            Self::ListDocuments => ("GET", "/v1/collections/{name}/documents"),
+            Self::DeleteDocument => ("DELETE", "/v1/collections/{name}/documents/{*id}"),
+            Self::UploadDocuments => ("POST", "/v1/documents"),
+            Self::ChatCompletion => ("POST", "/v1/chat/completions"),
+            Self::ListModels => ("GET", "/v1/models"),
+            Self::GetModel => ("GET", "/v1/models/{model}"),
+            Self::Mcp => ("POST", "/mcp"),
+            Self::OrchestratorRpc => ("POST", "/emend.v1.OrchestratorService/{method}"),
+            Self::RetrieverRpc => ("POST", "/emend.v1.RetrieverService/{method}"),
+            Self::OpenApi => ("GET", "/openapi.json"),
+            Self::Live => ("GET", "/livez"),
+            Self::Ready => ("GET", "/readyz"),
+        }
+    }
+
+    fn handler(self) -> MethodRouter<Arc<Gateway>> {
+        match self {
+            Self::Ask => post(ask::ask),
+            Self::Search => post(collections::search),
+            Self::ListGraphs => get(graphs::list),
+            Self::GetGraph => get(graphs::one),
+            Self::GetGraphMermaid => get(graphs::mermaid),
+            Self::ValidateGraph => post(graphs::validate),
+            Self::ListCollections => get(collections::list),
+            Self::GetCollection => get(collections::one),
+            Self::ListDocuments => get(collections::documents),
+            Self::DeleteDocument => delete(collections::delete_document),
+            Self::UploadDocuments => post(documents::upload),
+            Self::ChatCompletion => post(openai::chat),
+            Self::ListModels => get(openai::list),
+            Self::GetModel => get(openai::one),
+            Self::Mcp => post(mcp::http),
+            Self::OrchestratorRpc => post(grpc_web::orchestrator),
+            Self::RetrieverRpc => post(grpc_web::retriever),
+            Self::OpenApi => get(openapi::document),
+            Self::Live => get(health::live),
+            Self::Ready => get(health::ready),
+        }
+    }
+
+    /// Whether it answers while all else is refused.
+    const fn is_probe(self) -> bool {
+        matches!(self, Self::Live | Self::Ready)
+    }
+}
+
+/// All routes around one gateway.
+pub(crate) fn router(gateway: Arc<Gateway>) -> Router {
+    let mut router = Router::new();
+    let mut probes = Router::new();
+    for operation in Operation::ALL {
+        let (_, path) = operation.route();
+        if operation.is_probe() {
+            probes = probes.route(path, operation.handler());
+        } else {
+            router = router.route(path, placed(&gateway, path, operation.handler()));
+        }
+    }
+    let guarding = Arc::clone(&gateway);
+    router
+        .route("/", placed(&gateway, "/", get(index)))
+        .fallback(absent)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(from_fn(move |request: Request, next: Next| {
+            edge::guarded(Arc::clone(&guarding), request, next)
+        }))
+        // Probes come from wherever the platform has them, under any name.
+        .merge(probes)
+        .with_state(gateway)
+}
+
+/// A route whose requests take a place among those at once.
+fn placed(
+    gateway: &Arc<Gateway>,
+    path: &'static str,
+    handler: MethodRouter<Arc<Gateway>>,
+) -> MethodRouter<Arc<Gateway>> {
+    let gateway = Arc::clone(gateway);
+    handler.layer(from_fn(move |request: Request, next: Next| {
+        edge::observed(Arc::clone(&gateway), path, request, next)
+    }))
+}
+
+/// The page, or a list of what there is.
+async fn index(State(_): State<Arc<Gateway>>) -> Response {
+    if let Some(page) = assets::find("/") {
+        return page.into_response();
+    }
+    let endpoints: Vec<String> = Operation::ALL
+        .into_iter()
+        .map(|operation| {
+            let (method, path) = operation.route();
+            format!("{method} {path}")
+        })
+        .collect();
+    let index = json!({
+        "name": "emend-gateway",
+        "version": env!("CARGO_PKG_VERSION"),
+        "openapi": "/openapi.json",
+        "endpoints": endpoints,
+    });
+    ([(CONTENT_TYPE, "application/json")], index.to_string()).into_response()
+}
+
+async fn absent(method: Method, uri: Uri) -> Response {
+    if method == Method::GET
+        && let Some(asset) = assets::find(uri.path())
+    {
+        return asset.into_response();
+    }
+    Problem::new(
+        StatusCode::NOT_FOUND,
+        "NOT_FOUND",
+        format!("there is nothing at `{}`: / lists what there is", cut(uri.path())),
+    )
+    .into_response()
+}
+
+async fn wrong_method(method: Method, uri: Uri) -> Problem {
+    Problem::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "UNIMPLEMENTED",
+        format!(
+            "`{}` takes no {}: / lists what it takes",
+            cut(uri.path()),
+            cut(method.as_str())
+        ),
+    )
+}

@@ -1,0 +1,105 @@
+//! Collections, documents and graphs.
+
+use serde_json::{Value, json};
+
+use crate::standin::{Fixture, events};
+
+async fn read(request: reqwest::RequestBuilder) -> (u16, Value) {
+    let response = request.send().await.unwrap();
+    let status = response.status().as_u16();
+    (status, response.json().await.unwrap())
+}
+
+#[tokio::test]
+async fn collections_and_documents_are_listed() {
+    let fixture = Fixture::start().await;
+    let (status, all) = read(fixture.get("/v1/collections")).await;
+    assert_eq!((status, &all["collections"][0]["name"]), (200, &json!("handbook")));
+    // Above 2^53 a number of JavaScript is another one.
+    assert_eq!(all["collections"][0]["passages"], "9007199254740993");
+    let (status, one) = read(fixture.get("/v1/collections/handbook")).await;
+    assert_eq!((status, &one["documents"]), (200, &json!("3")));
+    let (status, problem) = read(fixture.get("/v1/collections/absent")).await;
+    assert_eq!((status, &problem["code"]), (404, &json!("NOT_FOUND")));
+    assert!(problem["detail"].as_str().unwrap().contains("known are handbook"));
+
+    let (_, page) = read(fixture.get("/v1/collections/handbook/documents?pageSize=2&pageToken=t")).await;
+    assert_eq!(page["nextPageToken"], "2-t");
+    let delete = |id: &str| {
+        let url = format!("{}/v1/collections/handbook/documents/{id}", fixture.url);
+        fixture.client.delete(url)
+    };
+    for id in ["handbook/leave.md", "handbook%2Fleave.md"] {
+        let (_, removed) = read(delete(id)).await;
+        assert_eq!(removed["deleted"], 1, "{id}");
+    }
+}
+
+#[tokio::test]
+async fn graphs_are_listed_drawn_and_checked() {
+    let fixture = Fixture::start().await;
+    let (_, all) = read(fixture.get("/v1/graphs")).await;
+    assert_eq!(all["graphs"][0]["name"], "self-rag");
+    let (_, one) = read(fixture.get("/v1/graphs/self-rag")).await;
+    assert_eq!(one["yaml"], "name: self-rag");
+    let drawn = fixture.get("/v1/graphs/self-rag/mermaid").send().await.unwrap();
+    assert_eq!(drawn.headers()["content-type"], "text/vnd.mermaid; charset=utf-8");
+    assert!(drawn.text().await.unwrap().starts_with("flowchart"));
+    assert_eq!(read(fixture.get("/v1/graphs/none")).await.0, 404);
+    let (_, found) = read(fixture.post("/v1/graphs/validate", &json!({"yaml": "nodes: []"}))).await;
+    assert_eq!(found["findings"][0]["message"], "9 bytes");
+}
+
+#[tokio::test]
+async fn passages_are_searched() {
+    let fixture = Fixture::start().await;
+    let query = json!({"query": "leave", "collection": "handbook", "topK": 2, "mode": "SEARCH_MODE_SPARSE"});
+    let (_, found) = read(fixture.post("/v1/search", &query)).await;
+    assert_eq!(found["passages"][0]["text"], "about leave in handbook");
+}
+
+const FORM: &str = "--edge\r\nContent-Disposition: form-data; name=\"collection\"\r\n\r\nhandbook\r\n\
+    --edge\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a/leave.md\"\r\n\r\n25 days\r\n\
+    --edge\r\nContent-Disposition: form-data; name=\"file\"; filename=\"bad.bin\"\r\n\r\nbad\r\n";
+
+fn upload(fixture: &Fixture, form: String, accept: &str) -> reqwest::RequestBuilder {
+    fixture
+        .client
+        .post(format!("{}/v1/documents", fixture.url))
+        .header("content-type", "multipart/form-data; boundary=edge")
+        .header("accept", accept)
+        .body(form)
+}
+
+#[tokio::test]
+async fn documents_are_stored_and_each_is_told_of() {
+    let fixture = Fixture::start().await;
+    let whole = format!("{FORM}--edge--\r\n");
+    let (status, told) = read(upload(&fixture, whole.clone(), "*/*")).await;
+    assert_eq!(status, 200);
+    assert_eq!((&told["ingested"], &told["failed"]), (&json!(1), &json!(1)));
+    assert_eq!(told["documents"][0]["documentId"], "handbook/a/leave.md");
+    assert_eq!(told["documents"][1]["error"], "it is no text");
+
+    let streamed = upload(&fixture, whole, "text/event-stream").send().await.unwrap();
+    let events = events(&streamed.text().await.unwrap());
+    let names: Vec<_> = events.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["document", "document", "finished"]);
+    assert_eq!(events[2].1, r#"{"ingested":1,"unchanged":0,"failed":1}"#);
+}
+
+#[tokio::test]
+async fn a_form_that_breaks_off_tells_what_was_stored() {
+    let fixture = Fixture::start().await;
+    let wrong = format!("{FORM}--edge\r\nContent-Disposition: form-data; name=\"colour\"\r\n\r\nred\r\n--edge--\r\n");
+    let (status, problem) = read(upload(&fixture, wrong.clone(), "application/json")).await;
+    assert_eq!(status, 400);
+    assert_eq!(problem["errors"][0]["field"], "colour");
+    assert_eq!(problem["documents"][0]["documentId"], "handbook/a/leave.md");
+    let streamed = upload(&fixture, wrong, "application/x-ndjson").send().await.unwrap();
+    let text = streamed.text().await.unwrap();
+    assert!(
+        text.lines().last().unwrap().starts_with("{\"event\":\"error\""),
+        "{text}"
+    );
+}

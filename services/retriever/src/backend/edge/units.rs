@@ -1,0 +1,59 @@
+//! Units of documents, read back from the catalog.
+
+use super::catalog::{CatalogError, Snapshot};
+use crate::backend::{DocumentUnits, ReadUnits, StoredUnit, Unit};
+
+/// The units of a document that `read` asks for; `None` if there is no such document.
+pub(super) fn of_document(
+    snapshot: &Snapshot,
+    document: &str,
+    read: ReadUnits,
+) -> Result<Option<DocumentUnits>, CatalogError> {
+    let Some(record) = snapshot.document(document)? else {
+        return Ok(None);
+    };
+    let total = match read.unit {
+        Unit::Section => record.sections,
+        Unit::Chunk => record.chunks,
+    };
+    let (mut units, mut bytes) = (Vec::new(), 0);
+    for index in (read.from..total).take(read.limit) {
+        let unit = unit(snapshot, record.version, read.unit, index)?;
+        bytes += unit.text.len();
+        if bytes > read.bytes && !units.is_empty() {
+            break;
+        }
+        units.push(unit);
+    }
+    Ok(Some(DocumentUnits {
+        fingerprint: record.fingerprint,
+        metadata: record.metadata.clone(),
+        document: record.listed(document),
+        total,
+        units,
+    }))
+}
+
+/// Reads one unit of a version of a document.
+pub(super) fn unit(snapshot: &Snapshot, version: u64, unit: Unit, index: u32) -> Result<StoredUnit, CatalogError> {
+    let (start, end, text) = match unit {
+        Unit::Section => {
+            let (start, text) = snapshot.section(version, index)?;
+            let length = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
+            (start, start.saturating_add(length), text)
+        }
+        Unit::Chunk => {
+            let (section, start, end) = snapshot.chunk(version, index)?;
+            let (section_start, text) = snapshot.section(version, section)?;
+            let skipped = start.saturating_sub(section_start) as usize;
+            let length = end.saturating_sub(start) as usize;
+            (start, end, text.chars().skip(skipped).take(length).collect())
+        }
+    };
+    Ok(StoredUnit {
+        index,
+        start,
+        end,
+        text,
+    })
+}
