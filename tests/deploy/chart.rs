@@ -113,13 +113,25 @@ fn every_option_port_and_probe_is_one_of_the_binary() {
                 .collect();
             let metrics = variable("EMEND_METRICS_LISTEN").strip_prefix("0.0.0.0:").unwrap();
             assert_eq!(ports, [("grpc", port), ("metrics", metrics.parse().unwrap())]);
-            for probe in ["startupProbe", "readinessProbe", "livenessProbe"] {
-                let grpc = &container[probe]["grpc"];
-                assert_eq!(
-                    (&grpc["port"], &grpc["service"]),
-                    (&port.into(), &service.grpc.into()),
-                    "{probe}"
-                );
+            for (probe, path) in [
+                ("startupProbe", "/readyz"),
+                ("readinessProbe", "/readyz"),
+                ("livenessProbe", "/livez"),
+            ] {
+                let (grpc, http) = (&container[probe]["grpc"], &container[probe]["httpGet"]);
+                if http.is_null() {
+                    assert_eq!(
+                        (&grpc["port"], &grpc["service"]),
+                        (&port.into(), &service.grpc.into()),
+                        "{probe}"
+                    );
+                } else {
+                    assert_eq!(
+                        (&http["port"], &http["path"]),
+                        (&"metrics".into(), &path.into()),
+                        "{probe}"
+                    );
+                }
             }
             for first in list(&pod["initContainers"]) {
                 let words: Vec<&str> = list(&first["command"]).map(|word| word.as_str().unwrap()).collect();
@@ -159,7 +171,7 @@ fn pods_hold_no_token_and_write_to_no_root() {
             }
         }
         let accounts = objects.iter().filter(|object| object["kind"] == "ServiceAccount");
-        assert!(accounts.clone().count() == 6);
+        assert_eq!(accounts.clone().count(), workloads(&objects).count());
         for account in accounts {
             assert_eq!(account["automountServiceAccountToken"], false);
         }

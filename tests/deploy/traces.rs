@@ -56,19 +56,22 @@ fn binaries() -> PathBuf {
     let program = std::env::current_exe().unwrap();
     let folder = program.ancestors().nth(2).unwrap();
     let mut cargo = Command::new(env!("CARGO"));
-    // With this package among them everything has the features that it had for this program, and is not built twice.
-    cargo.args([
-        "build",
-        "--quiet",
-        "-p",
-        env!("CARGO_PKG_NAME"),
-        "-p",
-        "emend-cli",
-        "-p",
-        "emend-orchestrator",
-    ]);
-    for name in ALL {
-        cargo.args(["-p", &format!("emend-{name}")]);
+    // With all packages and a test among them everything has the features that it has in `cargo test --workspace`, and is
+    // not built twice.
+    cargo.args(["build", "--quiet", "--workspace", "--bins", "--test", "deploy"]);
+    // What it tells a test of its package, build scripts would take for theirs, and build anew.
+    let of_package = [
+        "CARGO_PKG_",
+        "CARGO_MANIFEST_",
+        "CARGO_BIN_",
+        "CARGO_CRATE_",
+        "OUT_DIR",
+        "LD_LIBRARY_PATH",
+    ];
+    for (name, _) in std::env::vars_os() {
+        if of_package.iter().any(|begin| name.to_string_lossy().starts_with(begin)) {
+            cargo.env_remove(name);
+        }
     }
     let target = folder.parent().unwrap();
     let built = cargo
@@ -106,7 +109,7 @@ impl Services {
             .map(|name| match *name {
                 "retriever" => start(name, &["--data-dir", &store, "--embedder", "hashed"]),
                 "grader" | "generator" => start(name, &["--embedder", "hashed"]),
-                "web-search" => start(name, &["--web-folder", &pages]),
+                "web-search" => start(name, &["--folder", &pages]),
                 name => start(name, &[]),
             })
             .collect();
