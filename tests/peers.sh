@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Gets the real programs that tests talk to where they are installed: a llama.cpp server (python3 with venv), a searx
-# (Debian, as root), clients of OpenAI's protocol and of MCP (python3 with venv, npm), and what clients in Python, TypeScript
+# (Debian, as root), clients of OpenAI's protocol and of MCP (python3 with venv, npm), a browser, and what clients in Python, TypeScript
 # (with npm), Go and Java (with mvn) are made with. A test whose program is missing says so and passes. Run it again at any
 # time.
 #
@@ -60,6 +60,28 @@ elif command -v npm >/dev/null && rm -rf "$peers/clients-node" && mkdir -p "$pee
 else
     rm -rf "$peers/clients-node"
     echo "NOT INSTALLED: clients for Node ($clients_node), for npm or the packages cannot be had here"
+fi
+
+# The page in a browser: a driver and rules of accessibility for Node, and Debian's Chromium.
+page_pins=$(cat services/gateway/tests/page/package-lock.json)
+if [ "$(cat "$peers/page/installed" 2>/dev/null)" = "$page_pins" ]; then
+    echo "page: its packages are installed"
+elif command -v npm >/dev/null && rm -rf "$peers/page" && mkdir -p "$peers/page" &&
+    cp services/gateway/tests/page/package.json services/gateway/tests/page/package-lock.json "$peers/page" &&
+    timeout 180 npm ci --prefix "$peers/page" --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null; then
+    echo "$page_pins" >"$peers/page/installed"
+    echo "page: installed its packages"
+else
+    rm -rf "$peers/page"
+    echo "NOT INSTALLED: what tests of the page need, for npm or the packages cannot be had here"
+fi
+if command -v chromium >/dev/null; then
+    echo "chromium: installed"
+elif [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null &&
+    timeout 600 sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium' >/dev/null 2>&1; then
+    echo "chromium: installed"
+else
+    echo "NOT INSTALLED: chromium, which needs Debian's packages and root"
 fi
 
 # What the clients of tests/clients need, in the versions that their own files name. A test runs a client with what was

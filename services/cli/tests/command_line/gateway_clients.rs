@@ -10,7 +10,7 @@ use std::{
 use super::{Place, stderr, stdout, up::Up};
 
 /// A folder of `tests/peers.sh`, if what is to be in it is installed.
-fn peer(name: &str) -> Option<PathBuf> {
+pub(super) fn peer(name: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder));
     let folder = target.join("peers").join(name);

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod ask;
+mod browser;
 mod budget;
 mod clients;
 mod environment;

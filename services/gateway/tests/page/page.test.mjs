@@ -16,6 +16,8 @@ const axe = await readFile(require.resolve('axe-core/axe.min.js'), 'utf8');
 const LEAVE = 'How many days of paid leave does every employee have?';
 const ENDED = '.tools:not([hidden])';
 const PAINT_BYTES = 300_000;
+/** Nothing takes near as long; a hang fails a test. */
+const PATIENCE = 120_000;
 
 let browser;
 let folder;
@@ -29,6 +31,7 @@ after(() => browser?.close());
 async function open(use, options = {}, { provokes = false } = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE);
   const complaints = [];
   page.on('pageerror', (error) => complaints.push(error.message));
   if (!provokes) page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));

@@ -1,0 +1,47 @@
+//! The page of the gateway in a real browser: `services/gateway/tests/page`. `tests/peers.sh` installs what it needs.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use super::{Place, gateway_clients::peer, stderr, stdout, up::Up};
+
+const LEAVE_IN_KOREAN: &str = "# 휴가\n\n모든 직원은 일 년에 25일의 유급 휴가를 받습니다. 휴가는 팀장이 승인합니다.\n";
+
+/// The browser of the machine, by the names that it goes by.
+fn chromium() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    std::env::split_paths(&path)
+        .flat_map(|folder| names.map(|name| folder.join(name)))
+        .find(|program| program.is_file())
+}
+
+#[test]
+fn the_page_does_in_a_browser_what_it_is_for() {
+    let Some(packages) = peer("page") else { return };
+    let Some(chromium) = chromium() else {
+        println!("NOT RUN: there is no Chromium; tests/peers.sh installs it");
+        return;
+    };
+    let place = Place::new();
+    fs::write(place.docs.path().join("휴가.md"), LEAVE_IN_KOREAN).unwrap();
+    let up = Up::start(&mut place.emend(&["up"]));
+    let docs = place.docs.path().to_str().unwrap();
+    let stored = place
+        .emend(&["ingest", "--url", up.url("retriever"), docs])
+        .output()
+        .unwrap();
+    assert!(stored.status.success(), "{}", stderr(&stored));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../gateway/tests/page/page.test.mjs");
+    let output = Command::new("node")
+        .arg(script)
+        .env("EMEND_URL", format!("{}/", up.url("gateway")))
+        .env("EMEND_PEERS", packages)
+        .env("CHROMIUM", chromium)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
+}
