@@ -1,5 +1,7 @@
 //! What the contracts and the documents say about themselves is so.
 
+#![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod bounds;
 mod clients;
 mod comments;
