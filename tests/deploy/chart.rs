@@ -39,7 +39,7 @@ pub(crate) fn workloads(objects: &[Value]) -> impl Iterator<Item = &Value> {
     objects.iter().filter(runs)
 }
 
-pub(crate) fn list<'a>(value: &'a Value) -> impl Iterator<Item = &'a Value> {
+pub(crate) fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 

@@ -2,6 +2,14 @@
 //!
 //! Helm, the API servers of Kubernetes and Jaeger are the real ones, where `tests/peers.sh all` has built them.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, and says on standard output what it did not run"
+)]
+
 mod api_server;
 mod chart;
 mod compose;
