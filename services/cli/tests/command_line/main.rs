@@ -5,6 +5,7 @@
 mod ask;
 mod budget;
 mod clients;
+mod collections;
 mod environment;
 mod eval;
 mod gateway_clients;

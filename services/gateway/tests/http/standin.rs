@@ -357,6 +357,40 @@ impl RetrieverService for StandIn {
         Err(Status::unimplemented("no document is read back here"))
     }
 
+    async fn delete_collection(
+        &self,
+        _: Request<emend_proto::v1::DeleteCollectionRequest>,
+    ) -> Result<Response<emend_proto::v1::DeleteCollectionResponse>, Status> {
+        Err(Status::unimplemented("no collection is kept here"))
+    }
+
+    async fn repair_collection(
+        &self,
+        _: Request<emend_proto::v1::RepairCollectionRequest>,
+    ) -> Result<Response<emend_proto::v1::RepairCollectionResponse>, Status> {
+        Err(Status::unimplemented("no collection is kept here"))
+    }
+
+    type ExportCollectionStream =
+        futures::stream::BoxStream<'static, Result<emend_proto::v1::ExportCollectionResponse, Status>>;
+
+    async fn export_collection(
+        &self,
+        _: Request<emend_proto::v1::ExportCollectionRequest>,
+    ) -> Result<Response<Self::ExportCollectionStream>, Status> {
+        Err(Status::unimplemented("no collection is kept here"))
+    }
+
+    type ImportCollectionStream =
+        futures::stream::BoxStream<'static, Result<emend_proto::v1::ImportCollectionResponse, Status>>;
+
+    async fn import_collection(
+        &self,
+        _: Request<tonic::Streaming<emend_proto::v1::ImportCollectionRequest>>,
+    ) -> Result<Response<Self::ImportCollectionStream>, Status> {
+        Err(Status::unimplemented("no collection is kept here"))
+    }
+
     async fn delete_documents(
         &self,
         request: Request<DeleteDocumentsRequest>,
