@@ -47,6 +47,7 @@ contract! {
     promises::removed_documents_are_gone,
     promises::documents_are_listed_in_the_order_of_their_ids,
     promises::what_is_read_is_what_was_stored,
+    promises::units_are_read_back_in_order,
     promises::a_section_is_found_once_with_its_best_chunk,
     promises::copies_are_found_once,
     promises::a_filter_takes_documents_with_all_values,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use emend_core::{Code, ServiceError};
 use emend_retriever::backend::{
-    CollectionInfo, EmbedderInfo, ListedDocument, NewDocument, Query, Repaired, Search, StoreError, StoredDocument,
-    Unit,
+    CollectionInfo, EmbedderInfo, ListedDocument, NewDocument, Query, ReadUnits, Repaired, Search, StoreError,
+    StoredDocument, Unit,
 };
 use emend_retriever::terms::Terms;
 
@@ -437,4 +437,56 @@ pub(crate) async fn many_documents_and_large_ones_are_stored_whole(subject: &Sub
     assert_eq!(hits.len(), 40);
     assert_eq!(store.delete("notes", vec!["large".to_owned()]).await.unwrap(), 1);
     assert_eq!(info(subject, "notes").await.passages, 0);
+}
+
+pub(crate) async fn units_are_read_back_in_order(subject: &Subject) {
+    let store = &subject.store;
+    let new = document("a", 1, &[("first", 3), ("second", 250)]);
+    store.put("notes", &embedder(), new.clone()).await.unwrap();
+    let read = |unit, from, limit, bytes| ReadUnits {
+        unit,
+        from,
+        limit,
+        bytes,
+    };
+    let whole = store
+        .document("notes", "a", read(Unit::Section, 0, 10, usize::MAX))
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        (whole.total, whole.fingerprint, whole.document.passages),
+        (2, new.fingerprint, 253)
+    );
+    let texts: Vec<_> = whole.units.iter().map(|unit| &unit.text).collect();
+    assert_eq!(texts, [&new.sections[0].text, &new.sections[1].text]);
+    // Over several calls to a server, from the middle, and bounded by bytes: one unit at least.
+    for (from, limit, bytes, expected) in [
+        (0, 1000, usize::MAX, 0..253),
+        (2, 230, usize::MAX, 2..232),
+        (5, 9, 1, 5..6),
+        (253, 1, 1, 0..0),
+    ] {
+        let found = store
+            .document("notes", "a", read(Unit::Chunk, from, limit, bytes))
+            .await
+            .unwrap()
+            .unwrap();
+        let places: Vec<_> = found
+            .units
+            .iter()
+            .map(|unit| (unit.index, unit.start, unit.end))
+            .collect();
+        let chunks = (0..)
+            .zip(&new.chunks)
+            .map(|(index, chunk)| (index, chunk.start, chunk.end));
+        let chunks: Vec<_> = chunks.skip(expected.start).take(expected.len()).collect();
+        assert_eq!((found.total, places), (253, chunks));
+    }
+    let nobody = read(Unit::Chunk, 0, 1, 1);
+    assert_eq!(store.document("notes", "nobody", nobody).await.unwrap(), None);
+    assert!(matches!(
+        store.document("other", "a", nobody).await.unwrap_err(),
+        StoreError::UnknownCollection { .. }
+    ));
 }
