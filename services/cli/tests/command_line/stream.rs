@@ -10,9 +10,11 @@ use std::{
 };
 
 use emend_proto::v1::{
-    DeleteDocumentsRequest, DeleteDocumentsResponse, GetCollectionRequest, GetCollectionResponse, GetDocumentRequest,
-    GetDocumentResponse, IngestRequest, IngestResponse, IngestStatus, ListCollectionsRequest, ListCollectionsResponse,
-    ListDocumentsRequest, ListDocumentsResponse, RetrieveRequest, RetrieveResponse,
+    DeleteCollectionRequest, DeleteCollectionResponse, DeleteDocumentsRequest, DeleteDocumentsResponse,
+    ExportCollectionRequest, ExportCollectionResponse, GetCollectionRequest, GetCollectionResponse, GetDocumentRequest,
+    GetDocumentResponse, ImportCollectionRequest, ImportCollectionResponse, IngestRequest, IngestResponse,
+    IngestStatus, ListCollectionsRequest, ListCollectionsResponse, ListDocumentsRequest, ListDocumentsResponse,
+    RepairCollectionRequest, RepairCollectionResponse, RetrieveRequest, RetrieveResponse,
     retriever_service_server::{RetrieverService, RetrieverServiceServer},
 };
 use futures::{StreamExt as _, stream::BoxStream};
@@ -89,6 +91,38 @@ impl RetrieverService for Forgetful {
     }
 
     async fn get_document(&self, _: Request<GetDocumentRequest>) -> Result<Response<GetDocumentResponse>, Status> {
+        Err(Status::unimplemented("not asked in this test"))
+    }
+
+    async fn delete_collection(
+        &self,
+        _: Request<DeleteCollectionRequest>,
+    ) -> Result<Response<DeleteCollectionResponse>, Status> {
+        Err(Status::unimplemented("not asked in this test"))
+    }
+
+    async fn repair_collection(
+        &self,
+        _: Request<RepairCollectionRequest>,
+    ) -> Result<Response<RepairCollectionResponse>, Status> {
+        Err(Status::unimplemented("not asked in this test"))
+    }
+
+    type ExportCollectionStream = BoxStream<'static, Result<ExportCollectionResponse, Status>>;
+
+    async fn export_collection(
+        &self,
+        _: Request<ExportCollectionRequest>,
+    ) -> Result<Response<Self::ExportCollectionStream>, Status> {
+        Err(Status::unimplemented("not asked in this test"))
+    }
+
+    type ImportCollectionStream = BoxStream<'static, Result<ImportCollectionResponse, Status>>;
+
+    async fn import_collection(
+        &self,
+        _: Request<Streaming<ImportCollectionRequest>>,
+    ) -> Result<Response<Self::ImportCollectionStream>, Status> {
         Err(Status::unimplemented("not asked in this test"))
     }
 
