@@ -21,10 +21,12 @@ pub use self::{
 use crate::{
     args::IngestOptions,
     cluster::{Cluster, Component, Plan},
-    documents::{self, Addresses, FileKind, Reading, Skipped, is_address},
-    progress, terminal,
+    documents::{self, AddressError, Addresses, BadGlob, FileKind, Reading, Skipped, UnknownField, is_address},
+    progress, render, terminal,
 };
 
+/// Exit status of an invalid command line, as in clap.
+const MISUSED: u8 = 2;
 /// Exit status of `--strict` when a file or document is skipped or failed.
 const INCOMPLETE: u8 = 5;
 
@@ -38,11 +40,33 @@ fn retriever(channel: TracedChannel) -> Retriever {
     RetrieverServiceClient::new(channel).max_decoding_message_size(MAX_REPLY_BYTES)
 }
 
-/// Runs the command.
+/// Runs the command. With `--json`, an error is printed as JSON too.
 ///
 /// # Errors
-/// No document can be read, an option is wrong, or the retriever is unreachable.
+/// No document can be read, or the retriever is unreachable.
 pub async fn run(options: IngestOptions) -> Result<ExitCode> {
+    let json = options.json;
+    let error = match ingested(options).await {
+        Ok(code) => return Ok(code),
+        Err(error) => error,
+    };
+    if json && !render::reader_left(&error) {
+        terminal::print_json(&render::error_json(&error), false)?;
+    }
+    if is_misuse(&error) {
+        render::error(&error);
+        return Ok(ExitCode::from(MISUSED));
+    }
+    Err(error)
+}
+
+/// Whether an option is wrong.
+fn is_misuse(error: &anyhow::Error) -> bool {
+    let is_no_address = matches!(error.downcast_ref::<AddressError>(), Some(AddressError::Address { .. }));
+    error.is::<BadGlob>() || error.is::<UnknownField>() || is_no_address
+}
+
+async fn ingested(options: IngestOptions) -> Result<ExitCode> {
     let reading = options.reading()?;
     let stop = emend_chassis::stop_on_signal()?;
     // Before any model is loaded: what is wrong with the command line is said at once.

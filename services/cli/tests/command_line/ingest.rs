@@ -166,6 +166,16 @@ fn what_is_wrong_with_an_option_is_said_before_anything_is_stored() {
         "{}",
         stderr(&named)
     );
+    let json = place
+        .emend(&["ingest", "--json", "--exclude", "[z-a]", &table])
+        .output()
+        .unwrap();
+    assert_eq!(json.status.code(), Some(2), "{}", stderr(&json));
+    let told: Value = serde_json::from_str(&stdout(&json)).unwrap();
+    assert!(
+        told["error"]["message"].as_str().unwrap().contains("--exclude"),
+        "{told}"
+    );
     assert!(!place.data.path().join(".local").exists(), "no collection was made");
 }
 
