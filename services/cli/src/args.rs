@@ -2,6 +2,7 @@
 
 mod ask;
 mod backend;
+mod collections;
 mod connect;
 mod eval;
 mod feedback;
@@ -28,6 +29,7 @@ use emend_web_search::WebOptions;
 pub use self::{
     ask::{AskOptions, BudgetOptions, Json},
     backend::Backend,
+    collections::{CollectionsCommand, Place as CollectionsPlace},
     connect::ConnectOptions,
     eval::{EvalPairsOptions, EvalQaOptions, EvalRetrievalOptions, SearchLoadOptions, SetOptions},
     feedback::{ExportOptions, FeedbackCommand, RecordOptions, SaidVerdict},
@@ -176,6 +178,19 @@ pub enum Command {
         after_help = "Examples:\n  emend health 127.0.0.1:50050\n  emend health grader:50052 --service emend.v1.GraderService"
     )]
     Health(HealthOptions),
+    /// List, describe, export, import, repair and remove collections
+    ///
+    /// Those of a running retriever with --url, else those that a local one has: in --data-dir, or on the Qdrant server
+    /// of EMEND_QDRANT_URL where EMEND_STORE is qdrant.
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  \
+        emend collections list\n  \
+        emend collections export handbook --out handbook.jsonl\n  \
+        emend collections import handbook.jsonl --url http://127.0.0.1:50051\n  \
+        emend collections delete handbook"
+    )]
+    Collections(CollectionsCommand),
     /// Show and check graphs, and draw walks on them
     #[command(subcommand)]
     Graph(GraphCommand),

@@ -7,6 +7,7 @@ pub mod args;
 pub mod ask;
 pub mod calibrate;
 pub mod cluster;
+pub mod collections;
 pub mod documents;
 pub mod eval;
 pub mod feedback;

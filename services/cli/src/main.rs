@@ -39,6 +39,7 @@ async fn main() -> ExitCode {
         Command::Documents(command) => emend_cli::stored::run(command).await,
         Command::Feedback(command) => emend_cli::feedback::run(command).await,
         Command::Health(options) => emend_cli::health::run(options).await,
+        Command::Collections(command) => emend_cli::collections::run(command).await,
         Command::Graph(options) => emend_cli::graph::run(options),
         Command::Keys(options) => emend_cli::keys::run(options),
         Command::Models(options) => emend_cli::models::run(options).await,

@@ -26,9 +26,21 @@ pub fn spinner(message: &str) -> ProgressBar {
 /// A progress bar of documents.
 #[must_use]
 pub fn documents(total: u64) -> ProgressBar {
-    ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style(
-        "ingesting {bar:30.cyan} {human_pos}/{human_len} documents, {per_sec}, {eta} left",
-    ))
+    documents_of("ingesting", total)
+}
+
+/// A progress bar of documents that are `doing`, such as exporting.
+#[must_use]
+pub fn documents_of(doing: &str, total: u64) -> ProgressBar {
+    let template = format!("{doing} {{bar:30.cyan}} {{human_pos}}/{{human_len}} documents, {{per_sec}}, {{eta}} left");
+    ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style(&template))
+}
+
+/// A progress bar of bytes that are `doing`, such as importing.
+#[must_use]
+pub fn bytes(doing: &str, total: u64) -> ProgressBar {
+    let template = format!("{doing} {{bar:30.cyan}} {{bytes}}/{{total_bytes}}, {{bytes_per_sec}}, {{eta}} left");
+    ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style(&template))
 }
 
 /// A bar that counts what is measured, one part of it after another.

@@ -1,18 +1,21 @@
 //! Vector stores: the trait, its types and its errors.
 
 mod edge;
+mod error;
 mod gather;
+pub mod qdrant;
+mod ranking;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use emend_core::{Code, ServiceError};
 use futures::future::BoxFuture;
 
 use crate::terms::Terms;
 
 pub use edge::EdgeStore;
+pub use error::StoreError;
+pub use qdrant::QdrantStore;
 
 /// Stores collections of embedded documents and searches them.
 ///
@@ -78,6 +81,34 @@ pub trait VectorStore: Send + Sync + 'static {
     /// is returned. Ties are ordered by document id and position, so the order is deterministic.
     fn search<'a>(&'a self, collection: &'a str, search: Search) -> BoxFuture<'a, Result<Vec<SearchHit>, StoreError>>;
 
+    /// A stored document with everything that [`put`](Self::put) was given; `None` if the document does not exist.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownCollection`] if the collection does not exist.
+    fn read<'a>(
+        &'a self,
+        collection: &'a str,
+        document: &'a str,
+    ) -> BoxFuture<'a, Result<Option<NewDocument>, StoreError>>;
+
+    /// Removes a collection with all its documents, and returns how many there were. What was being written to it fails.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownCollection`] if it does not exist.
+    fn delete_collection<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<u64, StoreError>>;
+
+    /// Removes what writers that died have left in a collection, restores what can be restored, and says what cannot.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownCollection`] if it does not exist.
+    fn repair<'a>(&'a self, collection: &'a str) -> BoxFuture<'a, Result<Repaired, StoreError>>;
+
+    /// Whether the store can be used now. Answers within seconds.
+    ///
+    /// # Errors
+    /// The error that every other call would end with.
+    fn probe(&self) -> BoxFuture<'_, Result<(), StoreError>>;
+
     /// Flushes data that only speeds up the next start. No acknowledged write depends on it.
     fn close(&self) -> BoxFuture<'_, ()>;
 }
@@ -89,6 +120,17 @@ pub struct EmbedderInfo {
     pub id: String,
     /// Dimensions of an embedding.
     pub dimensions: usize,
+}
+
+/// What [`VectorStore::repair`] did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repaired {
+    /// Passages and sections that belonged to no document and were removed.
+    pub removed: u64,
+    /// Passages that were missing in the index and were restored.
+    pub restored: u64,
+    /// Documents of which something is lost, sorted: they have to be ingested again.
+    pub incomplete: Vec<String>,
 }
 
 /// Metadata of a collection.
@@ -250,6 +292,8 @@ pub struct Search {
     pub filter: BTreeMap<String, String>,
     /// Size of the candidate list of the HNSW search (`ef`).
     pub ef: Option<usize>,
+    /// Whether every embedding is compared, without the HNSW graph.
+    pub exact: bool,
 }
 
 /// A search hit: a unit of a document with its score.
@@ -276,106 +320,4 @@ pub struct SearchHit {
     /// Higher is better: cosine similarity (−1 to 1) of a dense search, BM25 (0 or more) of a sparse search, the sum of
     /// reciprocal ranks (below 0.04) of a hybrid search.
     pub score: f64,
-}
-
-/// Errors of a vector store.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StoreError {
-    /// The collection does not exist.
-    #[error("unknown collection {name:?}: {}", known_collections(known))]
-    UnknownCollection {
-        /// The requested name.
-        name: String,
-        /// The existing names, sorted.
-        known: Vec<String>,
-    },
-    /// The collection was created with another embedder.
-    #[error(
-        "collection {collection:?} holds embeddings of {} ({} values), this service embeds with {} ({} values): start it \
-         with the collection's embedder, or ingest the documents into another collection",
-        stored.id, stored.dimensions, given.id, given.dimensions
-    )]
-    OtherEmbedder {
-        /// The collection.
-        collection: String,
-        /// The embedder of the collection.
-        stored: EmbedderInfo,
-        /// The embedder of this service.
-        given: EmbedderInfo,
-    },
-    /// Another process uses the folder.
-    #[error("data folder {} is in use by another process: stop it, or choose another folder with --data-dir", folder.display())]
-    InUse {
-        /// The data folder.
-        folder: PathBuf,
-    },
-    /// The folder cannot be created, read or written.
-    #[error("data folder {} cannot be used: choose a writable folder with --data-dir", folder.display())]
-    Folder {
-        /// The data folder.
-        folder: PathBuf,
-        /// The I/O error.
-        #[source]
-        source: std::io::Error,
-    },
-    /// Not enough free disk space to write safely.
-    #[error(
-        "no room left for data folder {}: {free_mib} MiB are free and {needed_mib} MiB are needed; free some space",
-        folder.display()
-    )]
-    NoSpace {
-        /// The collection's folder.
-        folder: PathBuf,
-        /// Free space in MiB.
-        free_mib: u64,
-        /// Needed space in MiB.
-        needed_mib: u64,
-    },
-    /// The catalog of a collection is lost or damaged.
-    #[error(
-        "collection {collection:?} cannot be opened: {reason}; restore {} from a backup, or remove it and ingest the \
-         documents again",
-        folder.display()
-    )]
-    Damaged {
-        /// The collection.
-        collection: String,
-        /// The collection's folder.
-        folder: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
-    /// Reading or writing failed.
-    #[error("cannot {operation} in {}: check the disk and its permissions", folder.display())]
-    Storage {
-        /// The operation that failed.
-        operation: &'static str,
-        /// The collection's folder.
-        folder: PathBuf,
-        /// The cause.
-        #[source]
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-}
-
-fn known_collections(known: &[String]) -> String {
-    if known.is_empty() {
-        "there are none yet, ingest documents first".to_owned()
-    } else {
-        format!("known are {}", emend_core::list_names(known))
-    }
-}
-
-impl ServiceError for StoreError {
-    fn code(&self) -> Code {
-        match self {
-            Self::UnknownCollection { .. } => Code::NotFound,
-            Self::OtherEmbedder { .. } | Self::InUse { .. } | Self::Folder { .. } | Self::Damaged { .. } => {
-                Code::FailedPrecondition
-            }
-            Self::NoSpace { .. } => Code::ResourceExhausted,
-            Self::Storage { .. } => Code::Internal,
-        }
-    }
 }

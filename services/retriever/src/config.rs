@@ -1,5 +1,7 @@
 //! The options of the retriever.
 
+mod qdrant;
+
 use std::path::PathBuf;
 
 use clap::Parser;
@@ -8,6 +10,8 @@ use emend_models::embed::EmbedderOptions;
 use etcetera::BaseStrategy;
 
 use crate::split::SplitSettings;
+
+pub use qdrant::{QdrantOptions, StoreChoice};
 
 /// Keeps collections of documents and finds the passages that are near a query.
 #[derive(Clone, Debug, Parser)]
@@ -21,7 +25,15 @@ pub struct Options {
     #[command(flatten)]
     pub embedder: EmbedderOptions,
 
-    /// Folder of the collections; one process at a time. Default: `emend/collections` in the user's data folder.
+    /// Where collections are kept.
+    #[arg(long, env = "EMEND_STORE", value_name = "STORE", value_enum, default_value_t)]
+    pub store: StoreChoice,
+
+    /// The server of --store qdrant.
+    #[command(flatten)]
+    pub qdrant: QdrantOptions,
+
+    /// Folder of the collections of --store edge; one process at a time. Default: `emend/collections` in the user's data folder.
     #[arg(long, env = "EMEND_DATA_DIR", value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
 

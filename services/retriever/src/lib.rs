@@ -4,6 +4,7 @@
 //! counted. A query is compared with the chunks by meaning, by words or by both; it gets their sections, each once.
 
 mod acknowledge;
+mod availability;
 pub mod backend;
 mod config;
 mod error;
@@ -16,6 +17,7 @@ mod room;
 mod service;
 mod split;
 pub mod terms;
+mod transfer;
 mod validate;
 mod work;
 
@@ -28,14 +30,15 @@ use emend_models::progress::Progress;
 use emend_proto::FILE_DESCRIPTOR_SET;
 use emend_proto::v1::retriever_service_server::RetrieverServiceServer;
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::acknowledge::Limits;
-use crate::backend::{EdgeStore, VectorStore};
+use crate::backend::{EdgeStore, QdrantStore, VectorStore};
 use crate::library::Library;
 use crate::service::Service;
 
-pub use config::Options;
+pub use config::{Options, QdrantOptions, StoreChoice};
 pub use error::RetrieverError;
 
 /// Name of the service in health checks.
@@ -53,17 +56,25 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Contents of one stream that are in memory at once, besides what is being received.
 const MAX_STREAM_BYTES: usize = 64 << 20;
 
-/// Serves the collections of `options.data_dir` on `listener` until `shutdown` is cancelled and the calls in flight are
+/// Serves the collections of `options.store` on `listener` until `shutdown` is cancelled and the calls in flight are
 /// done.
 ///
 /// # Errors
 /// [`ServeError`] when the embedder cannot be loaded, the data folder cannot be used or is in use, options do not go
 /// together, or the server fails.
 pub async fn serve(options: Options, listener: TcpListener, shutdown: CancellationToken) -> Result<(), ServeError> {
-    let folder = options.data_folder().map_err(ServeError::start)?;
-    let opened = tokio::task::spawn_blocking(move || EdgeStore::open(&folder)).await;
-    let store = opened.map_err(ServeError::start)?.map_err(ServeError::start)?;
-    serve_store(Arc::new(store), options, listener, shutdown).await
+    let store: Arc<dyn VectorStore> = match options.store {
+        StoreChoice::Edge => {
+            let folder = options.data_folder().map_err(ServeError::start)?;
+            let opened = tokio::task::spawn_blocking(move || EdgeStore::open(&folder)).await;
+            Arc::new(opened.map_err(ServeError::start)?.map_err(ServeError::start)?)
+        }
+        StoreChoice::Qdrant => {
+            let settings = options.qdrant.settings().map_err(ServeError::start)?;
+            Arc::new(QdrantStore::new(settings).map_err(ServeError::start)?)
+        }
+    };
+    serve_store(store, options, listener, shutdown).await
 }
 
 /// Serves collections that are kept in `store`; [`serve`] with a store of one's own.
@@ -109,13 +120,16 @@ pub async fn serve_store(
             documents,
             bytes: MAX_STREAM_BYTES,
         },
+        imports: Arc::new(Semaphore::new(transfer::IMPORTS)),
         shutdown: shutdown.clone(),
     };
+    let watching = availability::watch(Arc::clone(&store), server.health().flag(SERVICE_NAME)).await;
     let server = server.on_threads_of(&service.reader);
     let service = RetrieverServiceServer::new(service)
         .max_decoding_message_size(MAX_REQUEST_BYTES)
         .max_encoding_message_size(MAX_RESPONSE_BYTES);
     let served = server.add(service).serve(listener, shutdown).await;
+    drop(watching);
     system.stop().await;
     // A graph that is being built may take minutes, and the next start does without what closing writes.
     drop(tokio::time::timeout(CLOSE_TIMEOUT, store.close()).await);

@@ -95,6 +95,7 @@ impl Library {
                 unit: task.unit,
                 filter: task.filter,
                 ef: task.ef,
+                exact: task.exact,
             };
             Ok::<_, RetrieverError>(self.store.search(&task.collection, search).await?)
         };

@@ -1,22 +1,31 @@
 //! The gRPC adapter: validate, hand to an actor, map the error.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use emend_chassis::{ActorHandle, Caller, Identity, Permission};
+use emend_chassis::{ActorHandle, CallError, Caller, Identity, Permission};
 use emend_proto::v1::retriever_service_server::RetrieverService;
 use emend_proto::v1::{
-    DeleteDocumentsRequest, DeleteDocumentsResponse, GetCollectionRequest, GetCollectionResponse, GetDocumentRequest,
-    GetDocumentResponse, IngestRequest, IngestResponse, ListCollectionsRequest, ListCollectionsResponse,
-    ListDocumentsRequest, ListDocumentsResponse, RetrieveRequest, RetrieveResponse,
+    DeleteCollectionRequest, DeleteCollectionResponse, DeleteDocumentsRequest, DeleteDocumentsResponse,
+    ExportCollectionRequest, ExportCollectionResponse, GetCollectionRequest, GetCollectionResponse, GetDocumentRequest,
+    GetDocumentResponse, ImportCollectionRequest, ImportCollectionResponse, IngestRequest, IngestResponse,
+    ListCollectionsRequest, ListCollectionsResponse, ListDocumentsRequest, ListDocumentsResponse,
+    RepairCollectionRequest, RepairCollectionResponse, RetrieveRequest, RetrieveResponse,
 };
 use futures::stream::BoxStream;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::acknowledge::{Limits, acknowledge};
+use crate::error::RetrieverError;
 use crate::library::Library;
+use crate::transfer::{export, import};
 use crate::validate;
 use crate::work::ListCollections;
+
+/// When an import that finds no room may come back.
+const IMPORT_RETRY: Duration = Duration::from_secs(5);
 
 /// `emend.v1.RetrieverService` in front of the actors.
 pub(crate) struct Service {
@@ -25,6 +34,8 @@ pub(crate) struct Service {
     /// Admits documents: a large ingest must not take the places of queries.
     pub(crate) writer: ActorHandle<Library>,
     pub(crate) limits: Limits,
+    /// Room for imports.
+    pub(crate) imports: Arc<Semaphore>,
     /// Ends ingests, which may go on for hours.
     pub(crate) shutdown: CancellationToken,
 }
@@ -115,5 +126,55 @@ impl RetrieverService for Service {
         let identity = may_use(&request, &request.get_ref().collection)?;
         let answer = self.reader.unary(request, validate::get).await;
         answer.map_err(|status| identity.conceal(status))
+    }
+
+    async fn delete_collection(
+        &self,
+        request: Request<DeleteCollectionRequest>,
+    ) -> Result<Response<DeleteCollectionResponse>, Status> {
+        let identity = may_use(&request, &request.get_ref().collection)?;
+        let answer = self.reader.unary(request, validate::delete_collection).await;
+        answer.map_err(|status| identity.conceal(status))
+    }
+
+    async fn repair_collection(
+        &self,
+        request: Request<RepairCollectionRequest>,
+    ) -> Result<Response<RepairCollectionResponse>, Status> {
+        let identity = may_use(&request, &request.get_ref().collection)?;
+        let answer = self.reader.unary(request, validate::repair_collection).await;
+        answer.map_err(|status| identity.conceal(status))
+    }
+
+    type ExportCollectionStream = BoxStream<'static, Result<ExportCollectionResponse, Status>>;
+
+    async fn export_collection(
+        &self,
+        request: Request<ExportCollectionRequest>,
+    ) -> Result<Response<Self::ExportCollectionStream>, Status> {
+        may_use(&request, &request.get_ref().collection)?;
+        let caller = Caller::of(&request, Duration::MAX);
+        let what = validate::export(request.into_inner())?;
+        let (reader, shutdown) = (self.reader.clone(), self.shutdown.clone());
+        Ok(Response::new(export(what, reader, caller, shutdown)))
+    }
+
+    type ImportCollectionStream = BoxStream<'static, Result<ImportCollectionResponse, Status>>;
+
+    async fn import_collection(
+        &self,
+        request: Request<Streaming<ImportCollectionRequest>>,
+    ) -> Result<Response<Self::ImportCollectionStream>, Status> {
+        let caller = Caller::of(&request, Duration::MAX);
+        let identity = Identity::of(&request);
+        let permit = Arc::clone(&self.imports).try_acquire_owned();
+        let permit = permit.map_err(|_| CallError::<RetrieverError>::Full {
+            retry_after: IMPORT_RETRY,
+        })?;
+        let (writer, shutdown) = (self.writer.clone(), self.shutdown.clone());
+        let requests = request.into_inner();
+        Ok(Response::new(import(
+            requests, identity, writer, caller, shutdown, permit,
+        )))
     }
 }

@@ -1,5 +1,6 @@
 //! The service over a real socket.
 
+mod collections;
 mod errors;
 mod ingest;
 mod keys;
@@ -20,6 +21,7 @@ use super::*;
 
 /// A retriever on a port of its own.
 struct Running {
+    address: String,
     client: RetrieverServiceClient<Channel>,
     shutdown: CancellationToken,
     served: JoinHandle<Result<(), ServeError>>,
@@ -40,9 +42,10 @@ impl Running {
         let address = format!("http://{}", listener.local_addr().unwrap());
         let shutdown = CancellationToken::new();
         let served = tokio::spawn(serve(options, listener, shutdown.clone()));
-        let channel = Channel::from_shared(address).unwrap().connect().await.unwrap();
+        let channel = Channel::from_shared(address.clone()).unwrap().connect().await.unwrap();
         let client = RetrieverServiceClient::new(channel).max_decoding_message_size(1 << 30);
         Self {
+            address,
             client: client.max_encoding_message_size(1 << 30),
             shutdown,
             served,

@@ -3,16 +3,21 @@
 use emend_core::cut;
 use emend_core::limits::{MAX_FILTERS, MAX_PASSAGES, MAX_QUESTION_BYTES};
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 use emend_chassis::{InvalidRequest, Violations};
 use emend_proto::v1::{
-    DeleteDocumentsRequest, Document, DocumentFormat, GetCollectionRequest, GetDocumentRequest, ListDocumentsRequest,
+    DeleteCollectionRequest, DeleteDocumentsRequest, Document, DocumentFormat, EmbeddedDocument, EmbeddedPassage,
+    ExportCollectionRequest, GetCollectionRequest, GetDocumentRequest, ListDocumentsRequest, RepairCollectionRequest,
     RetrieveRequest, SearchMode,
 };
 
 use crate::backend::Unit;
 use crate::read_back::PageToken;
-use crate::work::{DeleteDocuments, GetCollection, GetDocument, ListDocuments, Retrieve};
+use crate::transfer::Export;
+use crate::work::{
+    DeleteCollection, DeleteDocuments, GetCollection, GetDocument, ListDocuments, RepairCollection, Retrieve,
+};
 
 const DEFAULT_COLLECTION: &str = "default";
 const DEFAULT_TOP_K: u32 = 4;
@@ -32,6 +37,10 @@ const MAX_SOURCE_BYTES: usize = 4 << 10;
 const MAX_TITLE_BYTES: usize = 64 << 10;
 const MAX_FIELD_BYTES: usize = 1 << 10;
 const MAX_DELETED: usize = 1000;
+/// Longest name of an embedder, in bytes.
+const MAX_EMBEDDER_BYTES: usize = 256;
+/// Most values of an embedding.
+const MAX_DIMENSIONS: usize = 65_536;
 
 /// Reads a query.
 pub(crate) fn retrieve(request: RetrieveRequest) -> Result<Retrieve, InvalidRequest> {
@@ -67,6 +76,7 @@ pub(crate) fn retrieve(request: RetrieveRequest) -> Result<Retrieve, InvalidRequ
         filter: request.filter.into_iter().collect(),
         unit: unit(request.parents),
         ef,
+        exact: request.exact,
     })
 }
 
@@ -145,6 +155,34 @@ pub(crate) fn get(request: GetCollectionRequest) -> Result<GetCollection, Invali
     Ok(GetCollection(collection))
 }
 
+/// Reads which collection to remove.
+pub(crate) fn delete_collection(request: DeleteCollectionRequest) -> Result<DeleteCollection, InvalidRequest> {
+    let mut violations = Violations::new();
+    name(&mut violations, &request.collection);
+    violations.finish()?;
+    Ok(DeleteCollection(request.collection))
+}
+
+/// Reads which collection to repair.
+pub(crate) fn repair_collection(request: RepairCollectionRequest) -> Result<RepairCollection, InvalidRequest> {
+    let mut violations = Violations::new();
+    let collection = collection(&mut violations, request.collection);
+    violations.finish()?;
+    Ok(RepairCollection(collection))
+}
+
+/// Reads what to export.
+pub(crate) fn export(request: ExportCollectionRequest) -> Result<Export, InvalidRequest> {
+    let mut violations = Violations::new();
+    let collection = collection(&mut violations, request.collection);
+    let after = request.after_document_id;
+    violations.require(after.len() <= MAX_ID_BYTES, "after_document_id", || {
+        format!("must be at most {MAX_ID_BYTES} bytes, is {}", after.len())
+    });
+    violations.finish()?;
+    Ok(Export { collection, after })
+}
+
 /// The collection of an ingest's message: its own, else that of the message before.
 pub(crate) fn collection_after(previous: &str, given: String) -> String {
     match (given.is_empty(), previous.is_empty()) {
@@ -177,6 +215,81 @@ pub(crate) fn document(collection: &str, document: &Document) -> Result<(), Inva
         },
     );
     violations.finish()
+}
+
+/// Checks a document that is embedded already, and returns the dimensions of its embeddings.
+pub(crate) fn embedded(collection: &str, embedder: &str, document: &EmbeddedDocument) -> Result<usize, InvalidRequest> {
+    let mut violations = Violations::new();
+    name(&mut violations, collection);
+    violations.require((1..=MAX_EMBEDDER_BYTES).contains(&embedder.len()), "embedder", || {
+        format!("must be 1 to {MAX_EMBEDDER_BYTES} bytes, is {}", embedder.len())
+    });
+    document_id(&mut violations, "document.id", &document.id);
+    text_field(&mut violations, "document.id", &document.id);
+    text_field(&mut violations, "document.source", &document.source);
+    text_field(&mut violations, "document.owner", &document.owner);
+    let length = document.title.len();
+    violations.require(length <= MAX_FIELD_BYTES, "document.title", || {
+        format!("must be at most {MAX_FIELD_BYTES} bytes, is {length}")
+    });
+    fields(&mut violations, "document.metadata", &document.metadata);
+    let length = document.fingerprint.len();
+    violations.require(length == 32, "document.fingerprint", || {
+        format!("must be 32 bytes, is {length}")
+    });
+    let dimensions = document.passages.first().map_or(0, |passage| passage.embedding.len());
+    violations.require((1..=MAX_DIMENSIONS).contains(&dimensions), "document.passages", || {
+        format!("must be at least one, with an embedding of 1 to {MAX_DIMENSIONS} values, is {dimensions}")
+    });
+    let sections = document.sections.iter().map(|section| {
+        let length = u32::try_from(section.text.chars().count()).unwrap_or(u32::MAX);
+        section.start..=section.start.saturating_add(length)
+    });
+    let sections: Vec<_> = sections.collect();
+    // One is enough to say that the document is not what was exported.
+    let mut passages = document.passages.iter().enumerate();
+    if let Some((index, wrong)) = passages.find_map(|(index, passage)| {
+        let wrong = wrong_passage(passage, dimensions, &sections)?;
+        Some((index, wrong))
+    }) {
+        violations.push(format!("document.passages[{index}]"), wrong);
+    }
+    violations.finish()?;
+    Ok(dimensions)
+}
+
+/// What is wrong with a passage, if something is.
+fn wrong_passage(passage: &EmbeddedPassage, dimensions: usize, sections: &[RangeInclusive<u32>]) -> Option<String> {
+    let Some(section) = sections.get(passage.section as usize) else {
+        return Some(format!(
+            "must be of one of {} sections, is of {}",
+            sections.len(),
+            passage.section
+        ));
+    };
+    let (start, end) = (passage.start, passage.end);
+    if start > end || !section.contains(&start) || !section.contains(&end) {
+        return Some(format!("must be within {section:?}, is {start} to {end}"));
+    }
+    let embedding = &passage.embedding;
+    if embedding.len() != dimensions {
+        return Some(format!("must have {dimensions} values, has {}", embedding.len()));
+    }
+    let norm = embedding
+        .iter()
+        .map(|value| f64::from(*value).powi(2))
+        .sum::<f64>()
+        .sqrt();
+    // One that is not a number is in no range.
+    if !(0.99..=1.01).contains(&norm) {
+        return Some(format!("must have a unit vector, has one of length {norm}"));
+    }
+    let (hashes, weights) = (&passage.term_hashes, &passage.term_weights);
+    if hashes.len() != weights.len() || !hashes.is_sorted_by(|left, right| left < right) {
+        return Some("must have a weight for each hash, and hashes that ascend".to_owned());
+    }
+    let weight = weights.iter().find(|weight| !(weight.is_finite() && **weight > 0.0))?;
+    Some(format!("must have weights above 0, has {weight}"))
 }
 
 fn collection(violations: &mut Violations, given: String) -> String {

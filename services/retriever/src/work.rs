@@ -8,10 +8,13 @@ use emend_chassis::Work;
 use emend_core::Scope;
 use emend_proto::v1::{self, Document, IngestResponse, SearchMode};
 
-use crate::backend::Unit;
+use crate::backend::{Repaired, Unit};
 use crate::error::RetrieverError;
 use crate::library::Library;
 use crate::read_back::PageToken;
+
+/// Most documents that a repair names.
+const MAX_INCOMPLETE: usize = 1000;
 
 /// Find passages.
 pub(crate) struct Retrieve {
@@ -22,6 +25,7 @@ pub(crate) struct Retrieve {
     pub(crate) filter: BTreeMap<String, String>,
     pub(crate) unit: Unit,
     pub(crate) ef: Option<usize>,
+    pub(crate) exact: bool,
 }
 
 impl Work<Library> for Retrieve {
@@ -147,5 +151,42 @@ impl Work<Library> for GetCollection {
     async fn run(self, library: &Library, _: &Scope) -> Result<Self::Reply, RetrieverError> {
         let collection = Some(library.collection(&self.0).await?);
         Ok(v1::GetCollectionResponse { collection })
+    }
+}
+
+/// Remove a collection.
+pub(crate) struct DeleteCollection(pub(crate) String);
+
+impl Work<Library> for DeleteCollection {
+    type Reply = v1::DeleteCollectionResponse;
+    type Error = RetrieverError;
+    const NAME: &'static str = "delete_collection";
+
+    async fn run(self, library: &Library, _: &Scope) -> Result<Self::Reply, RetrieverError> {
+        let documents = library.store.delete_collection(&self.0).await?;
+        Ok(v1::DeleteCollectionResponse { documents })
+    }
+}
+
+/// Repair a collection.
+pub(crate) struct RepairCollection(pub(crate) String);
+
+impl Work<Library> for RepairCollection {
+    type Reply = v1::RepairCollectionResponse;
+    type Error = RetrieverError;
+    const NAME: &'static str = "repair_collection";
+
+    async fn run(self, library: &Library, _: &Scope) -> Result<Self::Reply, RetrieverError> {
+        let Repaired {
+            removed,
+            restored,
+            mut incomplete,
+        } = library.store.repair(&self.0).await?;
+        incomplete.truncate(MAX_INCOMPLETE);
+        Ok(v1::RepairCollectionResponse {
+            removed,
+            restored,
+            incomplete_document_ids: incomplete,
+        })
     }
 }

@@ -6,6 +6,7 @@ mod ask;
 mod browser;
 mod budget;
 mod clients;
+mod collections;
 mod environment;
 mod eval;
 mod gateway_clients;

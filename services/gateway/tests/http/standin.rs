@@ -1,5 +1,7 @@
 //! An orchestrator and a retriever that say what a test wants and keep what they were sent, with a gateway in front.
 
+mod retriever;
+
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -300,111 +302,6 @@ impl OrchestratorService for StandIn {
                 line: 1,
             }],
             worst_case: None,
-        }))
-    }
-}
-
-#[tonic::async_trait]
-impl RetrieverService for StandIn {
-    type IngestStream = Events<IngestResponse>;
-
-    async fn retrieve(&self, request: Request<RetrieveRequest>) -> Result<Response<RetrieveResponse>, Status> {
-        let query = request.into_inner();
-        let passages = vec![Passage {
-            id: "p1".to_owned(),
-            document_id: "handbook/leave.md".to_owned(),
-            text: format!("about {} in {}", query.query, query.collection),
-            source: "handbook/leave.md".to_owned(),
-            score: 0.5,
-            ..Passage::default()
-        }];
-        Ok(Response::new(RetrieveResponse { passages }))
-    }
-
-    async fn ingest(&self, request: Request<Streaming<IngestRequest>>) -> Result<Response<Self::IngestStream>, Status> {
-        self.sent.keep(request.metadata());
-        let documents = request.into_inner().map(|request| {
-            let request = request?;
-            let document = request.document.unwrap_or_default();
-            let failed = document.content == b"bad";
-            Ok(IngestResponse {
-                document_id: format!("{}/{}", request.collection, document.id),
-                status: if failed {
-                    IngestStatus::Failed
-                } else {
-                    IngestStatus::Ingested
-                }
-                .into(),
-                error: if failed {
-                    "it is no text".to_owned()
-                } else {
-                    String::new()
-                },
-                passages: u32::try_from(document.content.len()).unwrap(),
-            })
-        });
-        Ok(Response::new(documents.boxed()))
-    }
-
-    async fn delete_documents(
-        &self,
-        request: Request<DeleteDocumentsRequest>,
-    ) -> Result<Response<DeleteDocumentsResponse>, Status> {
-        let known = request.into_inner().document_ids == ["handbook/leave.md"];
-        Ok(Response::new(DeleteDocumentsResponse { deleted: known.into() }))
-    }
-
-    async fn list_documents(
-        &self,
-        request: Request<ListDocumentsRequest>,
-    ) -> Result<Response<ListDocumentsResponse>, Status> {
-        let asked = request.into_inner();
-        Ok(Response::new(ListDocumentsResponse {
-            documents: vec![StoredDocument {
-                id: "handbook/leave.md".to_owned(),
-                ..StoredDocument::default()
-            }],
-            next_page_token: format!("{}-{}", asked.page_size(), asked.page_token),
-        }))
-    }
-
-    async fn get_document(
-        &self,
-        request: Request<GetDocumentRequest>,
-    ) -> Result<Response<GetDocumentResponse>, Status> {
-        let asked = request.into_inner();
-        Ok(Response::new(GetDocumentResponse {
-            document: Some(StoredDocument {
-                id: asked.document_id.clone(),
-                ..StoredDocument::default()
-            }),
-            next_page_token: format!("{:?} {:?} {}", asked.parents, asked.page_size, asked.page_token),
-            ..GetDocumentResponse::default()
-        }))
-    }
-
-    async fn list_collections(
-        &self,
-        request: Request<ListCollectionsRequest>,
-    ) -> Result<Response<ListCollectionsResponse>, Status> {
-        self.sent.keep(request.metadata());
-        Ok(Response::new(ListCollectionsResponse {
-            collections: vec![collection()],
-        }))
-    }
-
-    async fn get_collection(
-        &self,
-        request: Request<GetCollectionRequest>,
-    ) -> Result<Response<GetCollectionResponse>, Status> {
-        let name = request.into_inner().collection;
-        if name != "handbook" {
-            return Err(Status::not_found(format!(
-                "unknown collection `{name}`: known are handbook"
-            )));
-        }
-        Ok(Response::new(GetCollectionResponse {
-            collection: Some(collection()),
         }))
     }
 }

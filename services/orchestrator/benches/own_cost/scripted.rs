@@ -162,6 +162,38 @@ impl RetrieverService for Scripted {
     ) -> Result<Response<v1::GetCollectionResponse>, Status> {
         unasked()
     }
+
+    async fn delete_collection(
+        &self,
+        _: Request<v1::DeleteCollectionRequest>,
+    ) -> Result<Response<v1::DeleteCollectionResponse>, Status> {
+        unasked()
+    }
+
+    async fn repair_collection(
+        &self,
+        _: Request<v1::RepairCollectionRequest>,
+    ) -> Result<Response<v1::RepairCollectionResponse>, Status> {
+        unasked()
+    }
+
+    type ExportCollectionStream = Messages<v1::ExportCollectionResponse>;
+
+    async fn export_collection(
+        &self,
+        _: Request<v1::ExportCollectionRequest>,
+    ) -> Result<Response<Self::ExportCollectionStream>, Status> {
+        unasked()
+    }
+
+    type ImportCollectionStream = Messages<v1::ImportCollectionResponse>;
+
+    async fn import_collection(
+        &self,
+        _: Request<Streaming<v1::ImportCollectionRequest>>,
+    ) -> Result<Response<Self::ImportCollectionStream>, Status> {
+        unasked()
+    }
 }
 
 #[tonic::async_trait]

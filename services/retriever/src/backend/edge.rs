@@ -30,8 +30,8 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 
 use super::{
-    CollectionInfo, DocumentUnits, EmbedderInfo, ListedDocument, NewDocument, ReadUnits, Search, SearchHit, StoreError,
-    StoredDocument, VectorStore,
+    CollectionInfo, DocumentUnits, EmbedderInfo, ListedDocument, NewDocument, ReadUnits, Repaired, Search, SearchHit,
+    StoreError, StoredDocument, VectorStore,
 };
 use collection::Collection;
 use usage::{MAX_OPEN, Usage};
@@ -95,6 +95,11 @@ impl EdgeStore {
             let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
                 continue;
             };
+            if name.starts_with(collection::REMOVED) {
+                // It was removed, and the process ended before its files were.
+                remove_folder(&path);
+                continue;
+            }
             if name.starts_with('.') || !path.is_dir() {
                 continue;
             }
@@ -143,6 +148,23 @@ impl Store {
             .entry(name.to_owned())
             .or_insert_with(|| Arc::new(Collection::new(name, self.folder.join(name), Arc::clone(&self.usage))));
         Arc::clone(collection)
+    }
+
+    /// Removes a collection and returns how many documents it had.
+    fn delete_collection(&self, name: &str) -> Result<u64, StoreError> {
+        let collection = self.existing(name)?;
+        let documents = collection.info()?.map_or(0, |info| info.documents);
+        let removed = collection.remove()?;
+        let mut collections = self.collections.write().unwrap_or_else(PoisonError::into_inner);
+        if collections
+            .get(name)
+            .is_some_and(|known| Arc::ptr_eq(known, &collection))
+        {
+            collections.remove(name);
+        }
+        drop(collections);
+        remove_folder(&removed);
+        Ok(documents)
     }
 
     fn all(&self) -> Vec<Arc<Collection>> {
@@ -323,6 +345,29 @@ impl VectorStore for EdgeStore {
         self.run(move |store| store.existing(&collection)?.search(&search))
     }
 
+    fn read<'a>(
+        &'a self,
+        collection: &'a str,
+        document: &'a str,
+    ) -> BoxFuture<'a, Result<Option<NewDocument>, StoreError>> {
+        let (collection, document) = (collection.to_owned(), document.to_owned());
+        self.run(move |store| store.existing(&collection)?.whole(&document))
+    }
+
+    fn delete_collection<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<u64, StoreError>> {
+        let name = name.to_owned();
+        self.run(move |store| store.delete_collection(&name))
+    }
+
+    fn repair<'a>(&'a self, collection: &'a str) -> BoxFuture<'a, Result<Repaired, StoreError>> {
+        let collection = collection.to_owned();
+        self.run(move |store| store.existing(&collection)?.repair())
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.run(|_| Ok(()))
+    }
+
     fn close(&self) -> BoxFuture<'_, ()> {
         let closed = self.run(|store| {
             store.all().iter().for_each(|collection| collection.close());
@@ -330,6 +375,14 @@ impl VectorStore for EdgeStore {
             Ok(())
         });
         closed.map(drop).boxed()
+    }
+}
+
+/// Removes the files of a collection that is gone already.
+fn remove_folder(folder: &Path) {
+    if let Err(error) = fs::remove_dir_all(folder) {
+        tracing::warn!(%error, folder = %folder.display(),
+            "cannot remove the files of a removed collection until the next start");
     }
 }
 

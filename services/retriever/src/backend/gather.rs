@@ -13,21 +13,32 @@ pub(crate) struct Candidates<K> {
     pub(crate) exhausted: bool,
 }
 
-/// Collects the `limit` best units, best first, with ties in the order of `K`.
+/// Collects the `limit` best units, best first, with ties in the order of the units.
 ///
-/// The score of a unit is that of its best candidate. `search` is called with twice as many candidates each time, until
-/// there are enough distinct units, including all that tie with the last one, or no more candidates.
-///
-/// # Errors
-/// The first error of `search`.
-pub(crate) fn gather<K: Ord, E>(
+/// The score of a unit is that of its best candidate. A search is made with twice as many candidates each time, until there
+/// are enough distinct units, including all that tie with the last one, or no more candidates.
+pub(crate) struct Gathering {
     limit: usize,
-    first: usize,
-    mut search: impl FnMut(usize) -> Result<Candidates<K>, E>,
-) -> Result<Vec<(K, f64)>, E> {
-    let mut candidates = first.clamp(1, MAX_CANDIDATES);
-    loop {
-        let Candidates { units, exhausted } = search(candidates)?;
+    candidates: usize,
+}
+
+impl Gathering {
+    /// Begins with `first` candidates.
+    pub(crate) fn new(limit: usize, first: usize) -> Self {
+        Self {
+            limit,
+            candidates: first.clamp(1, MAX_CANDIDATES),
+        }
+    }
+
+    /// How many candidates to search for next.
+    pub(crate) fn candidates(&self) -> usize {
+        self.candidates
+    }
+
+    /// The units, where these candidates suffice.
+    pub(crate) fn offer<K: Ord>(&mut self, found: Candidates<K>) -> Option<Vec<(K, f64)>> {
+        let Candidates { units, exhausted } = found;
         let lowest = units.last().map(|(_, score)| *score);
         let mut best: BTreeMap<K, f64> = BTreeMap::new();
         for (unit, score) in units {
@@ -40,15 +51,31 @@ pub(crate) fn gather<K: Ord, E>(
         ranked.sort_by(|(_, left), (_, right)| right.total_cmp(left));
         // A tie at the limit would make the result unstable: search on until the lowest score is below the last
         // returned one.
-        let settled = limit
-            .checked_sub(1)
-            .and_then(|last| ranked.get(last))
-            .is_some_and(|(_, score)| lowest.is_some_and(|lowest| lowest < *score));
-        if exhausted || settled || candidates >= MAX_CANDIDATES {
-            ranked.truncate(limit);
+        let last = self.limit.checked_sub(1).and_then(|last| ranked.get(last));
+        let settled = last.is_some_and(|(_, score)| lowest.is_some_and(|lowest| lowest < *score));
+        if exhausted || settled || self.candidates >= MAX_CANDIDATES {
+            ranked.truncate(self.limit);
+            return Some(ranked);
+        }
+        self.candidates = (self.candidates * 2).min(MAX_CANDIDATES);
+        None
+    }
+}
+
+/// [`Gathering`] with a search that does not wait.
+///
+/// # Errors
+/// The first error of `search`.
+pub(crate) fn gather<K: Ord, E>(
+    limit: usize,
+    first: usize,
+    mut search: impl FnMut(usize) -> Result<Candidates<K>, E>,
+) -> Result<Vec<(K, f64)>, E> {
+    let mut gathering = Gathering::new(limit, first);
+    loop {
+        if let Some(ranked) = gathering.offer(search(gathering.candidates())?) {
             return Ok(ranked);
         }
-        candidates = (candidates * 2).min(MAX_CANDIDATES);
     }
 }
 

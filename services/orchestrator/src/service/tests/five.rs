@@ -142,6 +142,38 @@ impl v1::retriever_service_server::RetrieverService for Five {
     ) -> Result<Response<v1::GetCollectionResponse>, Status> {
         Err(Status::unimplemented("not asked for here"))
     }
+
+    async fn delete_collection(
+        &self,
+        _: Request<v1::DeleteCollectionRequest>,
+    ) -> Result<Response<v1::DeleteCollectionResponse>, Status> {
+        Err(Status::unimplemented("not asked for here"))
+    }
+
+    async fn repair_collection(
+        &self,
+        _: Request<v1::RepairCollectionRequest>,
+    ) -> Result<Response<v1::RepairCollectionResponse>, Status> {
+        Err(Status::unimplemented("not asked for here"))
+    }
+
+    type ExportCollectionStream = Messages<v1::ExportCollectionResponse>;
+
+    async fn export_collection(
+        &self,
+        _: Request<v1::ExportCollectionRequest>,
+    ) -> Result<Response<Self::ExportCollectionStream>, Status> {
+        Err(Status::unimplemented("not asked for here"))
+    }
+
+    type ImportCollectionStream = Messages<v1::ImportCollectionResponse>;
+
+    async fn import_collection(
+        &self,
+        _: Request<tonic::Streaming<v1::ImportCollectionRequest>>,
+    ) -> Result<Response<Self::ImportCollectionStream>, Status> {
+        Err(Status::unimplemented("not asked for here"))
+    }
 }
 
 pub(super) async fn listen() -> (TcpListener, SocketAddr) {

@@ -22,6 +22,7 @@ pub(super) async fn run(context: &mut StepContext<'_>, top_k: u32, search: Searc
         .into(),
         parents: None,
         ef: None,
+        exact: false,
     };
     context.state.searching(Purpose::Retrieval);
     let response = match context.services.retrieve(request, context.hop(Share::Half)).await {

@@ -14,7 +14,9 @@ use redb::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{CollectionInfo, EmbedderInfo, Fingerprint, ListedDocument, NewDocument, StoredDocument};
+use crate::backend::{
+    Chunk, CollectionInfo, EmbedderInfo, Fingerprint, ListedDocument, NewDocument, Section, StoredDocument,
+};
 use crate::terms::Terms;
 
 /// Format version. It is increased when the tables change, so that an older program does not misread a newer file.
@@ -361,6 +363,38 @@ impl Snapshot {
     pub(super) fn terms(&self, version: u64, index: u32) -> Result<Terms, CatalogError> {
         let terms = self.terms.get((version, index))?;
         Ok(terms.map(|bytes| Terms::from_bytes(bytes.value())).unwrap_or_default())
+    }
+
+    /// A document as it was stored; `None` if there is none.
+    pub(super) fn whole(&self, id: &str) -> Result<Option<NewDocument>, CatalogError> {
+        let Some(record) = self.document(id)? else {
+            return Ok(None);
+        };
+        let version = record.version;
+        let section = |index| {
+            let (start, text) = self.section(version, index)?;
+            Ok(Section { start, text })
+        };
+        let chunk = |index| {
+            let (section, start, end) = self.chunk(version, index)?;
+            Ok(Chunk {
+                section,
+                start,
+                end,
+                embedding: self.embedding(version, index)?,
+                terms: self.terms(version, index)?,
+            })
+        };
+        Ok(Some(NewDocument {
+            id: id.to_owned(),
+            fingerprint: record.fingerprint,
+            title: record.title,
+            source: record.source,
+            owner: record.owner,
+            metadata: record.metadata,
+            sections: (0..record.sections).map(section).collect::<Result<_, CatalogError>>()?,
+            chunks: (0..record.chunks).map(chunk).collect::<Result<_, CatalogError>>()?,
+        }))
     }
 
     /// At most `limit` documents with ids greater than `after`, in the order of their ids.

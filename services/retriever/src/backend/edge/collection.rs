@@ -1,7 +1,8 @@
 //! A collection, with one writer at a time and concurrent readers.
 
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::index::{self, MAX_CHUNKS};
@@ -10,8 +11,8 @@ use super::space::Space;
 use super::usage::Usage;
 use super::{private, ranking, units};
 use crate::backend::{
-    CollectionInfo, DocumentUnits, EmbedderInfo, ListedDocument, NewDocument, ReadUnits, Search, SearchHit, StoreError,
-    StoredDocument,
+    CollectionInfo, DocumentUnits, EmbedderInfo, ListedDocument, NewDocument, ReadUnits, Repaired, Search, SearchHit,
+    StoreError, StoredDocument,
 };
 
 /// Inserted points after which the index is optimized. As many are still compared exhaustively in a few milliseconds.
@@ -19,6 +20,9 @@ const OPTIMIZE_AT: usize = 8192;
 
 /// Maximum size of the engine's log. It is never read, and shrinks only when the index is opened.
 const MAX_LOG_BYTES: u64 = 256 << 20;
+
+/// What the folder of a removed collection is called, before its name.
+pub(super) const REMOVED: &str = ".removed-";
 
 pub(super) struct Collection {
     name: String,
@@ -33,6 +37,8 @@ pub(super) struct Collection {
     usage: Arc<Usage>,
     /// When it was used last, by the clock of `usage`.
     used: AtomicU64,
+    /// Whether the collection was removed. Its folder may be that of another one by now.
+    removed: AtomicBool,
     space: Space,
 }
 
@@ -54,6 +60,7 @@ impl Collection {
             info: Mutex::new(None),
             usage,
             used: AtomicU64::new(0),
+            removed: AtomicBool::new(false),
             space: Space::default(),
         }
     }
@@ -128,6 +135,44 @@ impl Collection {
         self.read("read a document", Need::Catalog, |open| {
             Ok(units::of_document(&open.catalog.snapshot()?, document, read)?)
         })
+    }
+
+    /// A document as it was stored; `None` if there is none.
+    pub(super) fn whole(&self, document: &str) -> Result<Option<NewDocument>, StoreError> {
+        self.read("read a document", Need::Catalog, |open| {
+            Ok(open.catalog.snapshot()?.whole(document)?)
+        })
+    }
+
+    /// Closes the collection for good and takes its files out of the way. Returns where they are.
+    pub(super) fn remove(&self) -> Result<PathBuf, StoreError> {
+        const OPERATION: &str = "remove the collection";
+        let _writer = self.writer();
+        let mut open = self.write_lock();
+        if self.removed.load(Ordering::SeqCst) {
+            return Err(self.failed(OPERATION)(OpenError::Removed));
+        }
+        self.set_open(&mut open, None);
+        self.forget_info();
+        let parent = self.folder.parent().unwrap_or(&self.folder);
+        let aside = parent.join(format!("{REMOVED}{}", self.name));
+        let moved = match fs::remove_dir_all(&aside) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+            _ => fs::rename(&self.folder, &aside).and_then(|()| File::open(parent)?.sync_all()),
+        };
+        moved.map_err(|error| self.failed(OPERATION)(error.into()))?;
+        self.removed.store(true, Ordering::SeqCst);
+        Ok(aside)
+    }
+
+    /// Compares the index with the catalog, and makes it agree.
+    pub(super) fn repair(&self) -> Result<Repaired, StoreError> {
+        const OPERATION: &str = "repair the collection";
+        let _writer = self.writer();
+        self.space.for_upkeep(self.existing_folder())?;
+        self.reopen().map_err(self.failed(OPERATION))?;
+        let repaired = self.read_once(|open| Ok(open.repaired.clone()));
+        repaired.map_err(self.failed(OPERATION))
     }
 
     /// Stores a document. Returns whether [`optimize`](Self::optimize) is due.
@@ -360,6 +405,9 @@ impl Collection {
     }
 
     fn opened(&self) -> Result<Open, OpenError> {
+        if self.removed.load(Ordering::SeqCst) {
+            return Err(OpenError::Removed);
+        }
         self.usage.opened_catalog();
         Open::at(&self.folder)
     }
@@ -397,6 +445,9 @@ impl Collection {
 
     fn failed(&self, operation: &'static str) -> impl Fn(OpenError) -> StoreError {
         move |error| match error {
+            OpenError::Removed => StoreError::Removed {
+                name: self.name.clone(),
+            },
             OpenError::Damaged(reason) => StoreError::Damaged {
                 collection: self.name.clone(),
                 folder: self.folder.clone(),

@@ -17,6 +17,7 @@ use qdrant_edge::{
     WalOptions, WithPayloadInterface,
 };
 
+use crate::backend::Search;
 use crate::terms::Terms;
 
 /// Bits of a point id for the chunk index; the others hold the version.
@@ -179,12 +180,13 @@ impl Index {
     pub(super) fn nearest(
         &self,
         embedding: &[f32],
-        filter: &BTreeMap<String, String>,
-        ef: Option<usize>,
+        search: &Search,
         limit: usize,
     ) -> Result<Vec<(Point, f64)>, IndexError> {
-        let params = ef.map(|ef| SearchParams {
-            hnsw_ef: Some(ef),
+        let Search { filter, ef, exact, .. } = search;
+        let params = (ef.is_some() || *exact).then(|| SearchParams {
+            hnsw_ef: *ef,
+            exact: *exact,
             ..SearchParams::default()
         });
         self.search(NamedQuery::default_dense(embedding.to_vec()), filter, params, limit)

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::catalog::{Catalog, CatalogError, DocumentRecord, Snapshot};
 use super::index::{Index, IndexError, Point};
 use super::private;
-use crate::backend::EmbedderInfo;
+use crate::backend::{EmbedderInfo, Repaired};
 use crate::terms::Terms;
 
 pub(super) const CATALOG: &str = "documents.redb";
@@ -26,6 +26,9 @@ pub(super) enum OpenError {
     /// Another thread closed the collection in between.
     #[error("the collection is not open")]
     NotOpen,
+    /// The collection was removed.
+    #[error("the collection was removed")]
+    Removed,
     /// The catalog is there and holds nothing that could be read.
     #[error("{0}")]
     Damaged(String),
@@ -41,6 +44,8 @@ pub(super) struct Open {
     pub(super) catalog: Catalog,
     /// `None` until it is needed, and before the first document, which determines the dimensions.
     pub(super) index: Option<Index>,
+    /// What was done when the index was opened.
+    pub(super) repaired: Repaired,
 }
 
 /// What an operation needs of a collection.
@@ -82,7 +87,11 @@ impl Open {
             Ok(catalog)
         });
         match catalog {
-            Ok(catalog) => Ok(Self { catalog, index: None }),
+            Ok(catalog) => Ok(Self {
+                catalog,
+                index: None,
+                repaired: Repaired::default(),
+            }),
             Err(error) if is_damage(&error) => damaged(&format!("is damaged ({error})")),
             Err(error) => Err(error.into()),
         }
@@ -96,7 +105,8 @@ impl Open {
     /// Opens the index, where there are documents, and reconciles it with the catalog.
     pub(super) fn open_index(&mut self, folder: &Path) -> Result<(), OpenError> {
         if let (None, Some(embedder)) = (&self.index, self.catalog.embedder()?) {
-            self.index = Some(open_index(&folder.join(INDEX), embedder.dimensions, &self.catalog)?);
+            let (index, repaired) = open_index(&folder.join(INDEX), embedder.dimensions, &self.catalog)?;
+            (self.index, self.repaired) = (Some(index), repaired);
         }
         Ok(())
     }
@@ -111,22 +121,22 @@ impl Open {
 }
 
 /// Opens the index and reconciles it with the catalog. An index that cannot be repaired is rebuilt.
-fn open_index(folder: &Path, dimensions: usize, catalog: &Catalog) -> Result<Index, OpenError> {
+fn open_index(folder: &Path, dimensions: usize, catalog: &Catalog) -> Result<(Index, Repaired), OpenError> {
     let opened = Index::open(folder, dimensions)
         .map_err(OpenError::from)
         .and_then(|index| {
-            reconcile(&index, catalog)?;
-            Ok(index)
+            let repaired = reconcile(&index, catalog)?;
+            Ok((index, repaired))
         });
     match opened {
-        Ok(index) => Ok(index),
+        Ok(opened) => Ok(opened),
         Err(OpenError::Catalog(error)) => Err(OpenError::Catalog(error)),
         Err(error) => {
             tracing::warn!(%error, folder = %folder.display(), "cannot open the vector index, rebuilding it");
             remove_folder(folder)?;
             let index = Index::open(folder, dimensions)?;
-            reconcile(&index, catalog)?;
-            Ok(index)
+            let repaired = reconcile(&index, catalog)?;
+            Ok((index, repaired))
         }
     }
 }
@@ -155,7 +165,7 @@ fn remove_folder(folder: &Path) -> std::io::Result<()> {
 }
 
 /// Reconciles the index with the catalog: removes orphaned points and inserts missing ones.
-fn reconcile(index: &Index, catalog: &Catalog) -> Result<(), OpenError> {
+fn reconcile(index: &Index, catalog: &Catalog) -> Result<Repaired, OpenError> {
     let snapshot = catalog.snapshot()?;
     let mut live: HashMap<u64, u32> = HashMap::new();
     snapshot.each_document(|_, record| {
@@ -171,8 +181,11 @@ fn reconcile(index: &Index, catalog: &Catalog) -> Result<(), OpenError> {
         }
     }
     let mut missing = Vec::new();
+    let mut restored = 0;
     snapshot.each_document(|_, record| {
-        if present.get(&record.version).copied().unwrap_or(0) < record.chunks {
+        let there = present.get(&record.version).copied().unwrap_or(0);
+        if there < record.chunks {
+            restored += u64::from(record.chunks - there);
             missing.push(record);
         }
         Ok(())
@@ -184,8 +197,16 @@ fn reconcile(index: &Index, catalog: &Catalog) -> Result<(), OpenError> {
             "reconciling the vector index with the catalog: removing orphaned points, restoring missing ones"
         );
     }
+    let removed = orphans.len() as u64;
     index.remove(orphans.into_iter())?;
-    missing.iter().try_for_each(|record| reinsert(index, &snapshot, record))
+    missing
+        .iter()
+        .try_for_each(|record| reinsert(index, &snapshot, record))?;
+    Ok(Repaired {
+        removed,
+        restored,
+        incomplete: Vec::new(),
+    })
 }
 
 /// Inserts the points of a stored document into the index.

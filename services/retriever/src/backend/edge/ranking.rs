@@ -1,27 +1,16 @@
 //! Ranks the units of a collection for a query.
 
 use std::collections::HashSet;
-use std::hash::Hasher;
-
-use fnv::FnvHasher;
 
 use super::catalog::{CatalogError, Snapshot};
 use super::index::{Index, IndexError, Point};
 use super::open::OpenError;
 use super::units;
 use crate::backend::gather::{Candidates, gather};
+use crate::backend::ranking::{FUSION_DEPTH, RANKED_PER_UNIT, content_hash, first_candidates};
 use crate::backend::{Query, Search, SearchHit, StoredUnit, Unit};
 use crate::fusion::reciprocal_rank;
 use crate::terms::Terms;
-
-/// Initial candidates per requested section: about the number of chunks of a section.
-const CHUNKS_PER_SECTION: usize = 4;
-
-/// Units of each ranking that are joined: deep enough that a unit that both have is found in both.
-const FUSION_DEPTH: usize = 50;
-
-/// Units that are ranked for each one returned, as some are copies of others.
-const RANKED_PER_UNIT: usize = 2;
 
 /// A unit of a document. Ties are returned in this order.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,8 +55,7 @@ struct Ranking<'a> {
 
 impl Ranking<'_> {
     fn dense(&self, embedding: &[f32], limit: usize) -> Result<Vec<(UnitKey, f64)>, OpenError> {
-        let Search { filter, ef, .. } = self.search;
-        self.units(limit, |limit| self.index.nearest(embedding, filter, *ef, limit))
+        self.units(limit, |limit| self.index.nearest(embedding, self.search, limit))
     }
 
     fn sparse(&self, terms: &Terms, limit: usize) -> Result<Vec<(UnitKey, f64)>, OpenError> {
@@ -80,11 +68,7 @@ impl Ranking<'_> {
         limit: usize,
         points: impl Fn(usize) -> Result<Vec<(Point, f64)>, IndexError>,
     ) -> Result<Vec<(UnitKey, f64)>, OpenError> {
-        let first = match self.search.unit {
-            Unit::Chunk => limit + 1,
-            Unit::Section => limit.saturating_mul(CHUNKS_PER_SECTION) + 1,
-        };
-        gather(limit, first, |limit| {
+        gather(limit, first_candidates(self.search.unit, limit), |limit| {
             let hits = points(limit)?;
             let exhausted = hits.len() < limit;
             let mut units = Vec::with_capacity(hits.len());
@@ -124,13 +108,6 @@ fn distinct(snapshot: &Snapshot, ranked: Vec<(UnitKey, f64)>, search: &Search) -
         }
     }
     Ok(hits)
-}
-
-/// A hash of the letters and digits of a text, in lower case.
-fn content_hash(text: &str) -> u64 {
-    let mut hasher = FnvHasher::default();
-    emend_text::letters(text).for_each(|c| hasher.write_u32(c.into()));
-    hasher.finish()
 }
 
 /// Reads the text of a unit and its document.

@@ -68,6 +68,7 @@ fn search(seed: u64, dimensions: usize, limit: usize) -> Search {
         unit: Unit::Section,
         filter: BTreeMap::new(),
         ef: None,
+        exact: false,
     }
 }
 

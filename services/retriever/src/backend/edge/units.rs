@@ -1,7 +1,8 @@
 //! Units of documents, read back from the catalog.
 
 use super::catalog::{CatalogError, Snapshot};
-use crate::backend::{DocumentUnits, ReadUnits, StoredUnit, Unit};
+use crate::backend::ranking::part;
+use crate::backend::{DocumentUnits, ReadUnits, Section, StoredUnit, Unit};
 
 /// The units of a document that `read` asks for; `None` if there is no such document.
 pub(super) fn of_document(
@@ -36,18 +37,15 @@ pub(super) fn of_document(
 
 /// Reads one unit of a version of a document.
 pub(super) fn unit(snapshot: &Snapshot, version: u64, unit: Unit, index: u32) -> Result<StoredUnit, CatalogError> {
+    let section = |index| {
+        let (start, text) = snapshot.section(version, index)?;
+        Ok::<_, CatalogError>(Section { start, text })
+    };
     let (start, end, text) = match unit {
-        Unit::Section => {
-            let (start, text) = snapshot.section(version, index)?;
-            let length = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
-            (start, start.saturating_add(length), text)
-        }
+        Unit::Section => part(&section(index)?, None),
         Unit::Chunk => {
-            let (section, start, end) = snapshot.chunk(version, index)?;
-            let (section_start, text) = snapshot.section(version, section)?;
-            let skipped = start.saturating_sub(section_start) as usize;
-            let length = end.saturating_sub(start) as usize;
-            (start, end, text.chars().skip(skipped).take(length).collect())
+            let (of, start, end) = snapshot.chunk(version, index)?;
+            part(&section(of)?, Some((start, end)))
         }
     };
     Ok(StoredUnit {

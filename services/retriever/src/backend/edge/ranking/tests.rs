@@ -53,6 +53,7 @@ fn search(query: Query, limit: usize) -> Search {
         unit: Unit::Section,
         filter: BTreeMap::new(),
         ef: None,
+        exact: false,
     }
 }
 

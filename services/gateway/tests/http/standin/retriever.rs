@@ -1,0 +1,140 @@
+//! The retriever of the stand-in.
+
+use super::*;
+
+#[tonic::async_trait]
+impl RetrieverService for StandIn {
+    type IngestStream = Events<IngestResponse>;
+
+    async fn retrieve(&self, request: Request<RetrieveRequest>) -> Result<Response<RetrieveResponse>, Status> {
+        let query = request.into_inner();
+        let passages = vec![Passage {
+            id: "p1".to_owned(),
+            document_id: "handbook/leave.md".to_owned(),
+            text: format!("about {} in {}", query.query, query.collection),
+            source: "handbook/leave.md".to_owned(),
+            score: 0.5,
+            ..Passage::default()
+        }];
+        Ok(Response::new(RetrieveResponse { passages }))
+    }
+
+    async fn ingest(&self, request: Request<Streaming<IngestRequest>>) -> Result<Response<Self::IngestStream>, Status> {
+        self.sent.keep(request.metadata());
+        let documents = request.into_inner().map(|request| {
+            let request = request?;
+            let document = request.document.unwrap_or_default();
+            let failed = document.content == b"bad";
+            Ok(IngestResponse {
+                document_id: format!("{}/{}", request.collection, document.id),
+                status: if failed {
+                    IngestStatus::Failed
+                } else {
+                    IngestStatus::Ingested
+                }
+                .into(),
+                error: if failed {
+                    "it is no text".to_owned()
+                } else {
+                    String::new()
+                },
+                passages: u32::try_from(document.content.len()).unwrap(),
+            })
+        });
+        Ok(Response::new(documents.boxed()))
+    }
+
+    async fn delete_documents(
+        &self,
+        request: Request<DeleteDocumentsRequest>,
+    ) -> Result<Response<DeleteDocumentsResponse>, Status> {
+        let known = request.into_inner().document_ids == ["handbook/leave.md"];
+        Ok(Response::new(DeleteDocumentsResponse { deleted: known.into() }))
+    }
+
+    async fn list_documents(
+        &self,
+        request: Request<ListDocumentsRequest>,
+    ) -> Result<Response<ListDocumentsResponse>, Status> {
+        let asked = request.into_inner();
+        Ok(Response::new(ListDocumentsResponse {
+            documents: vec![StoredDocument {
+                id: "handbook/leave.md".to_owned(),
+                ..StoredDocument::default()
+            }],
+            next_page_token: format!("{}-{}", asked.page_size(), asked.page_token),
+        }))
+    }
+
+    async fn get_document(
+        &self,
+        request: Request<GetDocumentRequest>,
+    ) -> Result<Response<GetDocumentResponse>, Status> {
+        let asked = request.into_inner();
+        Ok(Response::new(GetDocumentResponse {
+            document: Some(StoredDocument {
+                id: asked.document_id.clone(),
+                ..StoredDocument::default()
+            }),
+            next_page_token: format!("{:?} {:?} {}", asked.parents, asked.page_size, asked.page_token),
+            ..GetDocumentResponse::default()
+        }))
+    }
+
+    async fn list_collections(
+        &self,
+        request: Request<ListCollectionsRequest>,
+    ) -> Result<Response<ListCollectionsResponse>, Status> {
+        self.sent.keep(request.metadata());
+        Ok(Response::new(ListCollectionsResponse {
+            collections: vec![collection()],
+        }))
+    }
+
+    async fn get_collection(
+        &self,
+        request: Request<GetCollectionRequest>,
+    ) -> Result<Response<GetCollectionResponse>, Status> {
+        let name = request.into_inner().collection;
+        if name != "handbook" {
+            return Err(Status::not_found(format!(
+                "unknown collection `{name}`: known are handbook"
+            )));
+        }
+        Ok(Response::new(GetCollectionResponse {
+            collection: Some(collection()),
+        }))
+    }
+
+    async fn delete_collection(
+        &self,
+        _: Request<emend_proto::v1::DeleteCollectionRequest>,
+    ) -> Result<Response<emend_proto::v1::DeleteCollectionResponse>, Status> {
+        Err(Status::unimplemented("no collection is kept here"))
+    }
+
+    async fn repair_collection(
+        &self,
+        _: Request<emend_proto::v1::RepairCollectionRequest>,
+    ) -> Result<Response<emend_proto::v1::RepairCollectionResponse>, Status> {
+        Err(Status::unimplemented("no collection is kept here"))
+    }
+
+    type ExportCollectionStream = Events<emend_proto::v1::ExportCollectionResponse>;
+
+    async fn export_collection(
+        &self,
+        _: Request<emend_proto::v1::ExportCollectionRequest>,
+    ) -> Result<Response<Self::ExportCollectionStream>, Status> {
+        Err(Status::unimplemented("no collection is kept here"))
+    }
+
+    type ImportCollectionStream = Events<emend_proto::v1::ImportCollectionResponse>;
+
+    async fn import_collection(
+        &self,
+        _: Request<Streaming<emend_proto::v1::ImportCollectionRequest>>,
+    ) -> Result<Response<Self::ImportCollectionStream>, Status> {
+        Err(Status::unimplemented("no collection is kept here"))
+    }
+}

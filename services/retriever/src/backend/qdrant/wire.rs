@@ -1,0 +1,372 @@
+//! Points, payloads and filters as the server takes them.
+//!
+//! ```text
+//! kind: ["document"]                    a record with a visible version; "absent" one without
+//! kind: ["document", "unsettled"]       … that names versions that are not visible
+//!   revision: UUID, record: JSON
+//! kind: ["passage"]                     a chunk, with the vectors `dense` and `terms`
+//!   version: UUID, document, index, section, start, end, metadata: [keyword, …]
+//! kind: ["section"]                     a section
+//!   version: UUID, document, index, start, text
+//! ```
+
+use std::collections::{BTreeMap, HashMap};
+
+use qdrant_client::qdrant::value::Kind;
+use qdrant_client::qdrant::with_payload_selector::SelectorOptions;
+use qdrant_client::qdrant::{
+    Condition, DenseVector, Filter, NamedVectors, PayloadIncludeSelector, PointId, PointStruct, RetrievedPoint,
+    SparseVector, Value, Vector, VectorOutput, Vectors, WithPayloadSelector, WithVectorsSelector, point_id, vector,
+    vector_output, vectors, vectors_output, with_vectors_selector,
+};
+use uuid::Uuid;
+
+use super::record::{Record, Version};
+use crate::backend::{Chunk, Section};
+use crate::terms::Terms;
+
+pub(super) const DENSE: &str = "dense";
+pub(super) const TERMS: &str = "terms";
+
+pub(super) const KIND: &str = "kind";
+pub(super) const VERSION: &str = "version";
+pub(super) const REVISION: &str = "revision";
+pub(super) const METADATA: &str = "metadata";
+const RECORD: &str = "record";
+const DOCUMENT: &str = "document";
+const INDEX: &str = "index";
+const SECTION: &str = "section";
+const START: &str = "start";
+const END: &str = "end";
+const TEXT: &str = "text";
+
+/// Fields with an index of keywords.
+pub(super) const INDEXED: [&str; 4] = [KIND, VERSION, REVISION, METADATA];
+
+/// Values of the field `kind`.
+pub(super) const KIND_DOCUMENT: &str = "document";
+pub(super) const KIND_ABSENT: &str = "absent";
+pub(super) const KIND_UNSETTLED: &str = "unsettled";
+pub(super) const KIND_PASSAGE: &str = "passage";
+pub(super) const KIND_SECTION: &str = "section";
+
+/// Names the points of records. It is stored in their ids, so it must never change.
+const RECORDS: Uuid = Uuid::from_u128(0x7bb0_1d3e_66a1_4c5e_9a43_0f6f_2f1c_55d7);
+
+/// A record as it is stored, with the number of this state of it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Kept {
+    pub(super) revision: Version,
+    pub(super) record: Record,
+}
+
+/// What is stored is not what this program writes.
+#[derive(Debug, thiserror::Error)]
+#[error("a point has no {0} that could be read")]
+pub(super) struct Unreadable(pub(super) &'static str);
+
+/// A hit of a search.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Passage {
+    pub(super) document: String,
+    pub(super) version: Version,
+    pub(super) index: u32,
+    pub(super) section: u32,
+    pub(super) start: u32,
+    pub(super) end: u32,
+}
+
+pub(super) fn record_id(document: &str) -> PointId {
+    uuid(Uuid::new_v5(&RECORDS, document.as_bytes()))
+}
+
+pub(super) fn section_id(version: Version, index: u32) -> PointId {
+    uuid(Uuid::new_v5(&version.0, format!("{KIND_SECTION}:{index}").as_bytes()))
+}
+
+pub(super) fn passage_id(version: Version, index: u32) -> PointId {
+    uuid(Uuid::new_v5(&version.0, format!("{KIND_PASSAGE}:{index}").as_bytes()))
+}
+
+fn uuid(id: Uuid) -> PointId {
+    PointId {
+        point_id_options: Some(point_id::PointIdOptions::Uuid(id.to_string())),
+    }
+}
+
+/// The point of a record.
+pub(super) fn record_point(kept: &Kept) -> Result<PointStruct, Unreadable> {
+    let record = &kept.record;
+    let json = serde_json::to_string(record).map_err(|_| Unreadable(RECORD))?;
+    let mut kinds = vec![if record.current.is_some() {
+        KIND_DOCUMENT
+    } else {
+        KIND_ABSENT
+    }];
+    if record.is_unsettled() {
+        kinds.push(KIND_UNSETTLED);
+    }
+    Ok(point(
+        record_id(&record.id),
+        [
+            (KIND, kinds.into()),
+            (REVISION, kept.revision.to_string().into()),
+            (RECORD, json.into()),
+        ],
+        [],
+    ))
+}
+
+pub(super) fn section_point(document: &str, version: Version, index: u32, section: &Section) -> PointStruct {
+    point(
+        section_id(version, index),
+        [
+            (KIND, vec![KIND_SECTION].into()),
+            (VERSION, version.to_string().into()),
+            (DOCUMENT, document.into()),
+            (INDEX, i64::from(index).into()),
+            (START, i64::from(section.start).into()),
+            (TEXT, section.text.as_str().into()),
+        ],
+        [],
+    )
+}
+
+pub(super) fn passage_point(
+    document: &str,
+    metadata: &BTreeMap<String, String>,
+    version: Version,
+    index: u32,
+    chunk: &Chunk,
+) -> PointStruct {
+    let keywords: Vec<String> = metadata
+        .iter()
+        .map(|(key, value)| metadata_keyword(key, value))
+        .collect();
+    let dense = vector::Vector::Dense(DenseVector {
+        data: chunk.embedding.to_vec(),
+    });
+    let sparse = (!chunk.terms.is_empty()).then(|| (TERMS, vector::Vector::Sparse(sparse(&chunk.terms))));
+    point(
+        passage_id(version, index),
+        [
+            (KIND, vec![KIND_PASSAGE].into()),
+            (VERSION, version.to_string().into()),
+            (DOCUMENT, document.into()),
+            (INDEX, i64::from(index).into()),
+            (SECTION, i64::from(chunk.section).into()),
+            (START, i64::from(chunk.start).into()),
+            (END, i64::from(chunk.end).into()),
+            (METADATA, keywords.into()),
+        ],
+        [(DENSE, dense)].into_iter().chain(sparse),
+    )
+}
+
+fn point<const N: usize>(
+    id: PointId,
+    payload: [(&str, Value); N],
+    vectors: impl IntoIterator<Item = (&'static str, vector::Vector)>,
+) -> PointStruct {
+    let vectors = vectors.into_iter().map(|(name, vector)| {
+        let vector = Vector {
+            vector: Some(vector),
+            ..Vector::default()
+        };
+        (name.to_owned(), vector)
+    });
+    PointStruct {
+        id: Some(id),
+        payload: payload
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect(),
+        // A point without vectors says so: none at all is refused.
+        vectors: Some(Vectors {
+            vectors_options: Some(vectors::VectorsOptions::Vectors(NamedVectors {
+                vectors: vectors.collect(),
+            })),
+        }),
+    }
+}
+
+pub(super) fn sparse(terms: &Terms) -> SparseVector {
+    SparseVector {
+        values: terms.weights.clone(),
+        indices: terms.indices.clone(),
+    }
+}
+
+/// Encodes a metadata entry as one keyword. The length in front distinguishes `a=b` with the value `c` from `a` with the
+/// value `b=c`.
+fn metadata_keyword(key: &str, value: &str) -> String {
+    format!("{}:{key}={value}", key.len())
+}
+
+/// Points with all of these metadata entries.
+pub(super) fn with_metadata(filter: &BTreeMap<String, String>) -> Option<Filter> {
+    let conditions = filter
+        .iter()
+        .map(|(key, value)| Condition::matches(METADATA, metadata_keyword(key, value)));
+    (!filter.is_empty()).then(|| Filter::must(conditions))
+}
+
+/// Points of one of these kinds.
+pub(super) fn of_kinds(kinds: &[&str]) -> Condition {
+    let kinds: Vec<String> = kinds.iter().map(|kind| (*kind).to_owned()).collect();
+    Condition::matches(KIND, kinds)
+}
+
+/// Points of one of these versions.
+pub(super) fn of_versions(versions: &[Version]) -> Condition {
+    let versions: Vec<String> = versions.iter().map(Version::to_string).collect();
+    Condition::matches(VERSION, versions)
+}
+
+/// The record in this very state.
+pub(super) fn in_state(kept: &Kept) -> Filter {
+    Filter::must([
+        Condition::has_id([record_id(&kept.record.id)]),
+        Condition::matches(REVISION, kept.revision.to_string()),
+    ])
+}
+
+pub(super) fn all_payload() -> Option<WithPayloadSelector> {
+    Some(WithPayloadSelector {
+        selector_options: Some(SelectorOptions::Enable(true)),
+    })
+}
+
+fn fields(names: &[&str]) -> Option<WithPayloadSelector> {
+    Some(WithPayloadSelector {
+        selector_options: Some(SelectorOptions::Include(PayloadIncludeSelector {
+            fields: names.iter().map(|name| (*name).to_owned()).collect(),
+        })),
+    })
+}
+
+/// The fields that [`passage`] reads.
+pub(super) fn passage_fields() -> Option<WithPayloadSelector> {
+    fields(&[DOCUMENT, VERSION, INDEX, SECTION, START, END])
+}
+
+/// The fields that [`owner`] reads.
+pub(super) fn owner_fields() -> Option<WithPayloadSelector> {
+    fields(&[DOCUMENT, VERSION, KIND])
+}
+
+pub(super) fn vectors(wanted: bool) -> Option<WithVectorsSelector> {
+    Some(WithVectorsSelector {
+        selector_options: Some(with_vectors_selector::SelectorOptions::Enable(wanted)),
+    })
+}
+
+type Payload = HashMap<String, Value>;
+
+pub(super) fn kept(payload: &Payload) -> Result<Kept, Unreadable> {
+    let record = serde_json::from_str(text(payload, RECORD)?).map_err(|_| Unreadable(RECORD))?;
+    let revision = version_of(payload, REVISION)?;
+    Ok(Kept { revision, record })
+}
+
+pub(super) fn passage(payload: &Payload) -> Result<Passage, Unreadable> {
+    Ok(Passage {
+        document: text(payload, DOCUMENT)?.to_owned(),
+        version: version_of(payload, VERSION)?,
+        index: number(payload, INDEX)?,
+        section: number(payload, SECTION)?,
+        start: number(payload, START)?,
+        end: number(payload, END)?,
+    })
+}
+
+/// A section: its version, its index and itself.
+pub(super) fn section(payload: &Payload) -> Result<(Version, u32, Section), Unreadable> {
+    Ok((
+        version_of(payload, VERSION)?,
+        number(payload, INDEX)?,
+        Section {
+            start: number(payload, START)?,
+            text: text(payload, TEXT)?.to_owned(),
+        },
+    ))
+}
+
+/// The document and version of a passage or section, and whether it is a passage.
+pub(super) fn owner(payload: &Payload) -> Result<(String, Version, bool), Unreadable> {
+    let is_passage = match payload.get(KIND).and_then(|value| value.kind.as_ref()) {
+        Some(Kind::ListValue(list)) => list
+            .values
+            .iter()
+            .any(|kind| matches!(&kind.kind, Some(Kind::StringValue(kind)) if kind == KIND_PASSAGE)),
+        _ => return Err(Unreadable(KIND)),
+    };
+    let document = text(payload, DOCUMENT)?.to_owned();
+    Ok((document, version_of(payload, VERSION)?, is_passage))
+}
+
+/// A chunk with its index, of a point with payload and vectors.
+pub(super) fn chunk(point: &RetrievedPoint) -> Result<(u32, Chunk), Unreadable> {
+    let passage = passage(&point.payload)?;
+    let named = match point
+        .vectors
+        .as_ref()
+        .and_then(|vectors| vectors.vectors_options.as_ref())
+    {
+        Some(vectors_output::VectorsOptions::Vectors(named)) => &named.vectors,
+        _ => return Err(Unreadable(DENSE)),
+    };
+    let embedding = named.get(DENSE).and_then(dense_values).ok_or(Unreadable(DENSE))?;
+    let terms = match named.get(TERMS) {
+        Some(output) => sparse_values(output).ok_or(Unreadable(TERMS))?,
+        None => Terms::default(),
+    };
+    let chunk = Chunk {
+        section: passage.section,
+        start: passage.start,
+        end: passage.end,
+        embedding: embedding.into(),
+        terms,
+    };
+    Ok((passage.index, chunk))
+}
+
+fn dense_values(output: &VectorOutput) -> Option<&[f32]> {
+    match &output.vector {
+        Some(vector_output::Vector::Dense(dense)) => Some(&dense.data),
+        _ => None,
+    }
+}
+
+/// In the order of the hashes, whatever order the server keeps.
+fn sparse_values(output: &VectorOutput) -> Option<Terms> {
+    let Some(vector_output::Vector::Sparse(sparse)) = &output.vector else {
+        return None;
+    };
+    let mut pairs: Vec<(u32, f32)> = sparse
+        .indices
+        .iter()
+        .copied()
+        .zip(sparse.values.iter().copied())
+        .collect();
+    pairs.sort_by_key(|(index, _)| *index);
+    Some(pairs.into_iter().collect())
+}
+
+fn text<'a>(payload: &'a Payload, name: &'static str) -> Result<&'a str, Unreadable> {
+    match payload.get(name).and_then(|value| value.kind.as_ref()) {
+        Some(Kind::StringValue(text)) => Ok(text),
+        _ => Err(Unreadable(name)),
+    }
+}
+
+fn number(payload: &Payload, name: &'static str) -> Result<u32, Unreadable> {
+    match payload.get(name).and_then(|value| value.kind.as_ref()) {
+        Some(Kind::IntegerValue(number)) => u32::try_from(*number).map_err(|_| Unreadable(name)),
+        _ => Err(Unreadable(name)),
+    }
+}
+
+fn version_of(payload: &Payload, name: &'static str) -> Result<Version, Unreadable> {
+    text(payload, name)?.to_owned().try_into().map_err(|_| Unreadable(name))
+}
