@@ -105,6 +105,38 @@ impl RetrieverService for Forgetful {
     ) -> Result<Response<GetCollectionResponse>, Status> {
         Err(Status::unimplemented("not asked in this test"))
     }
+
+    async fn delete_collection(
+        &self,
+        _: Request<emend_proto::v1::DeleteCollectionRequest>,
+    ) -> Result<Response<emend_proto::v1::DeleteCollectionResponse>, Status> {
+        Err(Status::unimplemented("not asked in this test"))
+    }
+
+    async fn repair_collection(
+        &self,
+        _: Request<emend_proto::v1::RepairCollectionRequest>,
+    ) -> Result<Response<emend_proto::v1::RepairCollectionResponse>, Status> {
+        Err(Status::unimplemented("not asked in this test"))
+    }
+
+    type ExportCollectionStream = BoxStream<'static, Result<emend_proto::v1::ExportCollectionResponse, Status>>;
+
+    async fn export_collection(
+        &self,
+        _: Request<emend_proto::v1::ExportCollectionRequest>,
+    ) -> Result<Response<Self::ExportCollectionStream>, Status> {
+        Err(Status::unimplemented("not asked in this test"))
+    }
+
+    type ImportCollectionStream = BoxStream<'static, Result<emend_proto::v1::ImportCollectionResponse, Status>>;
+
+    async fn import_collection(
+        &self,
+        _: Request<Streaming<emend_proto::v1::ImportCollectionRequest>>,
+    ) -> Result<Response<Self::ImportCollectionStream>, Status> {
+        Err(Status::unimplemented("not asked in this test"))
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
