@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::Parser;
-use emend_chassis::{TracedChannel, Upstream, config::defaults, retrying};
+use emend_chassis::{TracedChannel, config::defaults, retrying};
 use emend_core::{Deadline, printable_line};
 use emend_models::embed::EmbedderChoice;
 use emend_proto::v1::{
@@ -53,7 +53,7 @@ pub async fn run(command: CollectionsCommand) -> Result<ExitCode> {
         | CollectionsCommand::Repair { place, .. } => place.clone(),
     };
     let (local, channel) = match &place.url {
-        Some(url) => (None, Upstream::new(url)?.channel()),
+        Some(url) => (None, place.connect.upstream(url)?.channel()),
         None => {
             let local = Cluster::start(&local_options(&place), Plan::only(Component::Retriever)).await?;
             let channel = local.channel(Component::Retriever)?;

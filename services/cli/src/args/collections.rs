@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::ConnectOptions;
+
 /// `emend collections …`.
 #[derive(Debug, Subcommand)]
 pub enum CollectionsCommand {
@@ -93,4 +95,7 @@ pub struct Place {
     /// Folder of the collections, without --url [default: the user's data folder; with EMEND_STORE=qdrant the server]
     #[arg(long, env = "EMEND_DATA_DIR", value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub connect: ConnectOptions,
 }

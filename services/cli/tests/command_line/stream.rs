@@ -10,11 +10,9 @@ use std::{
 };
 
 use emend_proto::v1::{
-    DeleteCollectionRequest, DeleteCollectionResponse, DeleteDocumentsRequest, DeleteDocumentsResponse,
-    ExportCollectionRequest, ExportCollectionResponse, GetCollectionRequest, GetCollectionResponse, GetDocumentRequest,
-    GetDocumentResponse, ImportCollectionRequest, ImportCollectionResponse, IngestRequest, IngestResponse,
-    IngestStatus, ListCollectionsRequest, ListCollectionsResponse, ListDocumentsRequest, ListDocumentsResponse,
-    RepairCollectionRequest, RepairCollectionResponse, RetrieveRequest, RetrieveResponse,
+    DeleteDocumentsRequest, DeleteDocumentsResponse, GetCollectionRequest, GetCollectionResponse, GetDocumentRequest,
+    GetDocumentResponse, IngestRequest, IngestResponse, IngestStatus, ListCollectionsRequest, ListCollectionsResponse,
+    ListDocumentsRequest, ListDocumentsResponse, RetrieveRequest, RetrieveResponse,
     retriever_service_server::{RetrieverService, RetrieverServiceServer},
 };
 use futures::{StreamExt as _, stream::BoxStream};
@@ -94,38 +92,6 @@ impl RetrieverService for Forgetful {
         Err(Status::unimplemented("not asked in this test"))
     }
 
-    async fn delete_collection(
-        &self,
-        _: Request<DeleteCollectionRequest>,
-    ) -> Result<Response<DeleteCollectionResponse>, Status> {
-        Err(Status::unimplemented("not asked in this test"))
-    }
-
-    async fn repair_collection(
-        &self,
-        _: Request<RepairCollectionRequest>,
-    ) -> Result<Response<RepairCollectionResponse>, Status> {
-        Err(Status::unimplemented("not asked in this test"))
-    }
-
-    type ExportCollectionStream = BoxStream<'static, Result<ExportCollectionResponse, Status>>;
-
-    async fn export_collection(
-        &self,
-        _: Request<ExportCollectionRequest>,
-    ) -> Result<Response<Self::ExportCollectionStream>, Status> {
-        Err(Status::unimplemented("not asked in this test"))
-    }
-
-    type ImportCollectionStream = BoxStream<'static, Result<ImportCollectionResponse, Status>>;
-
-    async fn import_collection(
-        &self,
-        _: Request<Streaming<ImportCollectionRequest>>,
-    ) -> Result<Response<Self::ImportCollectionStream>, Status> {
-        Err(Status::unimplemented("not asked in this test"))
-    }
-
     async fn list_collections(
         &self,
         _: Request<ListCollectionsRequest>,
@@ -137,6 +103,38 @@ impl RetrieverService for Forgetful {
         &self,
         _: Request<GetCollectionRequest>,
     ) -> Result<Response<GetCollectionResponse>, Status> {
+        Err(Status::unimplemented("not asked in this test"))
+    }
+
+    async fn delete_collection(
+        &self,
+        _: Request<emend_proto::v1::DeleteCollectionRequest>,
+    ) -> Result<Response<emend_proto::v1::DeleteCollectionResponse>, Status> {
+        Err(Status::unimplemented("not asked in this test"))
+    }
+
+    async fn repair_collection(
+        &self,
+        _: Request<emend_proto::v1::RepairCollectionRequest>,
+    ) -> Result<Response<emend_proto::v1::RepairCollectionResponse>, Status> {
+        Err(Status::unimplemented("not asked in this test"))
+    }
+
+    type ExportCollectionStream = BoxStream<'static, Result<emend_proto::v1::ExportCollectionResponse, Status>>;
+
+    async fn export_collection(
+        &self,
+        _: Request<emend_proto::v1::ExportCollectionRequest>,
+    ) -> Result<Response<Self::ExportCollectionStream>, Status> {
+        Err(Status::unimplemented("not asked in this test"))
+    }
+
+    type ImportCollectionStream = BoxStream<'static, Result<emend_proto::v1::ImportCollectionResponse, Status>>;
+
+    async fn import_collection(
+        &self,
+        _: Request<Streaming<emend_proto::v1::ImportCollectionRequest>>,
+    ) -> Result<Response<Self::ImportCollectionStream>, Status> {
         Err(Status::unimplemented("not asked in this test"))
     }
 }

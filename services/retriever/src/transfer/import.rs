@@ -62,6 +62,7 @@ impl Work<Library> for ImportDocument {
 
 struct Importing<S> {
     requests: S,
+    /// Whose key it is, and which collections it may use.
     identity: Identity,
     writer: ActorHandle<Library>,
     /// Dropped with the stream, which stops the work.
@@ -142,9 +143,6 @@ impl<S: Stream<Item = Result<ImportCollectionRequest, Status>> + Send + Unpin> I
                 }
             };
             self.collection = validate::collection_after(&self.collection, request.collection);
-            if let Err(denied) = self.identity.collection(&self.collection) {
-                return Some(Err(denied.into()));
-            }
             if !request.embedder.is_empty() {
                 self.embedder = request.embedder;
             }
@@ -184,6 +182,8 @@ impl<S: Stream<Item = Result<ImportCollectionRequest, Status>> + Send + Unpin> I
     }
 
     async fn store(&mut self, document: EmbeddedDocument) -> Result<ImportCollectionResponse, Status> {
+        // Before anything is looked up: a collection that the key may not use is refused whether it exists or not.
+        self.identity.collection(&self.collection)?;
         let id = document.id.clone();
         let dimensions = match validate::embedded(&self.collection, &self.embedder, &document) {
             Ok(dimensions) => dimensions,

@@ -44,38 +44,6 @@ impl RetrieverService for StandIn {
         Ok(Response::new(documents.boxed()))
     }
 
-    async fn delete_collection(
-        &self,
-        _: Request<DeleteCollectionRequest>,
-    ) -> Result<Response<DeleteCollectionResponse>, Status> {
-        Err(Status::unimplemented("no collection is kept here"))
-    }
-
-    async fn repair_collection(
-        &self,
-        _: Request<RepairCollectionRequest>,
-    ) -> Result<Response<RepairCollectionResponse>, Status> {
-        Err(Status::unimplemented("no collection is kept here"))
-    }
-
-    type ExportCollectionStream = BoxStream<'static, Result<ExportCollectionResponse, Status>>;
-
-    async fn export_collection(
-        &self,
-        _: Request<ExportCollectionRequest>,
-    ) -> Result<Response<Self::ExportCollectionStream>, Status> {
-        Err(Status::unimplemented("no collection is kept here"))
-    }
-
-    type ImportCollectionStream = BoxStream<'static, Result<ImportCollectionResponse, Status>>;
-
-    async fn import_collection(
-        &self,
-        _: Request<Streaming<ImportCollectionRequest>>,
-    ) -> Result<Response<Self::ImportCollectionStream>, Status> {
-        Err(Status::unimplemented("no collection is kept here"))
-    }
-
     async fn delete_documents(
         &self,
         request: Request<DeleteDocumentsRequest>,
@@ -136,5 +104,37 @@ impl RetrieverService for StandIn {
         Ok(Response::new(GetCollectionResponse {
             collection: Some(collection()),
         }))
+    }
+
+    async fn delete_collection(
+        &self,
+        _: Request<emend_proto::v1::DeleteCollectionRequest>,
+    ) -> Result<Response<emend_proto::v1::DeleteCollectionResponse>, Status> {
+        Err(Status::unimplemented("no collection is kept here"))
+    }
+
+    async fn repair_collection(
+        &self,
+        _: Request<emend_proto::v1::RepairCollectionRequest>,
+    ) -> Result<Response<emend_proto::v1::RepairCollectionResponse>, Status> {
+        Err(Status::unimplemented("no collection is kept here"))
+    }
+
+    type ExportCollectionStream = Events<emend_proto::v1::ExportCollectionResponse>;
+
+    async fn export_collection(
+        &self,
+        _: Request<emend_proto::v1::ExportCollectionRequest>,
+    ) -> Result<Response<Self::ExportCollectionStream>, Status> {
+        Err(Status::unimplemented("no collection is kept here"))
+    }
+
+    type ImportCollectionStream = Events<emend_proto::v1::ImportCollectionResponse>;
+
+    async fn import_collection(
+        &self,
+        _: Request<Streaming<emend_proto::v1::ImportCollectionRequest>>,
+    ) -> Result<Response<Self::ImportCollectionStream>, Status> {
+        Err(Status::unimplemented("no collection is kept here"))
     }
 }
