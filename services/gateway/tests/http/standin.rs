@@ -25,7 +25,6 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 type Events<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
-/// What the services were sent.
 #[derive(Clone, Default)]
 pub(crate) struct Sent(Arc<Mutex<Vec<(String, String)>>>);
 
@@ -49,7 +48,6 @@ impl Sent {
     }
 }
 
-/// The services, and what they were sent.
 #[derive(Clone)]
 struct StandIn {
     sent: Sent,
