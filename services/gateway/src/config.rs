@@ -67,7 +67,7 @@ pub struct ServiceUrls {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Browsers")]
 pub struct BrowserOptions {
-    /// Origin whose pages may call the gateway, for instance https://app.example.com; may be repeated. Without any only
+    /// Origin whose pages may call the gateway, for instance `https://app.example.com`; may be repeated. Without any only
     /// pages of the gateway itself may
     #[arg(
         long = "cors-origin",

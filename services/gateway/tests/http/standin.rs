@@ -27,7 +27,6 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 type Events<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
-/// What the services were sent.
 #[derive(Clone, Default)]
 pub(crate) struct Sent(Arc<Mutex<Vec<(String, String)>>>);
 
@@ -51,7 +50,6 @@ impl Sent {
     }
 }
 
-/// The services, and what they were sent.
 #[derive(Clone)]
 struct StandIn {
     sent: Sent,
