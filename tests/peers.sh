@@ -143,7 +143,7 @@ install java mvn pom.xml
 
 # The newest patch of each of the three versions that Kubernetes maintains, and what belongs to them.
 kubernetes=(v1.37.2 v1.36.3 v1.35.4)
-etcd=v3.7.3
+etcd=v3.7.0
 helm=v4.3.1
 jaeger=v1.76.0
 # Kinds that clusters have from elsewhere: module, and the files of their definitions in it.
