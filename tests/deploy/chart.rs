@@ -10,7 +10,7 @@ use crate::options::{self, service_of};
 use crate::{peer, root};
 
 /// Values that are tested, by name: files of `values`, and the chart's own for `default`.
-pub(crate) const VALUES: [&str; 4] = ["default", "autoscaling", "everything", "models"];
+pub(crate) const VALUES: [&str; 6] = ["default", "autoscaling", "everything", "models", "qdrant", "tls"];
 
 /// The objects that the chart renders; `None` where there is no Helm.
 pub(crate) fn rendered(values: &str, namespace: &str, more: &[&str]) -> Option<Vec<Value>> {
