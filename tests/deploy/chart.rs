@@ -162,7 +162,8 @@ fn pods_hold_no_token_and_write_to_no_root() {
                 // A secret comes by reference.
                 for variable in list(&container["env"]) {
                     let name = variable["name"].as_str().unwrap();
-                    let is_secret = name.ends_with("_API_KEY") || name.ends_with("_TOKEN") || name.ends_with("_PASSWORD");
+                    let is_secret =
+                        name.ends_with("_API_KEY") || name.ends_with("_TOKEN") || name.ends_with("_PASSWORD");
                     assert!(
                         !is_secret || variable["valueFrom"]["secretKeyRef"].is_object(),
                         "{name}"

@@ -15,7 +15,11 @@ fn calls(objects: &[Value]) -> BTreeSet<(String, String)> {
         let caller = workload["spec"]["selector"]["matchLabels"][COMPONENT].as_str().unwrap();
         for variable in list(&workload["spec"]["template"]["spec"]["containers"][0]["env"]) {
             let url = variable["value"].as_str().unwrap_or_default();
-            let Some(host) = url.trim_start_matches("http").trim_start_matches("s").strip_prefix("://emend-") else {
+            let Some(host) = url
+                .trim_start_matches("http")
+                .trim_start_matches("s")
+                .strip_prefix("://emend-")
+            else {
                 continue;
             };
             let callee = host.split(':').next().unwrap();
