@@ -10,7 +10,7 @@ use crate::options::{self, service_of};
 use crate::{peer, root};
 
 /// Values that are tested, by name: files of `values`, and the chart's own for `default`.
-pub(crate) const VALUES: [&str; 4] = ["default", "autoscaling", "everything", "models"];
+pub(crate) const VALUES: [&str; 6] = ["default", "autoscaling", "everything", "models", "qdrant", "tls"];
 
 /// The objects that the chart renders; `None` where there is no Helm.
 pub(crate) fn rendered(values: &str, namespace: &str, more: &[&str]) -> Option<Vec<Value>> {
@@ -112,7 +112,8 @@ fn every_option_port_and_probe_is_one_of_the_binary() {
                 .map(|port| (port["name"].as_str().unwrap(), port["containerPort"].as_u64().unwrap()))
                 .collect();
             let metrics = variable("EMEND_METRICS_LISTEN").strip_prefix("0.0.0.0:").unwrap();
-            assert_eq!(ports, [("grpc", port), ("metrics", metrics.parse().unwrap())]);
+            let serving = if service.name == "gateway" { "http" } else { "grpc" };
+            assert_eq!(ports, [(serving, port), ("metrics", metrics.parse().unwrap())]);
             for (probe, path) in [
                 ("startupProbe", "/readyz"),
                 ("readinessProbe", "/readyz"),
@@ -126,11 +127,8 @@ fn every_option_port_and_probe_is_one_of_the_binary() {
                         "{probe}"
                     );
                 } else {
-                    assert_eq!(
-                        (&http["port"], &http["path"]),
-                        (&"metrics".into(), &path.into()),
-                        "{probe}"
-                    );
+                    let of = if service.name == "gateway" { "http" } else { "metrics" };
+                    assert_eq!((&http["port"], &http["path"]), (&of.into(), &path.into()), "{probe}");
                 }
             }
             for first in list(&pod["initContainers"]) {
@@ -141,6 +139,8 @@ fn every_option_port_and_probe_is_one_of_the_binary() {
         }
         seen.sort_unstable();
         let mut all: Vec<&str> = options::services().iter().map(|service| service.name).collect();
+        // The gateway is there where it is wanted.
+        all.retain(|name| *name != "gateway" || values == "tls");
         all.sort_unstable();
         assert_eq!(seen, all, "{values}");
     }
@@ -162,7 +162,8 @@ fn pods_hold_no_token_and_write_to_no_root() {
                 // A secret comes by reference.
                 for variable in list(&container["env"]) {
                     let name = variable["name"].as_str().unwrap();
-                    let is_secret = name.ends_with("_KEY") || name.ends_with("_TOKEN") || name.ends_with("_PASSWORD");
+                    let is_secret =
+                        name.ends_with("_API_KEY") || name.ends_with("_TOKEN") || name.ends_with("_PASSWORD");
                     assert!(
                         !is_secret || variable["valueFrom"]["secretKeyRef"].is_object(),
                         "{name}"

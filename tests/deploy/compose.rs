@@ -47,6 +47,11 @@ fn every_service_has_the_options_ports_and_health_of_its_binary() {
                 "{name} has no {variable}"
             );
         }
+        seen.push(service.name);
+        if service.name == "gateway" {
+            // It speaks HTTP, and the image has nothing that could ask it.
+            continue;
+        }
         let test: Vec<&str> = list(&container["healthcheck"]["test"])
             .map(|word| word.as_str().unwrap())
             .collect();
@@ -56,7 +61,6 @@ fn every_service_has_the_options_ports_and_health_of_its_binary() {
             panic!("{test:?}")
         };
         assert_eq!(health.address, format!("127.0.0.1:{}", service.port()), "{name}");
-        seen.push(service.name);
     }
     seen.sort_unstable();
     let mut all: Vec<&str> = options::services().iter().map(|service| service.name).collect();

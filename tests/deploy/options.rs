@@ -42,6 +42,8 @@ pub(crate) fn services() -> Vec<Service> {
             emend_rewriter::SERVICE_NAME,
             emend_rewriter::Options::command(),
         ),
+        // It speaks HTTP, and is probed so.
+        ("gateway", "", emend_gateway::Options::command()),
         (
             "web-search",
             emend_web_search::SERVICE_NAME,

@@ -15,7 +15,11 @@ fn calls(objects: &[Value]) -> BTreeSet<(String, String)> {
         let caller = workload["spec"]["selector"]["matchLabels"][COMPONENT].as_str().unwrap();
         for variable in list(&workload["spec"]["template"]["spec"]["containers"][0]["env"]) {
             let url = variable["value"].as_str().unwrap_or_default();
-            let Some(host) = url.strip_prefix("http://emend-") else {
+            let Some(host) = url
+                .trim_start_matches("http")
+                .trim_start_matches("s")
+                .strip_prefix("://emend-")
+            else {
                 continue;
             };
             let callee = host.split(':').next().unwrap();
@@ -42,12 +46,12 @@ fn services<'a>(rules: &'a Value, peers: &'static str) -> impl Iterator<Item = &
 
 #[test]
 fn the_calls_that_are_made_are_allowed_on_both_sides_and_no_others() {
-    for values in ["default", "everything"] {
+    for (values, made) in [("default", 5), ("everything", 5), ("tls", 7)] {
         let Some(objects) = rendered(values, "emend", &[]) else {
             return;
         };
         let calls = calls(&objects);
-        assert_eq!(calls.len(), 5, "{calls:?}");
+        assert_eq!(calls.len(), made, "{calls:?}");
         let (mut leaving, mut coming) = (BTreeSet::new(), BTreeSet::new());
         for (of, policy) in policies(&objects) {
             assert_eq!(policy["policyTypes"], serde_json::json!(["Ingress", "Egress"]), "{of}");

@@ -44,7 +44,24 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | quote }}
 
 {{/* Whether the store is in the retriever's pod, which is then one. */}}
 {{- define "emend.isStateful" -}}
-{{- if eq .name "retriever" }}true{{ end -}}
+{{- if and (eq .name "retriever") (eq .root.Values.retriever.store "edge") }}true{{ end -}}
+{{- end -}}
+
+{{/* What a service's port is called. */}}
+{{- define "emend.portName" -}}
+{{- if eq .name "gateway" }}http{{ else }}grpc{{ end -}}
+{{- end -}}
+
+{{/* Services that a service calls, with commas between. */}}
+{{- define "emend.callees" -}}
+{{- if eq .name "orchestrator" }}retriever,grader,generator,rewriter,web-search
+{{- else if eq .name "gateway" }}orchestrator,retriever
+{{- end -}}
+{{- end -}}
+
+{{/* Whether a service has pods: the gateway only where it is wanted. */}}
+{{- define "emend.isOn" -}}
+{{- if or .service.replicas .service.autoscaling.enabled }}true{{ end -}}
 {{- end -}}
 
 {{/* Whether somebody else says how many pods there are. */}}

@@ -11,15 +11,44 @@
 {{- $_ := set $own "OTEL_EXPORTER_OTLP_ENDPOINT" . -}}
 {{- $_ := set $own "OTEL_TRACES_SAMPLER_ARG" ($root.Values.telemetry.sampleRatio | toString) -}}
 {{- end -}}
-{{- if eq .name "orchestrator" -}}
-{{- range $callee := list "retriever" "grader" "generator" "rewriter" "web-search" -}}
+{{- $scheme := ternary "https" "http" $root.Values.tls.enabled -}}
+{{- range $callee := (include "emend.callees" . | splitList "," | compact) -}}
 {{- $variable := printf "EMEND_%s_URL" ($callee | upper | replace "-" "_") -}}
 {{- $name := include "emend.name" (dict "root" $root "name" $callee) -}}
-{{- $_ := set $own $variable (printf "http://%s:%d" $name (int (index $root.Values.services $callee).port)) -}}
+{{- $_ := set $own $variable (printf "%s://%s:%d" $scheme $name (int (index $root.Values.services $callee).port)) -}}
 {{- end -}}
+{{- if $root.Values.tls.enabled -}}
+{{- $_ := set $own "EMEND_TLS_CERT" "/etc/emend/tls/tls.crt" -}}
+{{- $_ := set $own "EMEND_TLS_KEY" "/etc/emend/tls/tls.key" -}}
+{{- if and $root.Values.tls.clientCertificates (ne .name "gateway") -}}
+{{- $_ := set $own "EMEND_TLS_CLIENT_CA" "/etc/emend/tls/ca.crt" -}}
+{{- end -}}
+{{- if include "emend.callees" . -}}
+{{- $_ := set $own "EMEND_CA" "/etc/emend/tls/ca.crt" -}}
+{{- if $root.Values.tls.clientCertificates -}}
+{{- $_ := set $own "EMEND_CLIENT_CERT" "/etc/emend/tls/tls.crt" -}}
+{{- $_ := set $own "EMEND_CLIENT_KEY" "/etc/emend/tls/tls.key" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if and $root.Values.keys.enabled (ne .name "gateway") -}}
+{{- $_ := set $own "EMEND_KEYS_FILE" "/etc/emend/keys/keys.toml" -}}
+{{- if eq .name "orchestrator" -}}
+{{- $_ := set $own "EMEND_SERVICE_API_KEY_FILE" "/etc/emend/keys/service" -}}
+{{- end -}}
+{{- end -}}
+{{- $asksWho := or $root.Values.keys.enabled $root.Values.tls.clientCertificates -}}
+{{- if or (not $root.Values.tls.enabled) (not $asksWho) (eq .name "gateway") -}}
+{{- /* Protected by something else, or, the gateway, by the services behind it, to which it hands the callers' keys. */ -}}
+{{- $_ := set $own "EMEND_INSECURE" "true" -}}
 {{- end -}}
 {{- if eq .name "retriever" -}}
+{{- $_ := set $own "EMEND_STORE" $root.Values.retriever.store -}}
+{{- if eq $root.Values.retriever.store "qdrant" -}}
+{{- $_ := set $own "EMEND_QDRANT_URL" $root.Values.retriever.qdrant.url -}}
+{{- else -}}
 {{- $_ := set $own "EMEND_DATA_DIR" "/var/lib/emend/collections" -}}
+{{- end -}}
 {{- end -}}
 {{- if include "emend.embeds" . -}}
 {{- $_ := set $own "EMEND_EMBEDDER" $root.Values.models.embedder -}}
@@ -53,6 +82,9 @@
 {{- if and (include "emend.asksModel" .) $root.Values.llm.apiKey }}
 {{ include "emend.secretVariable" (dict "variable" "EMEND_LLM_API_KEY" "from" $root.Values.llm.apiKey) }}
 {{- end }}
+{{- if and (eq .name "retriever") (eq $root.Values.retriever.store "qdrant") $root.Values.retriever.qdrant.apiKey }}
+{{ include "emend.secretVariable" (dict "variable" "EMEND_QDRANT_API_KEY" "from" $root.Values.retriever.qdrant.apiKey) }}
+{{- end }}
 {{- range $variable, $from := mergeOverwrite (deepCopy ($root.Values.secretEnv | default dict)) (deepCopy (.service.secretEnv | default dict)) }}
 {{ include "emend.secretVariable" (dict "variable" $variable "from" $from) }}
 {{- end }}
@@ -63,6 +95,17 @@
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
+{{- end -}}
+
+{{/* How a service is probed: of dict "of" and "path". Probes by gRPC speak no TLS; then it is the port of metrics. */}}
+{{- define "emend.probe" -}}
+{{- if eq .of.name "gateway" -}}
+httpGet: {port: http, path: {{ .path }}, scheme: {{ ternary "HTTPS" "HTTP" .of.root.Values.tls.enabled }}}
+{{- else if .of.root.Values.tls.enabled -}}
+httpGet: {port: metrics, path: {{ .path }}}
+{{- else -}}
+grpc: {port: {{ .of.service.port }}, service: {{ include "emend.grpcService" .of }}}
+{{- end -}}
 {{- end -}}
 
 {{- define "emend.image" -}}
@@ -153,18 +196,18 @@ spec:
       env:
         {{- include "emend.environment" . | trim | nindent 8 }}
       ports:
-        - {name: grpc, containerPort: {{ .service.port }}}
+        - {name: {{ include "emend.portName" . }}, containerPort: {{ .service.port }}}
         - {name: metrics, containerPort: {{ $root.Values.metrics.port }}}
       # Loading weights comes before listening.
       startupProbe:
-        grpc: {port: {{ .service.port }}, service: {{ include "emend.grpcService" . }}}
+        {{- include "emend.probe" (dict "of" . "path" "/readyz") | nindent 8 }}
         periodSeconds: 2
         failureThreshold: 60
       readinessProbe:
-        grpc: {port: {{ .service.port }}, service: {{ include "emend.grpcService" . }}}
+        {{- include "emend.probe" (dict "of" . "path" "/readyz") | nindent 8 }}
         periodSeconds: 5
       livenessProbe:
-        grpc: {port: {{ .service.port }}, service: {{ include "emend.grpcService" . }}}
+        {{- include "emend.probe" (dict "of" . "path" "/livez") | nindent 8 }}
         periodSeconds: 10
         failureThreshold: 6
       resources:
@@ -179,6 +222,12 @@ spec:
         {{- if include "emend.models" . }}
         - {name: models, mountPath: /models, readOnly: true}
         {{- end }}
+        {{- if $root.Values.tls.enabled }}
+        - {name: tls, mountPath: /etc/emend/tls, readOnly: true}
+        {{- end }}
+        {{- if $root.Values.keys.enabled }}
+        - {name: keys, mountPath: /etc/emend/keys, readOnly: true}
+        {{- end }}
         {{- if and (eq .name "web-search") $root.Values.webSearch.pages }}
         - {name: pages, mountPath: /srv/pages, readOnly: true}
         {{- end }}
@@ -191,6 +240,14 @@ spec:
     {{- else if eq (include "emend.models" .) "fetch" }}
     - name: models
       emptyDir: {sizeLimit: {{ $root.Values.models.fetch.sizeLimit }}}
+    {{- end }}
+    {{- if $root.Values.tls.enabled }}
+    - name: tls
+      secret: {secretName: {{ $root.Values.tls.secret }}, defaultMode: 0440}
+    {{- end }}
+    {{- if $root.Values.keys.enabled }}
+    - name: keys
+      secret: {secretName: {{ $root.Values.keys.secret }}, defaultMode: 0440}
     {{- end }}
     {{- if and (eq .name "web-search") $root.Values.webSearch.pages }}
     - name: pages
