@@ -1,7 +1,7 @@
 //! One call from client to actor is one trace, as an OTLP collector sees it. A process of its own: telemetry is global.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use emend_chassis::{
@@ -84,7 +84,8 @@ impl GeneratorService for Writer {
     type GenerateStream = ReceiverStream<Result<GenerateResponse, Status>>;
 
     async fn generate(&self, _: Request<GenerateRequest>) -> Result<Response<Self::GenerateStream>, Status> {
-        let receiver = self.0.lock().unwrap().take().unwrap();
+        let receiver = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let receiver = receiver.ok_or_else(|| Status::internal("asked twice"))?;
         Ok(Response::new(ReceiverStream::new(receiver)))
     }
 }
