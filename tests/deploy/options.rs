@@ -1,7 +1,6 @@
 //! What the binaries can be told: what their `--help` lists.
 
-use clap::builder::Resettable;
-use clap::{Command, CommandFactory as _};
+use clap::{ArgAction, Command, CommandFactory as _, builder::Resettable};
 
 /// What OpenTelemetry and libraries read, and no flag is for.
 const WITHOUT_FLAG: [&str; 5] = [
@@ -96,7 +95,12 @@ impl Service {
         let command = self
             .command
             .clone()
-            .mut_args(|argument| argument.env(Resettable::Reset));
+            .mut_args(|argument| argument.env(Resettable::Reset))
+            // A switch has no value on the command line, and one in the environment.
+            .mut_arg(argument.get_id(), |argument| match argument.get_action() {
+                ArgAction::SetTrue => argument.action(ArgAction::Set).num_args(1),
+                _ => argument,
+            });
         let parsed = command.try_get_matches_from(["emend", &flag]);
         parsed
             .err()

@@ -17,7 +17,7 @@ mod stored;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum as _, builder::Styles};
-use emend_chassis::LogFormat;
+use emend_chassis::{ClientTlsOptions, LogFormat};
 use emend_evaluator::EvaluatorOptions;
 use emend_models::{
     chat::{ChatOptions, LocalModel},
@@ -30,7 +30,7 @@ pub use self::{
     ask::{AskOptions, BudgetOptions, Json},
     backend::Backend,
     collections::{CollectionsCommand, Place as CollectionsPlace},
-    connect::ConnectOptions,
+    connect::{ConnectOptions, tls},
     eval::{EvalPairsOptions, EvalQaOptions, EvalRetrievalOptions, SearchLoadOptions, SetOptions},
     feedback::{ExportOptions, FeedbackCommand, RecordOptions, SaidVerdict},
     grades::{CalibrateOptions, EvalGradesOptions},
@@ -224,7 +224,7 @@ pub enum Command {
 /// Options of `emend health`.
 #[derive(Args, Debug)]
 pub struct HealthOptions {
-    /// Address of the service, as HOST:PORT or a URL
+    /// Address of the service, as HOST:PORT or a URL; https:// with TLS
     #[arg(value_name = "ADDRESS")]
     pub address: String,
     /// Name of the service, for example emend.v1.GraderService [default: all of that server]
@@ -233,6 +233,9 @@ pub struct HealthOptions {
     /// Time it may take to answer
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = emend_chassis::config::duration)]
     pub timeout: std::time::Duration,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub tls: ClientTlsOptions,
 }
 
 /// Where the local services keep things and which models they use.

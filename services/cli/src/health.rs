@@ -3,12 +3,15 @@
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use emend_chassis::{Upstream, request};
+use emend_chassis::{Upstream, UpstreamOptions, request};
 use emend_core::Deadline;
 use tonic::Code;
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 
-use crate::{args::HealthOptions, terminal};
+use crate::{
+    args::{HealthOptions, tls},
+    terminal,
+};
 
 /// Asks once, and says what it was told. The exit status is 0 for SERVING alone.
 ///
@@ -20,7 +23,12 @@ pub async fn run(options: HealthOptions) -> Result<ExitCode> {
     } else {
         format!("http://{}", options.address)
     };
-    let mut health = HealthClient::new(Upstream::new(&url)?.channel());
+    // Health is open: no key is sent.
+    let upstream = UpstreamOptions {
+        tls: tls(&url, &options.tls)?,
+        ..UpstreamOptions::default()
+    };
+    let mut health = HealthClient::new(Upstream::with_options(&url, upstream)?.channel());
     let service = options.service.unwrap_or_default();
     let asked = HealthCheckRequest {
         service: service.clone(),

@@ -267,6 +267,12 @@ fn a_day_of_services(endpoint: &str) -> (Vec<String>, Vec<(String, String)>) {
         shown.push((what.to_owned(), stdout(output) + &stderr(output)));
     }
 
+    // Health is open, to whoever may connect.
+    let healthy = certificates
+        .client(&mut place.emend(&["health", orchestrator]))
+        .output();
+    assert_eq!(stdout(&healthy.unwrap()), "SERVING\n");
+
     let with_key = |key: &str| {
         let mut command = place.emend(&ask);
         certificates.client(&mut command).env("EMEND_API_KEY", key);
@@ -307,7 +313,10 @@ fn a_day_of_services(endpoint: &str) -> (Vec<String>, Vec<(String, String)>) {
     )
     .unwrap();
     let pasted = fails(
-        place.emend(&["up", "--base-port", "0"]).env("EMEND_KEYS_FILE", &pasted),
+        place
+            .emend(&["up", "--base-port", "0"])
+            .env("EMEND_DATA_DIR", place.data.path().join("other"))
+            .env("EMEND_KEYS_FILE", &pasted),
         "keys.app.sha256",
     );
     for (what, text) in [
