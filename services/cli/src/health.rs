@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Result, bail};
 use emend_chassis::{Upstream, UpstreamOptions, request};
 use emend_core::Deadline;
 use tonic::Code;
@@ -37,9 +37,9 @@ pub async fn run(options: HealthOptions) -> Result<ExitCode> {
     let answer = match answer {
         Ok(answer) => answer.into_inner(),
         Err(status) if status.code() == Code::NotFound => {
-            return Err(status).with_context(|| format!("{url} has no service `{service}`"));
+            bail!("{url} has no service `{service}`: without --service all of it is asked");
         }
-        Err(status) => return Err(status).with_context(|| format!("{url} does not say whether it serves")),
+        Err(status) => bail!("{url} does not say whether it serves: {}", status.message()),
     };
     terminal::println(answer.status().as_str_name())?;
     Ok(ExitCode::from(u8::from(answer.status() != ServingStatus::Serving)))
