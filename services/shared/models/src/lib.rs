@@ -4,7 +4,7 @@ pub mod chat;
 pub mod embed;
 #[cfg(feature = "local")]
 pub mod fetch;
-#[cfg(any(feature = "local", feature = "openai"))]
+#[cfg(feature = "local")]
 mod http;
 pub mod progress;
 pub mod prompt;

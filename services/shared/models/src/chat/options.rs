@@ -173,6 +173,7 @@ impl ChatOptions {
     ///
     /// # Errors
     /// [`ChatError::Options`] if the file cannot be read or is empty.
+    #[cfg(feature = "openai")]
     pub(super) fn api_key(&self) -> Result<Option<Secret>, ChatError> {
         if let Some(key) = &self.llm_api_key {
             return Ok(Some(key.clone()));
