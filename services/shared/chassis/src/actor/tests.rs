@@ -367,8 +367,12 @@ async fn jobs_that_had_not_begun_go_to_another_actor() {
                 tokio::spawn(async move { handle.call(Say(text), caller()).await })
             };
             // Every thread hangs, so what follows waits in the mailboxes behind a panic.
-            let blocking: Vec<_> = (0..threads).map(|_| call("block")).collect();
-            gate.reached(&gate.begun, begun + threads).await;
+            let mut blocking = Vec::new();
+            // One after another: two at once may choose the same actor, and the second would wait behind the first.
+            for number in 1..=threads {
+                blocking.push(call("block"));
+                gate.reached(&gate.begun, begun + number).await;
+            }
             let panicking: Vec<_> = (0..threads).map(|_| call("panic")).collect();
             until(|| handle.in_flight() == 2 * threads).await;
             calls.extend((0..4).map(|_| call("hello")));
