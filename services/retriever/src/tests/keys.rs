@@ -3,7 +3,10 @@
 use emend_chassis::Permission;
 use emend_chassis::keys::{KeyEntry, KeysFile, new_key};
 use emend_core::Secret;
-use emend_proto::v1::{DeleteDocumentsRequest, GetCollectionRequest, ListCollectionsRequest, ListDocumentsRequest};
+use emend_proto::v1::{
+    DeleteCollectionRequest, DeleteDocumentsRequest, EmbeddedDocument, ExportCollectionRequest, GetCollectionRequest,
+    GetDocumentRequest, ImportCollectionRequest, ListCollectionsRequest, ListDocumentsRequest, RepairCollectionRequest,
+};
 use tonic::{Code, Request, Status};
 
 use super::*;
@@ -151,6 +154,71 @@ async fn a_key_reads_and_writes_its_collections_and_sees_no_others() {
         .unwrap_err();
     assert_eq!(status.code(), Code::NotFound);
     assert!(!status.message().contains("payroll"), "{status:?}");
+    running.stop().await;
+}
+
+/// An administrator is one of the key's collections, and of no others.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_administrator_of_some_collections_changes_and_reads_no_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("keys.toml");
+    let mut file = KeysFile::default();
+    let writer = key(&mut file, "writer", &[Permission::Ingest], &["*"]);
+    let all = [Permission::Ask, Permission::Ingest, Permission::Admin];
+    let admin = key(&mut file, "admin", &all, &["handbook"]);
+    file.write(&path).unwrap();
+    let data = folder.path().join("data");
+    let mut running = Running::start(&data, &["--keys-file", path.to_str().unwrap()]).await;
+    let stored = ingest(&mut running, &writer, &["handbook", "payroll"]).await;
+    assert_eq!(stored.unwrap(), 2);
+
+    for name in ["payroll", "nothing"] {
+        let collection = || name.to_owned();
+        let client = &mut running.client;
+        let delete = DeleteCollectionRequest {
+            collection: collection(),
+        };
+        let repair = RepairCollectionRequest {
+            collection: collection(),
+        };
+        let export = ExportCollectionRequest {
+            collection: collection(),
+            ..Default::default()
+        };
+        let read = GetDocumentRequest {
+            collection: collection(),
+            document_id: "leave".to_owned(),
+            ..Default::default()
+        };
+        let import = ImportCollectionRequest {
+            collection: collection(),
+            embedder: "hashed-256".to_owned(),
+            document: Some(EmbeddedDocument {
+                id: "leave".to_owned(),
+                ..Default::default()
+            }),
+            last: true,
+        };
+        let import = with(&admin, tokio_stream::iter([import]));
+        let mut imported = client.import_collection(import).await.unwrap().into_inner();
+        let refused = [
+            client.delete_collection(with(&admin, delete)).await.unwrap_err(),
+            client.repair_collection(with(&admin, repair)).await.unwrap_err(),
+            client.export_collection(with(&admin, export)).await.unwrap_err(),
+            client.get_document(with(&admin, read)).await.unwrap_err(),
+            imported.message().await.unwrap_err(),
+        ];
+        for status in refused {
+            let denied = format!("key \"admin\" may not use collection \"{name}\"");
+            assert_eq!(status.code(), Code::PermissionDenied, "{status:?}");
+            assert!(status.message().contains(&denied), "{status:?}");
+        }
+    }
+    let delete = DeleteCollectionRequest {
+        collection: "handbook".to_owned(),
+    };
+    let deleted = running.client.delete_collection(with(&admin, delete)).await.unwrap();
+    assert_eq!(deleted.into_inner().documents, 1);
     running.stop().await;
 }
 
