@@ -206,8 +206,8 @@ impl LlmBackend {
                 verdict::Retrieval::Continue => (0.0, 1.0),
                 verdict::Retrieval::No => (0.0, 0.0),
             };
-            let (yes, more) = pair(verdict::retrieval_probabilities(&reply.logprobs), plain);
-            Some(Retrieval { yes, more })
+            let (yes, continues) = pair(verdict::retrieval_probabilities(&reply.logprobs), plain);
+            Some(Retrieval { yes, continues })
         })
         .await
     }
@@ -380,9 +380,9 @@ fn failed(what: &'static str, error: &(dyn std::error::Error + 'static)) -> Ungr
 
 /// The beginning of a reply, for the error message.
 fn beginning(reply: &str) -> String {
-    const MAX_WORDS: usize = 60;
-    let mut beginning: String = reply.trim().chars().take(MAX_WORDS).collect();
-    if reply.trim().chars().nth(MAX_WORDS).is_some() {
+    const MAX_CHARS: usize = 60;
+    let mut beginning: String = reply.trim().chars().take(MAX_CHARS).collect();
+    if reply.trim().chars().nth(MAX_CHARS).is_some() {
         beginning.push('…');
     }
     beginning
