@@ -27,7 +27,7 @@ pub use config::{BackendKind, Options};
 pub use error::{LoadError, RewriteError};
 
 /// Name of the service in health checks.
-pub const SERVICE_NAME: &str = "emend.v1.RewriterService";
+pub use emend_proto::v1::rewriter_service_server::SERVICE_NAME;
 
 /// The longest request: 20 passages of 64 KiB, 50 queries and 50 messages of 8 KiB, and what surrounds them.
 const MAX_REQUEST_BYTES: usize = 4 * 1024 * 1024;

@@ -85,12 +85,6 @@ impl Deadline {
         Self(self.0.checked_sub(margin).unwrap_or_else(Instant::now))
     }
 
-    /// The earlier of the two.
-    #[must_use]
-    pub fn earliest(self, other: Self) -> Self {
-        self.min(other)
-    }
-
     /// The instant itself.
     pub fn instant(&self) -> Instant {
         self.0

@@ -79,8 +79,6 @@ pub const GEN_AI_CLIENT_TOKEN_USAGE: &str = "gen_ai.client.token.usage";
 pub const EMEND_KEY_NAME: &str = "emend.key.name";
 /// Name of the actors of a handle.
 pub const EMEND_ACTOR: &str = "emend.actor";
-/// Name of a task handed to an actor.
-pub const EMEND_TASK: &str = "emend.task";
 /// Up-down counter: calls admitted and not yet done.
 pub const EMEND_ACTOR_IN_FLIGHT: &str = "emend.actor.in_flight";
 /// Up-down counter: calls admitted and not yet begun.
@@ -95,8 +93,6 @@ pub const EMEND_ACTOR_RESTARTS: &str = "emend.actor.restarts";
 pub const EMEND_CASCADE_ASKED: &str = "emend.cascade.asked";
 /// Counter: grades of the first backend of a cascade that were sure, so that the second was not asked.
 pub const EMEND_CASCADE_SAVED: &str = "emend.cascade.saved";
-/// Histogram: members of a batch.
-pub const EMEND_BATCH_SIZE: &str = "emend.batch.size";
 /// Counter: grades that were found in the grader's cache, by [`GEN_AI_EVALUATION_NAME`].
 pub const EMEND_GRADE_CACHE_HITS: &str = "emend.grade_cache.hits";
 /// Counter: grades that were looked for in the grader's cache and not found, by [`GEN_AI_EVALUATION_NAME`].
