@@ -181,13 +181,14 @@ crds() {
     done
 }
 
-# With its own go.sum, for not all that it needs is in the checksum database.
-jaeger() {
-    local work folder
-    work=$(mktemp -d) && folder=$(module "github.com/jaegertracing/jaeger@$1") || return 1
-    mkdir -p "$peers/jaeger"
+# Builds a program with the go.mod and go.sum of its own repository, for not all that it needs is to be had otherwise:
+# NAME MODULE@VERSION PACKAGE [FLAG...].
+build_with_its_sums() {
+    local name=$1 package=$3 work folder
+    work=$(mktemp -d) && folder=$(module "$2") || return 1
+    mkdir -p "$(dirname "$peers/$name")"
     cp -r "$folder/." "$work" && chmod -R u+w "$work" &&
-        (cd "$work" && nice -n 10 go build -p 2 -trimpath -ldflags "-s -w" -o "$peers/jaeger/jaeger" ./cmd/jaeger)
+        (cd "$work" && GOWORK=off nice -n 10 go build -p 2 -trimpath -ldflags "-s -w" "${@:4}" -o "$peers/$name" "$package")
     local built=$?
     rm -rf "$work"
     return $built
@@ -202,6 +203,7 @@ once kubernetes/definitions "$(printf '%s\n' "${definitions[@]}" | sha256sum | c
 for version in "${kubernetes[@]}"; do
     once "kubernetes/kube-apiserver-${version%.*}" "$version" api_server "$version"
 done
-once jaeger/jaeger "$jaeger" jaeger "$jaeger"
-once prometheus/promtool "$prometheus" build prometheus/promtool "github.com/prometheus/prometheus@$prometheus" \
-    github.com/prometheus/prometheus/cmd/promtool
+once jaeger/jaeger "$jaeger" build_with_its_sums jaeger/jaeger "github.com/jaegertracing/jaeger@$jaeger" ./cmd/jaeger
+# Without what finds targets in clouds, which no rule needs.
+once prometheus/promtool "$prometheus" build_with_its_sums prometheus/promtool "github.com/prometheus/prometheus@$prometheus" \
+    ./cmd/promtool -tags remove_all_sd

@@ -1,7 +1,7 @@
 //! The rewriter: from the question that was asked and the queries that failed, the next query.
 //!
-//! It starts from the original question every time. A rewrite of a rewrite drifts: what the first one lost, the second
-//! cannot bring back. And it never offers a query that has failed: a retry changes something or does not happen.
+//! It starts from the original question every time, because rewriting a rewrite loses more of it each time (R2). It never
+//! returns a query that has failed (R3).
 
 pub mod backend;
 mod config;

@@ -76,8 +76,8 @@ pub struct LlmBackend {
     cache: GradeCache,
 }
 
-/// Most bytes of evidence in the prompts that a request has under way: each sentence of an answer takes the evidence
-/// along, and a hundred long passages for each of a thousand sentences are more than a machine holds.
+/// Most bytes of evidence in the prompts of a request at the same time: the prompt of each sentence repeats all of the
+/// evidence, and a hundred long passages for each of a thousand sentences exceed the memory of a machine.
 const MAX_PROMPT_BYTES: usize = 32 << 20;
 
 /// One call: the grade, and what it cost.
@@ -257,7 +257,7 @@ impl Backend for LlmBackend {
             let calls = sentences
                 .iter()
                 .map(|sentence| self.groundedness_of(sentence, &passages, language, until));
-            // Made here, begun as there is room.
+            // The futures are created here and start as the limit of evidence in prompts allows.
             let calls: Vec<_> = calls.collect();
             stream::iter(calls).buffered(at_once).collect::<Vec<_>>().map(sum).await
         }
