@@ -5,102 +5,87 @@
 # time.
 #
 # `tests/peers.sh all` also builds what takes long, once, with Go: the API servers of three versions of Kubernetes, etcd and
-# Helm, which the chart is tested with, and Jaeger, which traces are read in. Some ten minutes each on two cores, and 15 GB
-# below $GOCACHE and $GOMODCACHE while they are built.
+# Helm, which the chart is tested with, Jaeger, which traces are read in, and Prometheus' promtool, which reads the alerts.
+# Some ten minutes each on two cores, and 15 GB below $GOCACHE and $GOMODCACHE while they are built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 peers="${CARGO_TARGET_DIR:-$PWD/target}/peers"
 mkdir -p "$peers"
 peers=$(cd "$peers" && pwd)
+
+# install NAME PROGRAM PINS COMMAND [ARGUMENT...]: runs COMMAND with an empty folder and the arguments, once for each PINS,
+# which the file `installed` of the folder keeps. COMMAND needs PROGRAM.
+install() {
+    local name=$1 program=$2 pins=$3 command=$4 folder="$peers/$1"
+    shift 4
+    if [ "$(cat "$folder/installed" 2>/dev/null)" = "$pins" ]; then
+        echo "$name: is installed"
+        return
+    fi
+    empty "$folder"
+    if command -v "$program" >/dev/null && "$command" "$folder" "$@"; then
+        echo "$pins" >"$folder/installed"
+        echo "$name: installed"
+    else
+        empty "$folder" && rmdir "$folder"
+        echo "NOT INSTALLED: $name, for $program or its packages cannot be had here"
+    fi
+}
+# Go's modules are write-protected.
+empty() {
+    [ ! -d "$1" ] || { chmod -R u+w "$1" && rm -rf "$1"; }
+    mkdir -p "$1"
+}
+
+# debian PACKAGE PROGRAM
+debian() {
+    if command -v "$2" >/dev/null; then
+        echo "$1: is installed"
+    elif [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null &&
+        timeout 600 sh -c "apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $1" >/dev/null 2>&1; then
+        echo "$1: installed"
+    else
+        echo "NOT INSTALLED: $1, which needs Debian's packages and root"
+    fi
+}
+
+pip=(--quiet --disable-pip-version-check)
+npm=(--ignore-scripts --no-audit --no-fund --loglevel=error)
+
+pip_packages() {
+    python3 -m venv "$1" >/dev/null 2>&1 && timeout 300 "$1/bin/pip" install "${pip[@]}" --only-binary=:all: "${@:2}"
+}
+npm_packages() { timeout 300 npm install --prefix "$1" "${npm[@]}" "${@:2}" >/dev/null; }
+npm_locked() { cp "$2/package.json" "$2/package-lock.json" "$1" && timeout 180 npm ci --prefix "$1" "${npm[@]}" >/dev/null; }
+
 llama_cpp=xllamacpp==2026.10.11549
-
-if [ "$(cat "$peers/llama-cpp/installed" 2>/dev/null)" = "$llama_cpp" ]; then
-    echo "llama.cpp: $llama_cpp is installed"
-elif python3 -m venv --clear "$peers/llama-cpp" >/dev/null 2>&1 &&
-    timeout 300 "$peers/llama-cpp/bin/pip" install --quiet --disable-pip-version-check --only-binary=:all: "$llama_cpp"; then
-    echo "$llama_cpp" >"$peers/llama-cpp/installed"
-    echo "llama.cpp: installed $llama_cpp"
-else
-    rm -rf "$peers/llama-cpp"
-    echo "NOT INSTALLED: llama.cpp ($llama_cpp), for python3 or its package cannot be had here"
-fi
-
-if command -v searx-run >/dev/null; then
-    echo "searx: installed"
-elif [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null &&
-    timeout 600 sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends searx' >/dev/null 2>&1; then
-    echo "searx: installed"
-else
-    echo "NOT INSTALLED: searx, which needs Debian's packages and root"
-fi
+install llama-cpp python3 "$llama_cpp" pip_packages "$llama_cpp"
+debian searx searx-run
 
 # Clients of the gateway: the packages of their makers, in Python and for Node.
-clients_python="openai==3.54.0 mcp==2.3.0"
-if [ "$(cat "$peers/clients-python/installed" 2>/dev/null)" = "$clients_python" ]; then
-    echo "clients in Python: $clients_python are installed"
-elif python3 -m venv --clear "$peers/clients-python" >/dev/null 2>&1 &&
-    # shellcheck disable=SC2086 # two words, two packages
-    timeout 300 "$peers/clients-python/bin/pip" install --quiet --disable-pip-version-check --only-binary=:all: $clients_python; then
-    echo "$clients_python" >"$peers/clients-python/installed"
-    echo "clients in Python: installed $clients_python"
-else
-    rm -rf "$peers/clients-python"
-    echo "NOT INSTALLED: clients in Python ($clients_python), for python3 or the packages cannot be had here"
-fi
-
-clients_node="openai@7.57.0 @modelcontextprotocol/sdk@1.32.2"
-if [ "$(cat "$peers/clients-node/installed" 2>/dev/null)" = "$clients_node" ]; then
-    echo "clients for Node: $clients_node are installed"
-elif command -v npm >/dev/null && rm -rf "$peers/clients-node" && mkdir -p "$peers/clients-node" &&
-    # shellcheck disable=SC2086 # two words, two packages
-    timeout 300 npm install --prefix "$peers/clients-node" --no-audit --no-fund --ignore-scripts --silent $clients_node >/dev/null 2>&1; then
-    echo "$clients_node" >"$peers/clients-node/installed"
-    echo "clients for Node: installed $clients_node"
-else
-    rm -rf "$peers/clients-node"
-    echo "NOT INSTALLED: clients for Node ($clients_node), for npm or the packages cannot be had here"
-fi
+clients_python=(openai==3.54.0 mcp==2.3.0)
+clients_node=(openai@7.57.0 @modelcontextprotocol/sdk@1.32.2)
+install clients-python python3 "${clients_python[*]}" pip_packages "${clients_python[@]}"
+install clients-node npm "${clients_node[*]}" npm_packages "${clients_node[@]}"
 
 # The page in a browser: a driver and rules of accessibility for Node, and Debian's Chromium.
-page_pins=$(cat services/gateway/tests/page/package-lock.json)
-if [ "$(cat "$peers/page/installed" 2>/dev/null)" = "$page_pins" ]; then
-    echo "page: its packages are installed"
-elif command -v npm >/dev/null && rm -rf "$peers/page" && mkdir -p "$peers/page" &&
-    cp services/gateway/tests/page/package.json services/gateway/tests/page/package-lock.json "$peers/page" &&
-    timeout 180 npm ci --prefix "$peers/page" --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null; then
-    echo "$page_pins" >"$peers/page/installed"
-    echo "page: installed its packages"
-else
-    rm -rf "$peers/page"
-    echo "NOT INSTALLED: what tests of the page need, for npm or the packages cannot be had here"
-fi
-if command -v chromium >/dev/null; then
-    echo "chromium: installed"
-elif [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null &&
-    timeout 600 sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium' >/dev/null 2>&1; then
-    echo "chromium: installed"
-else
-    echo "NOT INSTALLED: chromium, which needs Debian's packages and root"
-fi
+page=services/gateway/tests/page
+install page npm "$(cat $page/package-lock.json)" npm_locked $page
+debian chromium chromium
 
 # What the clients of tests/clients need, in the versions that their own files name. A test runs a client with what was
 # installed from exactly these files, which `installed` has, and with nothing else.
-clients="$peers/clients"
 buf=1.75.0
 
 python_client() {
-    python3 -m venv --clear "$1/venv" >/dev/null 2>&1 &&
-        timeout 120 "$1/venv/bin/pip" download --quiet --disable-pip-version-check --only-binary=:all: --dest "$1/wheels" \
-            --requirement "$2/requirements.txt" &&
-        "$1/venv/bin/pip" install --quiet --disable-pip-version-check --no-index --find-links "$1/wheels" \
-            --requirement "$2/requirements.txt"
+    python3 -m venv "$1/venv" >/dev/null 2>&1 &&
+        timeout 120 "$1/venv/bin/pip" download "${pip[@]}" --only-binary=:all: --dest "$1/wheels" --requirement "$2/requirements.txt" &&
+        "$1/venv/bin/pip" install "${pip[@]}" --no-index --find-links "$1/wheels" --requirement "$2/requirements.txt"
 }
 typescript_client() {
-    local npm=(--cache "$1/cache" --ignore-scripts --no-audit --no-fund --loglevel=error)
-    cp "$2/package.json" "$2/package-lock.json" "$1" &&
-        timeout 180 npm ci --prefix "$1" "${npm[@]}" >/dev/null &&
-        timeout 120 npm install --prefix "$1" --no-save --no-package-lock "${npm[@]}" "@bufbuild/buf@$buf" >/dev/null
+    local npm=("${npm[@]}" --cache "$1/cache")
+    npm_locked "$1" "$2" && npm_packages "$1" --no-save --no-package-lock "@bufbuild/buf@$buf"
 }
 go_client() {
     cp "$2/go.mod" "$2/go.sum" "$1" && (
@@ -112,40 +97,28 @@ go_client() {
 }
 java_client() {
     # All of it is had by doing it once.
-    rm -rf "$1/once" && cp -r "$2" "$1/once" && cp -r proto "$1/once/proto" &&
+    cp -r "$2" "$1/once" && cp -r proto "$1/once/proto" &&
         timeout 300 mvn -B -q -f "$1/once/pom.xml" -Dmaven.repo.local="$1/repository" compile >"$1/log" 2>&1
 }
 
-# install LANGUAGE PROGRAM FILE...: once for each content of the files.
-install() {
-    local language=$1 program=$2 folder="$clients/$1" from="tests/clients/$1" pins
+# client LANGUAGE PROGRAM FILE...
+client() {
+    local language=$1 program=$2 from="tests/clients/$1"
     shift 2
-    pins=$(cd "$from" && cat "$@")
-    if [ "$(cat "$folder/installed" 2>/dev/null)" = "$pins" ]; then
-        echo "$language client: installed"
-        return
-    fi
-    rm -rf "$folder"
-    mkdir -p "$folder"
-    if command -v "$program" >/dev/null && "${language}_client" "$folder" "$from"; then
-        echo "$pins" >"$folder/installed"
-        echo "$language client: installed what it needs"
-    else
-        chmod -R u+w "$folder"
-        rm -rf "$folder"
-        echo "NOT INSTALLED: what a client in $language needs, for $program or its packages cannot be had here"
-    fi
+    install "clients/$language" "$program" "$(cd "$from" && cat "$@")" "${language}_client" "$from"
 }
-install python python3 requirements.txt
-install typescript npm package.json package-lock.json
-install go go go.mod go.sum
-install java mvn pom.xml
+client python python3 requirements.txt
+client typescript npm package.json package-lock.json
+client go go go.mod go.sum
+client java mvn pom.xml
 
 # The newest patch of each of the three versions that Kubernetes maintains, and what belongs to them.
 kubernetes=(v1.37.2 v1.36.3 v1.35.4)
 etcd=v3.7.0
 helm=v4.3.1
 jaeger=v1.76.0
+# The module's version of Prometheus 3.16.
+prometheus=v0.316.0
 # Kinds that clusters have from elsewhere: module, and the files of their definitions in it.
 definitions=(
     "sigs.k8s.io/gateway-api@v1.7.0 config/crd/standard/gateway.networking.k8s.io_grpcroutes.yaml"
@@ -208,13 +181,14 @@ crds() {
     done
 }
 
-# With its own go.sum, for not all that it needs is in the checksum database.
-jaeger() {
-    local work folder
-    work=$(mktemp -d) && folder=$(module "github.com/jaegertracing/jaeger@$1") || return 1
-    mkdir -p "$peers/jaeger"
+# Builds a program with the go.mod and go.sum of its own repository, for not all that it needs is to be had otherwise:
+# NAME MODULE@VERSION PACKAGE [FLAG...].
+build_with_its_sums() {
+    local name=$1 package=$3 work folder
+    work=$(mktemp -d) && folder=$(module "$2") || return 1
+    mkdir -p "$(dirname "$peers/$name")"
     cp -r "$folder/." "$work" && chmod -R u+w "$work" &&
-        (cd "$work" && nice -n 10 go build -p 2 -trimpath -ldflags "-s -w" -o "$peers/jaeger/jaeger" ./cmd/jaeger)
+        (cd "$work" && GOWORK=off nice -n 10 go build -p 2 -trimpath -ldflags "-s -w" "${@:4}" -o "$peers/$name" "$package")
     local built=$?
     rm -rf "$work"
     return $built
@@ -222,11 +196,14 @@ jaeger() {
 
 all=no
 [ "${1:-}" != all ] || all=yes
-mkdir -p "$peers/kubernetes" "$peers/jaeger"
+mkdir -p "$peers/kubernetes" "$peers/jaeger" "$peers/prometheus"
 once kubernetes/helm "$helm" build kubernetes/helm "helm.sh/helm/v4@$helm" helm.sh/helm/v4/cmd/helm
 once kubernetes/etcd "$etcd" build kubernetes/etcd "go.etcd.io/etcd/server/v3@$etcd" go.etcd.io/etcd/server/v3
 once kubernetes/definitions "$(printf '%s\n' "${definitions[@]}" | sha256sum | cut -c1-16)" crds
 for version in "${kubernetes[@]}"; do
     once "kubernetes/kube-apiserver-${version%.*}" "$version" api_server "$version"
 done
-once jaeger/jaeger "$jaeger" jaeger "$jaeger"
+once jaeger/jaeger "$jaeger" build_with_its_sums jaeger/jaeger "github.com/jaegertracing/jaeger@$jaeger" ./cmd/jaeger
+# Without what finds targets in clouds, which no rule needs.
+once prometheus/promtool "$prometheus" build_with_its_sums prometheus/promtool "github.com/prometheus/prometheus@$prometheus" \
+    ./cmd/promtool -tags remove_all_sd

@@ -147,6 +147,45 @@ fn every_option_port_and_probe_is_one_of_the_binary() {
 }
 
 #[test]
+fn a_folder_that_a_service_is_told_of_is_mounted_and_writable_where_it_writes() {
+    /// What the image brings.
+    const IMAGE: &str = "/usr/share/emend";
+    const WRITTEN: [&str; 2] = ["EMEND_DATA_DIR", "EMEND_FEEDBACK_DIR"];
+    let mut written = Vec::new();
+    for values in VALUES {
+        let Some(objects) = rendered(values, "emend", &[]) else {
+            return;
+        };
+        for workload in workloads(&objects) {
+            let pod = &workload["spec"]["template"]["spec"];
+            let volumes: Vec<&str> = list(&pod["volumes"])
+                .chain(list(&workload["spec"]["volumeClaimTemplates"]).map(|claim| &claim["metadata"]))
+                .map(|volume| volume["name"].as_str().unwrap())
+                .collect();
+            let container = &pod["containers"][0];
+            for variable in list(&container["env"]) {
+                let name = variable["name"].as_str().unwrap();
+                let Some(path) = variable["value"].as_str().filter(|value| value.starts_with('/')) else {
+                    continue;
+                };
+                let mounted = list(&container["volumeMounts"])
+                    .find(|mount| std::path::Path::new(path).starts_with(mount["mountPath"].as_str().unwrap()));
+                let Some(mount) = mounted else {
+                    assert!(path.starts_with(IMAGE), "{values}: {name}={path} is nowhere");
+                    continue;
+                };
+                assert!(volumes.contains(&mount["name"].as_str().unwrap()), "{values}: {mount}");
+                if WRITTEN.contains(&name) {
+                    assert_ne!(mount["readOnly"], true, "{values}: {name}");
+                    written.push(name);
+                }
+            }
+        }
+    }
+    assert!(WRITTEN.iter().all(|name| written.contains(name)), "{written:?}");
+}
+
+#[test]
 fn pods_hold_no_token_and_write_to_no_root() {
     for values in VALUES {
         let Some(objects) = rendered(values, "emend", &[]) else {

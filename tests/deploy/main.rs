@@ -10,6 +10,7 @@
     reason = "a test fails by panicking, and says on standard output what it did not run"
 )]
 
+mod alerts;
 mod api_server;
 mod chart;
 mod compose;

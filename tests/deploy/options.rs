@@ -24,7 +24,7 @@ pub(crate) struct Service {
 pub(crate) fn services() -> Vec<Service> {
     let orchestrator = emend_orchestrator::Options::command();
     [
-        ("orchestrator", "emend.v1.OrchestratorService", orchestrator),
+        ("orchestrator", emend_orchestrator::SERVICE_NAME, orchestrator),
         (
             "retriever",
             emend_retriever::SERVICE_NAME,

@@ -3,6 +3,7 @@
 mod bad_input;
 mod citations;
 mod faults;
+mod hostile;
 mod language_model;
 mod languages;
 mod llama_cpp;

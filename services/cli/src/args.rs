@@ -30,7 +30,7 @@ pub use self::{
     ask::{AskOptions, BudgetOptions, Json},
     backend::Backend,
     collections::{CollectionsCommand, Place as CollectionsPlace},
-    connect::{ConnectOptions, tls},
+    connect::ConnectOptions,
     eval::{EvalPairsOptions, EvalQaOptions, EvalRetrievalOptions, SearchLoadOptions, SetOptions},
     feedback::{ExportOptions, FeedbackCommand, RecordOptions, SaidVerdict},
     grades::{CalibrateOptions, EvalGradesOptions},

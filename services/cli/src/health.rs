@@ -3,15 +3,12 @@
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use emend_chassis::{Upstream, UpstreamOptions, request};
+use emend_chassis::{ClientTls, Upstream, UpstreamOptions, request};
 use emend_core::Deadline;
 use tonic::Code;
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 
-use crate::{
-    args::{HealthOptions, tls},
-    terminal,
-};
+use crate::{args::HealthOptions, terminal};
 
 /// Asks once, and says what it was told. The exit status is 0 for SERVING alone.
 ///
@@ -25,7 +22,7 @@ pub async fn run(options: HealthOptions) -> Result<ExitCode> {
     };
     // Health is open: no key is sent.
     let upstream = UpstreamOptions {
-        tls: tls(&url, &options.tls)?,
+        tls: ClientTls::for_urls([url.as_str()], &options.tls)?,
         ..UpstreamOptions::default()
     };
     let mut health = HealthClient::new(Upstream::with_options(&url, upstream)?.channel());

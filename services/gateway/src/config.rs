@@ -92,35 +92,14 @@ impl Options {
     /// How the services are called. Keys are those of the callers.
     pub(crate) fn upstream(&self) -> Result<UpstreamOptions, TlsError> {
         let urls = [&self.services.orchestrator_url, &self.services.retriever_url];
-        // Without an address that needs it, nothing is asked of the operating system.
-        let encrypted = urls.iter().any(|url| url.starts_with("https:"));
-        let given = self.client_tls != ClientTlsOptions::default();
         Ok(UpstreamOptions {
-            tls: (encrypted || given)
-                .then(|| ClientTls::load(&self.client_tls))
-                .transpose()?,
+            tls: ClientTls::for_urls(urls.map(String::as_str), &self.client_tls)?,
             ..UpstreamOptions::default()
         })
     }
 }
 
-impl AsRef<ServiceOptions> for Options {
-    fn as_ref(&self) -> &ServiceOptions {
-        &self.service
-    }
-}
-
-impl AsMut<ServiceOptions> for Options {
-    fn as_mut(&mut self) -> &mut ServiceOptions {
-        &mut self.service
-    }
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        emend_chassis::config::defaults()
-    }
-}
+emend_chassis::service_options!(Options);
 
 #[cfg(test)]
 mod tests;

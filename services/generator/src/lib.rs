@@ -36,7 +36,7 @@ pub use config::{BackendKind, Options};
 pub use error::{GenerateError, LoadError};
 
 /// Name of the service in health checks.
-pub const SERVICE_NAME: &str = "emend.v1.GeneratorService";
+pub use emend_proto::v1::generator_service_server::SERVICE_NAME;
 
 /// Serves the generator on `listener` until `shutdown` is cancelled and the calls in flight are done.
 ///

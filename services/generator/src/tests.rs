@@ -15,12 +15,11 @@ use emend_models::prompt::{PromptOptions, Prompts};
 use emend_proto::v1::generate_response::Event;
 use emend_proto::v1::generator_service_client::GeneratorServiceClient;
 use emend_proto::v1::{GenerateFinished, GenerateRequest, GenerateResponse, Passage};
+use emend_testkit::in_process::InProcess;
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream};
 use futures::{FutureExt, StreamExt};
-use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio_util::sync::{CancellationToken, DropGuard};
 use tonic::transport::Channel;
 use tonic::{Request, Status, Streaming};
 
@@ -30,8 +29,7 @@ use crate::config::Options;
 /// A generator that stops when it is dropped.
 struct Generator {
     client: GeneratorServiceClient<Channel>,
-    channel: Channel,
-    _stop: DropGuard,
+    service: InProcess,
 }
 
 impl Generator {
@@ -85,20 +83,13 @@ fn options(flags: &[&str]) -> Options {
 }
 
 async fn serve(backend: Arc<dyn Backend>, options: Options) -> Generator {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let shutdown = CancellationToken::new();
-    let stop = shutdown.clone().drop_guard();
-    tokio::spawn(async move { crate::serve_backend(backend, &options.service, listener, shutdown).await });
-    let channel = Channel::from_shared(format!("http://{address}"))
-        .unwrap()
-        .connect()
-        .await
-        .unwrap();
+    let service = InProcess::start(|listener, shutdown| async move {
+        crate::serve_backend(backend, &options.service, listener, shutdown).await
+    })
+    .await;
     Generator {
-        client: GeneratorServiceClient::new(channel.clone()),
-        channel,
-        _stop: stop,
+        client: GeneratorServiceClient::new(service.channel.clone()),
+        service,
     }
 }
 

@@ -199,13 +199,13 @@ pub struct Usefulness {
 }
 
 /// Whether the next segment of an answer needs evidence. The probability that it needs none is `1 -
-/// yes - more`.
+/// yes - continues`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Retrieval {
     /// Probability that it needs new evidence, 0–1.
     pub yes: f64,
     /// Probability that the evidence held is enough, 0–1; with `yes` at most 1.
-    pub more: f64,
+    pub continues: f64,
 }
 
 /// Loads the backend that the options select.

@@ -87,23 +87,7 @@ pub struct LlmOptions {
     pub llm_useful_utility: u8,
 }
 
-impl AsRef<ServiceOptions> for Options {
-    fn as_ref(&self) -> &ServiceOptions {
-        &self.service
-    }
-}
-
-impl AsMut<ServiceOptions> for Options {
-    fn as_mut(&mut self) -> &mut ServiceOptions {
-        &mut self.service
-    }
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        emend_chassis::config::defaults()
-    }
-}
+emend_chassis::service_options!(Options);
 
 fn probability(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {

@@ -40,7 +40,7 @@ pub use config::{BackendKind, Options};
 pub use error::{GradeError, LoadError};
 
 /// Name of the service in health checks.
-pub const SERVICE_NAME: &str = "emend.v1.GraderService";
+pub use emend_proto::v1::grader_service_server::SERVICE_NAME;
 
 /// Serves the grader on `listener` until `shutdown` is cancelled and the calls in flight are done.
 ///

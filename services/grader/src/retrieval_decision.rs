@@ -65,10 +65,10 @@ pub(crate) async fn decide(
 /// likely, because YES has all the probability but is not above the threshold, CONTINUE is closer
 /// to it.
 fn decision(retrieval: Retrieval, threshold: f64, has_evidence: bool) -> RetrievalDecision {
-    let no = 1.0 - retrieval.yes - retrieval.more;
+    let no = 1.0 - retrieval.yes - retrieval.continues;
     if retrieval.yes > threshold {
         RetrievalDecision::Yes
-    } else if has_evidence && retrieval.more >= no {
+    } else if has_evidence && retrieval.continues >= no {
         RetrievalDecision::Continue
     } else {
         RetrievalDecision::No

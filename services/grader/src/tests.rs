@@ -20,12 +20,11 @@ use emend_models::chat::{Chat, ChatDelta, ChatError, ChatReply, ChatRequest, Fin
 use emend_models::prompt::{PromptOptions, Prompts};
 use emend_proto::v1::grader_service_client::GraderServiceClient;
 use emend_proto::v1::{GradeDocumentsRequest, Passage, Relevance, Strip};
+use emend_testkit::in_process::InProcess;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
-use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
-use tokio_util::sync::{CancellationToken, DropGuard};
 use tonic::transport::Channel;
 use tonic_types::StatusExt;
 
@@ -35,8 +34,7 @@ use crate::config::Options;
 /// A grader that stops when it is dropped.
 struct Grader {
     client: GraderServiceClient<Channel>,
-    channel: Channel,
-    _stop: DropGuard,
+    service: InProcess,
 }
 
 fn options(flags: &[&str]) -> Options {
@@ -48,20 +46,13 @@ fn options(flags: &[&str]) -> Options {
 }
 
 async fn serve(backend: Arc<dyn Backend>, options: Options) -> Grader {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let shutdown = CancellationToken::new();
-    let stop = shutdown.clone().drop_guard();
-    tokio::spawn(async move { crate::serve_backend(backend, &options.service, listener, shutdown).await });
-    let channel = Channel::from_shared(format!("http://{address}"))
-        .unwrap()
-        .connect()
-        .await
-        .unwrap();
+    let service = InProcess::start(|listener, shutdown| async move {
+        crate::serve_backend(backend, &options.service, listener, shutdown).await
+    })
+    .await;
     Grader {
-        client: GraderServiceClient::new(channel.clone()),
-        channel,
-        _stop: stop,
+        client: GraderServiceClient::new(service.channel.clone()),
+        service,
     }
 }
 

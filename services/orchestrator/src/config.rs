@@ -140,17 +140,12 @@ impl Options {
             &urls.rewriter_url,
             &urls.web_search_url,
         ];
-        // Without an address that needs it, nothing is asked of the operating system.
-        let encrypted = all.iter().any(|url| url.starts_with("https:"));
-        let given = self.client_tls != ClientTlsOptions::default();
         let api_key = match &self.service_api_key {
             Some(key) => Some(ApiKey::fixed(key)),
             None => ApiKey::find(self.service_api_key_file.as_deref(), "EMEND_SERVICE_API_KEY").transpose(),
         };
         Ok(UpstreamOptions {
-            tls: (encrypted || given)
-                .then(|| ClientTls::load(&self.client_tls))
-                .transpose()?,
+            tls: ClientTls::for_urls(all.map(String::as_str), &self.client_tls)?,
             api_key: api_key.transpose().map_err(ServeError::start)?,
             insecure: self.service.insecure,
             ..UpstreamOptions::default()
@@ -158,23 +153,7 @@ impl Options {
     }
 }
 
-impl AsRef<ServiceOptions> for Options {
-    fn as_ref(&self) -> &ServiceOptions {
-        &self.service
-    }
-}
-
-impl AsMut<ServiceOptions> for Options {
-    fn as_mut(&mut self) -> &mut ServiceOptions {
-        &mut self.service
-    }
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        emend_chassis::config::defaults::<Options>()
-    }
-}
+emend_chassis::service_options!(Options);
 
 #[cfg(test)]
 mod tests;

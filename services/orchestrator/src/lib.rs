@@ -36,8 +36,8 @@ use crate::{
     work::{WalkRunner, WalkServices},
 };
 
-/// Name of the service, as health reports it.
-pub const SERVICE: &str = "emend.v1.OrchestratorService";
+/// Name of the service in health checks.
+pub use emend_proto::v1::orchestrator_service_server::SERVICE_NAME;
 
 /// Checks a question as the service does, before it is asked of one.
 ///

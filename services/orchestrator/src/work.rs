@@ -87,16 +87,16 @@ impl WalkRunner {
         Ok(services.as_ref())
     }
 
-    /// Runs one walk. A panic becomes [`WalkError::Panicked`] and affects no other walk.
+    /// Runs one walk. A panic becomes [`WalkError::Internal`] and affects no other walk.
     async fn walk(&self, walk_request: WalkRequest, events: Events, scope: &Scope) -> Result<WalkResult, WalkError> {
         let services = self.services().map_err(|error| {
             tracing::error!(%error, "cannot create the clients of the services");
-            WalkError::Panicked
+            WalkError::Internal
         })?;
         let walking = walk(walk_request, services, scope.deadline, &events, &self.metrics);
         AssertUnwindSafe(walking).catch_unwind().await.unwrap_or_else(|_| {
             tracing::error!("a walk panicked");
-            Err(WalkError::Panicked)
+            Err(WalkError::Internal)
         })
     }
 }

@@ -7,17 +7,13 @@ use std::{
 };
 
 use emend_proto::v1::{
-    AskRequest, DeleteDocumentsRequest, DeleteDocumentsResponse, GetCollectionRequest, GetCollectionResponse,
-    GetDocumentRequest, GetDocumentResponse, IngestRequest, IngestResponse, ListCollectionsRequest,
-    ListCollectionsResponse, ListDocumentsRequest, ListDocumentsResponse, Question, RetrieveRequest, RetrieveResponse,
-    WalkStatus,
+    AskRequest, Question, RetrieveRequest, RetrieveResponse, WalkStatus,
     orchestrator_service_client::OrchestratorServiceClient,
-    retriever_service_server::{RetrieverService, RetrieverServiceServer},
 };
-use futures::stream::BoxStream;
+use emend_testkit::retriever::Retriever;
 use tokio::{net::TcpListener, sync::Semaphore};
 use tokio_stream::wrappers::TcpListenerStream;
-use tonic::{Request, Response, Status, Streaming};
+use tonic::{Request, Response, Status};
 
 /// A retriever that finds nothing, once it is allowed to answer.
 #[derive(Clone)]
@@ -27,81 +23,11 @@ struct Gated {
 }
 
 #[tonic::async_trait]
-impl RetrieverService for Gated {
-    type IngestStream = BoxStream<'static, Result<IngestResponse, Status>>;
-
+impl Retriever for Gated {
     async fn retrieve(&self, _: Request<RetrieveRequest>) -> Result<Response<RetrieveResponse>, Status> {
         self.called.add_permits(1);
         drop(self.allowed.acquire().await);
         Ok(Response::new(RetrieveResponse::default()))
-    }
-
-    async fn ingest(&self, _: Request<Streaming<IngestRequest>>) -> Result<Response<Self::IngestStream>, Status> {
-        Err(Status::unimplemented("not asked in this test"))
-    }
-
-    async fn delete_documents(
-        &self,
-        _: Request<DeleteDocumentsRequest>,
-    ) -> Result<Response<DeleteDocumentsResponse>, Status> {
-        Err(Status::unimplemented("not asked in this test"))
-    }
-
-    async fn list_documents(
-        &self,
-        _: Request<ListDocumentsRequest>,
-    ) -> Result<Response<ListDocumentsResponse>, Status> {
-        Err(Status::unimplemented("not asked in this test"))
-    }
-
-    async fn get_document(&self, _: Request<GetDocumentRequest>) -> Result<Response<GetDocumentResponse>, Status> {
-        Err(Status::unimplemented("not asked in this test"))
-    }
-
-    async fn list_collections(
-        &self,
-        _: Request<ListCollectionsRequest>,
-    ) -> Result<Response<ListCollectionsResponse>, Status> {
-        Err(Status::unimplemented("not asked in this test"))
-    }
-
-    async fn get_collection(
-        &self,
-        _: Request<GetCollectionRequest>,
-    ) -> Result<Response<GetCollectionResponse>, Status> {
-        Err(Status::unimplemented("not asked in this test"))
-    }
-
-    async fn delete_collection(
-        &self,
-        _: Request<emend_proto::v1::DeleteCollectionRequest>,
-    ) -> Result<Response<emend_proto::v1::DeleteCollectionResponse>, Status> {
-        Err(Status::unimplemented("not asked in this test"))
-    }
-
-    async fn repair_collection(
-        &self,
-        _: Request<emend_proto::v1::RepairCollectionRequest>,
-    ) -> Result<Response<emend_proto::v1::RepairCollectionResponse>, Status> {
-        Err(Status::unimplemented("not asked in this test"))
-    }
-
-    type ExportCollectionStream = BoxStream<'static, Result<emend_proto::v1::ExportCollectionResponse, Status>>;
-
-    async fn export_collection(
-        &self,
-        _: Request<emend_proto::v1::ExportCollectionRequest>,
-    ) -> Result<Response<Self::ExportCollectionStream>, Status> {
-        Err(Status::unimplemented("not asked in this test"))
-    }
-
-    type ImportCollectionStream = BoxStream<'static, Result<emend_proto::v1::ImportCollectionResponse, Status>>;
-
-    async fn import_collection(
-        &self,
-        _: Request<Streaming<emend_proto::v1::ImportCollectionRequest>>,
-    ) -> Result<Response<Self::ImportCollectionStream>, Status> {
-        Err(Status::unimplemented("not asked in this test"))
     }
 }
 
@@ -113,7 +39,7 @@ async fn a_call_in_the_middle_of_sigterm_finishes() {
     };
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let retriever = format!("http://{}", listener.local_addr().unwrap());
-    let server = tonic::transport::Server::builder().add_service(RetrieverServiceServer::new(gate.clone()));
+    let server = tonic::transport::Server::builder().add_service(gate.clone().into_server());
     tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
 
     let mut orchestrator = Command::new(env!("CARGO_BIN_EXE_emend-orchestrator"))

@@ -42,7 +42,7 @@ pub use config::{Options, QdrantOptions, StoreChoice};
 pub use error::RetrieverError;
 
 /// Name of the service in health checks.
-pub const SERVICE_NAME: &str = "emend.v1.RetrieverService";
+pub use emend_proto::v1::retriever_service_server::SERVICE_NAME;
 
 /// A document of 32 MiB and its fields fit; one that is a little larger still comes far enough to be told so.
 const MAX_REQUEST_BYTES: usize = 40 << 20;

@@ -1,5 +1,6 @@
 //! The service over a real socket.
 
+mod backup;
 mod collections;
 mod errors;
 mod ingest;

@@ -39,23 +39,7 @@ pub enum BackendKind {
     Llm,
 }
 
-impl AsRef<ServiceOptions> for Options {
-    fn as_ref(&self) -> &ServiceOptions {
-        &self.service
-    }
-}
-
-impl AsMut<ServiceOptions> for Options {
-    fn as_mut(&mut self) -> &mut ServiceOptions {
-        &mut self.service
-    }
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        emend_chassis::config::defaults()
-    }
-}
+emend_chassis::service_options!(Options);
 
 fn temperature(text: &str) -> Result<f32, String> {
     match text.trim().parse::<f32>() {

@@ -1,4 +1,4 @@
-//! How rewriting can fail. Having no new query to offer is no failure: the query is empty then.
+//! Errors of rewriting. Having no new query to offer is not an error: the query is empty then.
 
 use emend_core::{BrokenOff, Code, ServiceError};
 use emend_models::chat::{ChatError, ModelFailure};
@@ -13,7 +13,7 @@ pub enum RewriteError {
     /// The prompt could not be rendered.
     #[error("the prompt cannot be rendered")]
     Prompt(#[from] PromptError),
-    /// Looking for keywords was broken off.
+    /// The computation of keywords ended without a result.
     #[error("looking for keywords failed: try again")]
     Keywords(#[from] BrokenOff),
 }

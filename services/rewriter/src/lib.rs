@@ -1,7 +1,7 @@
 //! The rewriter: from the question that was asked and the queries that failed, the next query.
 //!
-//! It starts from the original question every time. A rewrite of a rewrite drifts: what the first one lost, the second
-//! cannot bring back. And it never offers a query that has failed: a retry changes something or does not happen.
+//! It starts from the original question every time, because rewriting a rewrite loses more of it each time (R2). It never
+//! returns a query that has failed (R3).
 
 pub mod backend;
 mod config;
@@ -27,7 +27,7 @@ pub use config::{BackendKind, Options};
 pub use error::{LoadError, RewriteError};
 
 /// Name of the service in health checks.
-pub const SERVICE_NAME: &str = "emend.v1.RewriterService";
+pub use emend_proto::v1::rewriter_service_server::SERVICE_NAME;
 
 /// The longest request: 20 passages of 64 KiB, 50 queries and 50 messages of 8 KiB, and what surrounds them.
 const MAX_REQUEST_BYTES: usize = 4 * 1024 * 1024;

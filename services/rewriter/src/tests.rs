@@ -9,11 +9,11 @@ use emend_chassis::ServeError;
 use emend_core::Scope;
 use emend_proto::v1::rewriter_service_client::RewriterServiceClient;
 use emend_proto::v1::{RewritePurpose, RewriteRequest};
+use emend_testkit::in_process::InProcess;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tonic::Code;
 use tonic::transport::Channel;
@@ -27,32 +27,24 @@ const HANG: Duration = Duration::from_secs(60);
 
 struct Running {
     client: RewriterServiceClient<Channel>,
-    shutdown: CancellationToken,
-    served: JoinHandle<Result<(), ServeError>>,
+    service: InProcess,
 }
 
 impl Running {
-    async fn start(
-        serve: impl FnOnce(TcpListener, CancellationToken) -> BoxFuture<'static, Result<(), ServeError>>,
-    ) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let shutdown = CancellationToken::new();
-        let served = tokio::spawn(serve(listener, shutdown.clone()));
-        let channel = Channel::from_shared(format!("http://{address}"))
-            .unwrap()
-            .connect_lazy();
+    async fn start<F>(serve: impl FnOnce(TcpListener, CancellationToken) -> F) -> Self
+    where
+        F: Future<Output = Result<(), ServeError>> + Send + 'static,
+    {
+        let service = InProcess::start(serve).await;
         Self {
-            client: RewriterServiceClient::new(channel),
-            shutdown,
-            served,
+            client: RewriterServiceClient::new(service.channel.clone()),
+            service,
         }
     }
 
     async fn stop(self) {
         drop(self.client);
-        self.shutdown.cancel();
-        tokio::time::timeout(HANG, self.served).await.unwrap().unwrap().unwrap();
+        self.service.stop().await;
     }
 }
 

@@ -18,7 +18,7 @@ impl Work<Rewriter> for RewriteRequest {
     type Error = RewriteError;
     const NAME: &'static str = "rewrite";
 
-    /// Makes a query, in a span of its own. Question and query are in no span: they are the user's. The request is valid.
+    /// Makes a query, in a span of its own. Spans contain neither the question nor the query. The request is valid.
     async fn run(self, rewriter: &Rewriter, scope: &Scope) -> Result<RewriteResponse, RewriteError> {
         let backend = &rewriter.0;
         let purpose = match self.purpose() {

@@ -60,23 +60,7 @@ impl Options {
     }
 }
 
-impl AsRef<ServiceOptions> for Options {
-    fn as_ref(&self) -> &ServiceOptions {
-        &self.service
-    }
-}
-
-impl AsMut<ServiceOptions> for Options {
-    fn as_mut(&mut self) -> &mut ServiceOptions {
-        &mut self.service
-    }
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        emend_chassis::config::defaults()
-    }
-}
+emend_chassis::service_options!(Options);
 
 #[cfg(test)]
 mod tests;

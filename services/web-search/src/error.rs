@@ -37,10 +37,10 @@ pub enum SearchError {
     RateLimited {
         /// The provider.
         provider: &'static str,
-        /// When it takes some again, if known.
+        /// When it accepts searches again, if known.
         retry_after: Option<Duration>,
     },
-    /// The search engine does not answer, or with an error.
+    /// The search engine does not answer, or answers with an error.
     #[error("the search engine {provider} cannot be reached: {reason}")]
     Unreachable {
         /// The provider.

@@ -28,7 +28,7 @@ pub use emend_pages::{Domain, DomainError, DomainFilter, PageSettings};
 pub use error::{LoadError, SearchError};
 
 /// Name of the service in health checks.
-pub const SERVICE_NAME: &str = "emend.v1.WebSearchService";
+pub use emend_proto::v1::web_search_service_server::SERVICE_NAME;
 
 /// The longest request: a query of 8 KiB and 200 domains of 253 bytes, with room to spare.
 const MAX_REQUEST_BYTES: usize = 256 * 1024;

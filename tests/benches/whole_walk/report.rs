@@ -1,8 +1,8 @@
 //! What is printed: a table for people, an object for programs.
 
-use std::{num::NonZero, thread, time::Duration};
+use std::time::Duration;
 
-use emend_testkit::repeated::{aligned, milliseconds};
+use emend_testkit::repeated::{aligned, cores, milliseconds};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -30,11 +30,6 @@ const HEADS: [&str; 16] = [
     "model",
     "caller",
 ];
-
-/// Cores of the machine that this process may use.
-fn cores() -> usize {
-    thread::available_parallelism().map_or(1, NonZero::get)
-}
 
 /// The floor that a row is compared with, where it was measured.
 fn floor<'a>(measured: &'a Measured, row: &Row) -> Option<&'a Row> {

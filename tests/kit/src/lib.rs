@@ -3,10 +3,12 @@
 
 pub mod bad_grader;
 pub mod http_server;
+pub mod in_process;
 pub mod language_model;
 pub mod otlp;
 pub mod process;
 pub mod repeated;
+pub mod retriever;
 #[cfg(feature = "models")]
 pub mod scripted_chat;
 pub mod spans;

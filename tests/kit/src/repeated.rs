@@ -3,14 +3,21 @@
 use std::{
     error::Error,
     future::Future,
+    num::NonZero,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
+    thread,
     time::{Duration, Instant},
 };
 
 use tokio::task::JoinSet;
+
+/// Cores of the machine that this process may use.
+pub fn cores() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
+}
 
 /// Work to be done again and again, by many at once.
 pub trait Workload: Clone + Send + Sync + 'static {

@@ -47,6 +47,11 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | quote }}
 {{- if and (eq .name "retriever") (eq .root.Values.retriever.store "edge") }}true{{ end -}}
 {{- end -}}
 
+{{/* Whether a service keeps the feedback of callers. */}}
+{{- define "emend.feedback" -}}
+{{- if and (eq .name "orchestrator") .root.Values.orchestrator.feedback }}true{{ end -}}
+{{- end -}}
+
 {{/* What a service's port is called. */}}
 {{- define "emend.portName" -}}
 {{- if eq .name "gateway" }}http{{ else }}grpc{{ end -}}

@@ -42,6 +42,9 @@
 {{- /* Protected by something else, or, the gateway, by the services behind it, to which it hands the callers' keys. */ -}}
 {{- $_ := set $own "EMEND_INSECURE" "true" -}}
 {{- end -}}
+{{- if include "emend.feedback" . -}}
+{{- $_ := set $own "EMEND_FEEDBACK_DIR" "/var/lib/emend/feedback" -}}
+{{- end -}}
 {{- if eq .name "retriever" -}}
 {{- $_ := set $own "EMEND_STORE" $root.Values.retriever.store -}}
 {{- if eq $root.Values.retriever.store "qdrant" -}}
@@ -219,6 +222,9 @@ spec:
         {{- if include "emend.isStateful" . }}
         - {name: collections, mountPath: /var/lib/emend}
         {{- end }}
+        {{- if include "emend.feedback" . }}
+        - {name: feedback, mountPath: /var/lib/emend}
+        {{- end }}
         {{- if include "emend.models" . }}
         - {name: models, mountPath: /models, readOnly: true}
         {{- end }}
@@ -248,6 +254,10 @@ spec:
     {{- if $root.Values.keys.enabled }}
     - name: keys
       secret: {secretName: {{ $root.Values.keys.secret }}, defaultMode: 0440}
+    {{- end }}
+    {{- if include "emend.feedback" . }}
+    - name: feedback
+      {{- toYaml $root.Values.orchestrator.feedback | nindent 6 }}
     {{- end }}
     {{- if and (eq .name "web-search") $root.Values.webSearch.pages }}
     - name: pages

@@ -28,20 +28,11 @@ impl ConnectOptions {
     /// The URL is none, or a file of certificates or of the key cannot be used.
     pub fn upstream(&self, url: &str) -> anyhow::Result<Upstream> {
         let options = UpstreamOptions {
-            tls: tls(url, &self.tls)?,
+            tls: ClientTls::for_urls([url], &self.tls)?,
             api_key: ApiKey::find(self.api_key_file.as_deref(), "EMEND_API_KEY")?,
             insecure: self.insecure,
             ..UpstreamOptions::default()
         };
         Ok(Upstream::with_options(url, options)?)
     }
-}
-
-/// How a connection to a URL is encrypted. Without an address that needs it, nothing is asked of the operating system.
-///
-/// # Errors
-/// A file of certificates or of the key cannot be used.
-pub fn tls(url: &str, options: &ClientTlsOptions) -> anyhow::Result<Option<ClientTls>> {
-    let wanted = url.starts_with("https:") || *options != ClientTlsOptions::default();
-    Ok(wanted.then(|| ClientTls::load(options)).transpose()?)
 }

@@ -9,13 +9,9 @@ use std::{
     },
 };
 
-use emend_proto::v1::{
-    DeleteDocumentsRequest, DeleteDocumentsResponse, GetCollectionRequest, GetCollectionResponse, GetDocumentRequest,
-    GetDocumentResponse, IngestRequest, IngestResponse, IngestStatus, ListCollectionsRequest, ListCollectionsResponse,
-    ListDocumentsRequest, ListDocumentsResponse, RetrieveRequest, RetrieveResponse,
-    retriever_service_server::{RetrieverService, RetrieverServiceServer},
-};
-use futures::{StreamExt as _, stream::BoxStream};
+use emend_proto::v1::{IngestRequest, IngestResponse, IngestStatus};
+use emend_testkit::retriever::{Messages, Retriever};
+use futures::StreamExt as _;
 use tokio::net::TcpListener;
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Request, Response, Status, Streaming};
@@ -61,81 +57,14 @@ impl Forgetful {
 }
 
 #[tonic::async_trait]
-impl RetrieverService for Forgetful {
-    type IngestStream = BoxStream<'static, Result<IngestResponse, Status>>;
-
-    async fn ingest(&self, request: Request<Streaming<IngestRequest>>) -> Result<Response<Self::IngestStream>, Status> {
+impl Retriever for Forgetful {
+    async fn ingest(
+        &self,
+        request: Request<Streaming<IngestRequest>>,
+    ) -> Result<Response<Messages<IngestResponse>>, Status> {
         let this = self.clone();
         let answers = request.into_inner().map(move |sent| Ok(this.take(sent?)));
         Ok(Response::new(answers.boxed()))
-    }
-
-    async fn retrieve(&self, _: Request<RetrieveRequest>) -> Result<Response<RetrieveResponse>, Status> {
-        Err(Status::unimplemented("not asked in this test"))
-    }
-
-    async fn delete_documents(
-        &self,
-        _: Request<DeleteDocumentsRequest>,
-    ) -> Result<Response<DeleteDocumentsResponse>, Status> {
-        Err(Status::unimplemented("not asked in this test"))
-    }
-
-    async fn list_documents(
-        &self,
-        _: Request<ListDocumentsRequest>,
-    ) -> Result<Response<ListDocumentsResponse>, Status> {
-        Err(Status::unimplemented("not asked in this test"))
-    }
-
-    async fn get_document(&self, _: Request<GetDocumentRequest>) -> Result<Response<GetDocumentResponse>, Status> {
-        Err(Status::unimplemented("not asked in this test"))
-    }
-
-    async fn list_collections(
-        &self,
-        _: Request<ListCollectionsRequest>,
-    ) -> Result<Response<ListCollectionsResponse>, Status> {
-        Err(Status::unimplemented("not asked in this test"))
-    }
-
-    async fn get_collection(
-        &self,
-        _: Request<GetCollectionRequest>,
-    ) -> Result<Response<GetCollectionResponse>, Status> {
-        Err(Status::unimplemented("not asked in this test"))
-    }
-
-    async fn delete_collection(
-        &self,
-        _: Request<emend_proto::v1::DeleteCollectionRequest>,
-    ) -> Result<Response<emend_proto::v1::DeleteCollectionResponse>, Status> {
-        Err(Status::unimplemented("not asked in this test"))
-    }
-
-    async fn repair_collection(
-        &self,
-        _: Request<emend_proto::v1::RepairCollectionRequest>,
-    ) -> Result<Response<emend_proto::v1::RepairCollectionResponse>, Status> {
-        Err(Status::unimplemented("not asked in this test"))
-    }
-
-    type ExportCollectionStream = BoxStream<'static, Result<emend_proto::v1::ExportCollectionResponse, Status>>;
-
-    async fn export_collection(
-        &self,
-        _: Request<emend_proto::v1::ExportCollectionRequest>,
-    ) -> Result<Response<Self::ExportCollectionStream>, Status> {
-        Err(Status::unimplemented("not asked in this test"))
-    }
-
-    type ImportCollectionStream = BoxStream<'static, Result<emend_proto::v1::ImportCollectionResponse, Status>>;
-
-    async fn import_collection(
-        &self,
-        _: Request<Streaming<emend_proto::v1::ImportCollectionRequest>>,
-    ) -> Result<Response<Self::ImportCollectionStream>, Status> {
-        Err(Status::unimplemented("not asked in this test"))
     }
 }
 
@@ -144,7 +73,7 @@ async fn a_hundred_thousand_documents_take_a_bounded_memory() {
     let retriever = Forgetful::default();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let service = RetrieverServiceServer::new(retriever.clone()).max_decoding_message_size(64 << 20);
+    let service = retriever.clone().into_server().max_decoding_message_size(64 << 20);
     let server = tonic::transport::Server::builder().add_service(service);
     tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
 

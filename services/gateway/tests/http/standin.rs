@@ -2,7 +2,6 @@
 
 mod retriever;
 
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,11 +9,11 @@ use emend_chassis::Server;
 use emend_gateway::{Options, serve};
 use emend_proto::v1::{
     orchestrator_service_server::{OrchestratorService, OrchestratorServiceServer},
-    retriever_service_server::{RetrieverService, RetrieverServiceServer},
     walk_event::Event,
     *,
 };
-use futures::{Stream, StreamExt as _};
+use emend_testkit::retriever::{Messages, Retriever};
+use futures::StreamExt as _;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -24,8 +23,6 @@ use tonic_types::{ErrorDetails, StatusExt as _};
 
 /// Nothing takes near as long; a hang fails a test.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
-
-type Events<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
 #[derive(Clone, Default)]
 pub(crate) struct Sent(Arc<Mutex<Vec<(String, String)>>>);
@@ -192,7 +189,7 @@ fn event(event: Event) -> Result<AskStreamResponse, Status> {
 
 #[tonic::async_trait]
 impl OrchestratorService for StandIn {
-    type AskStreamStream = Events<AskStreamResponse>;
+    type AskStreamStream = Messages<AskStreamResponse>;
 
     async fn ask(&self, request: Request<AskRequest>) -> Result<Response<AskResponse>, Status> {
         let (metadata, _, message) = request.into_parts();
@@ -343,7 +340,7 @@ impl Fixture {
         let services = format!("http://{}", listener.local_addr().unwrap());
         let server = Server::new("standin", &emend_chassis::ServiceOptions::default())
             .add(OrchestratorServiceServer::new(standin.clone()))
-            .add(RetrieverServiceServer::new(standin.clone()).max_decoding_message_size(64 << 20));
+            .add(standin.clone().into_server().max_decoding_message_size(64 << 20));
         tokio::spawn(server.serve(listener, stop.clone()));
 
         let mut options = Options::default();

@@ -208,7 +208,7 @@ impl ExtractiveBackend {
     }
 
     /// The longest beginning of a sentence that has at most `most` tokens, and at least one character. Its places are those
-    /// of the beginning where that stands verbatim in the passage, else those of the whole sentence.
+    /// of the beginning where the passage contains it verbatim, else those of the whole sentence.
     fn beginning(&self, mut candidate: Candidate, most: usize, passages: &[Passage]) -> Candidate {
         let ends: Vec<usize> = candidate.text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
         let fits = |end: &usize| {
@@ -223,7 +223,7 @@ impl ExtractiveBackend {
         candidate.text.truncate(candidate.text.trim_end().len());
         for (index, range) in &mut candidate.places {
             let cut = range.start..range.start + candidate.text.len();
-            // With marks in between it is not known where the beginning ends in the passage.
+            // Marks of Markdown were removed: where the beginning ends in the passage is unknown.
             let text = passages.get(*index).and_then(|passage| passage.text.get(cut.clone()));
             if text == Some(&candidate.text) {
                 *range = cut;

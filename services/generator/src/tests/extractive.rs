@@ -149,7 +149,7 @@ async fn the_service_is_healthy_by_name() {
     let request = HealthCheckRequest {
         service: crate::SERVICE_NAME.to_owned(),
     };
-    let response = HealthClient::new(generator.channel.clone())
+    let response = HealthClient::new(generator.service.channel.clone())
         .check(request)
         .await
         .unwrap()

@@ -189,7 +189,7 @@ impl EmbeddedBackend {
         let yes = facts * (1.0 - relevant) * (1.0 - useful);
         Ok(Retrieval {
             yes,
-            more: (1.0 - yes) * unsaid,
+            continues: (1.0 - yes) * unsaid,
         })
     }
 }

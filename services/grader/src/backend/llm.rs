@@ -76,8 +76,8 @@ pub struct LlmBackend {
     cache: GradeCache,
 }
 
-/// Most bytes of evidence in the prompts that a request has under way: each sentence of an answer takes the evidence
-/// along, and a hundred long passages for each of a thousand sentences are more than a machine holds.
+/// Most bytes of evidence in the prompts of a request at the same time: the prompt of each sentence repeats all of the
+/// evidence, and a hundred long passages for each of a thousand sentences exceed the memory of a machine.
 const MAX_PROMPT_BYTES: usize = 32 << 20;
 
 /// One call: the grade, and what it cost.
@@ -206,8 +206,8 @@ impl LlmBackend {
                 verdict::Retrieval::Continue => (0.0, 1.0),
                 verdict::Retrieval::No => (0.0, 0.0),
             };
-            let (yes, more) = pair(verdict::retrieval_probabilities(&reply.logprobs), plain);
-            Some(Retrieval { yes, more })
+            let (yes, continues) = pair(verdict::retrieval_probabilities(&reply.logprobs), plain);
+            Some(Retrieval { yes, continues })
         })
         .await
     }
@@ -257,7 +257,7 @@ impl Backend for LlmBackend {
             let calls = sentences
                 .iter()
                 .map(|sentence| self.groundedness_of(sentence, &passages, language, until));
-            // Made here, begun as there is room.
+            // The futures are created here and start as the limit of evidence in prompts allows.
             let calls: Vec<_> = calls.collect();
             stream::iter(calls).buffered(at_once).collect::<Vec<_>>().map(sum).await
         }
@@ -380,9 +380,9 @@ fn failed(what: &'static str, error: &(dyn std::error::Error + 'static)) -> Ungr
 
 /// The beginning of a reply, for the error message.
 fn beginning(reply: &str) -> String {
-    const MAX_WORDS: usize = 60;
-    let mut beginning: String = reply.trim().chars().take(MAX_WORDS).collect();
-    if reply.trim().chars().nth(MAX_WORDS).is_some() {
+    const MAX_CHARS: usize = 60;
+    let mut beginning: String = reply.trim().chars().take(MAX_CHARS).collect();
+    if reply.trim().chars().nth(MAX_CHARS).is_some() {
         beginning.push('…');
     }
     beginning

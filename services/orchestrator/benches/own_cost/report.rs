@@ -1,8 +1,8 @@
 //! What is printed: a table for people, an object for programs.
 
-use std::{num::NonZero, thread, time::Duration};
+use std::time::Duration;
 
-use emend_testkit::repeated::{aligned, milliseconds};
+use emend_testkit::repeated::{aligned, cores, milliseconds};
 use serde_json::{Value, json};
 
 use crate::{
@@ -23,11 +23,6 @@ const HEADS: [&str; 10] = [
     "caller cpu ms",
     "orchestrator MiB",
 ];
-
-/// Cores of the machine that this process may use.
-fn cores() -> usize {
-    thread::available_parallelism().map_or(1, NonZero::get)
-}
 
 /// The two kinds of a pair, by name. Only for walks does the orchestrator do anything.
 fn rows(pair: &Pair) -> [(&'static str, &Row, bool); 2] {

@@ -1,9 +1,7 @@
 //! The five services: everything goes well at the first try, at once.
 
-use std::pin::Pin;
-
 use emend_proto::v1::{
-    self, Citation, DecideRetrievalRequest, DecideRetrievalResponse, DocumentGrade, Evaluation, FinishReason,
+    Citation, DecideRetrievalRequest, DecideRetrievalResponse, DocumentGrade, Evaluation, FinishReason,
     GenerateFinished, GenerateRequest, GenerateResponse, GradeDocumentsRequest, GradeDocumentsResponse,
     GradeGroundednessRequest, GradeGroundednessResponse, GradeUsefulnessRequest, GradeUsefulnessResponse, Origin,
     Passage, RefineKnowledgeRequest, RefineKnowledgeResponse, Relevance, RetrieveRequest, RetrieveResponse,
@@ -11,14 +9,14 @@ use emend_proto::v1::{
     generate_response::Event,
     generator_service_server::{GeneratorService, GeneratorServiceServer},
     grader_service_server::{GraderService, GraderServiceServer},
-    retriever_service_server::{RetrieverService, RetrieverServiceServer},
     rewriter_service_server::{RewriterService, RewriterServiceServer},
     web_search_service_server::{WebSearchService, WebSearchServiceServer},
 };
-use futures::{Stream, stream};
+use emend_testkit::retriever::{Messages, Retriever};
+use futures::stream;
 use tokio::net::TcpListener;
 use tonic::{
-    Request, Response, Status, Streaming,
+    Request, Response, Status,
     transport::{Server, server::TcpIncoming},
 };
 
@@ -44,7 +42,7 @@ struct Scripted;
 pub(crate) async fn serve(role: Role, listener: TcpListener) -> Result<(), Failure> {
     let mut server = Server::builder();
     let router = match role {
-        Role::Retriever => server.add_service(RetrieverServiceServer::new(Scripted)),
+        Role::Retriever => server.add_service(Scripted.into_server()),
         Role::Grader => server.add_service(GraderServiceServer::new(Scripted)),
         Role::Generator => server.add_service(GeneratorServiceServer::new(Scripted)),
         Role::Rewriter => server.add_service(RewriterServiceServer::new(Scripted)),
@@ -111,88 +109,12 @@ fn unasked<T>() -> Result<T, Status> {
     Err(Status::unimplemented("not on the straight way"))
 }
 
-/// Messages, one after the other.
-type Messages<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
-
 #[tonic::async_trait]
-impl RetrieverService for Scripted {
-    type IngestStream = Messages<v1::IngestResponse>;
-
+impl Retriever for Scripted {
     async fn retrieve(&self, _: Request<RetrieveRequest>) -> Result<Response<RetrieveResponse>, Status> {
         Ok(Response::new(RetrieveResponse {
             passages: (1..=PASSAGES).map(passage).collect(),
         }))
-    }
-
-    async fn ingest(&self, _: Request<Streaming<v1::IngestRequest>>) -> Result<Response<Self::IngestStream>, Status> {
-        unasked()
-    }
-
-    async fn delete_documents(
-        &self,
-        _: Request<v1::DeleteDocumentsRequest>,
-    ) -> Result<Response<v1::DeleteDocumentsResponse>, Status> {
-        unasked()
-    }
-
-    async fn list_documents(
-        &self,
-        _: Request<v1::ListDocumentsRequest>,
-    ) -> Result<Response<v1::ListDocumentsResponse>, Status> {
-        unasked()
-    }
-
-    async fn get_document(
-        &self,
-        _: Request<v1::GetDocumentRequest>,
-    ) -> Result<Response<v1::GetDocumentResponse>, Status> {
-        unasked()
-    }
-
-    async fn list_collections(
-        &self,
-        _: Request<v1::ListCollectionsRequest>,
-    ) -> Result<Response<v1::ListCollectionsResponse>, Status> {
-        unasked()
-    }
-
-    async fn get_collection(
-        &self,
-        _: Request<v1::GetCollectionRequest>,
-    ) -> Result<Response<v1::GetCollectionResponse>, Status> {
-        unasked()
-    }
-
-    async fn delete_collection(
-        &self,
-        _: Request<v1::DeleteCollectionRequest>,
-    ) -> Result<Response<v1::DeleteCollectionResponse>, Status> {
-        unasked()
-    }
-
-    async fn repair_collection(
-        &self,
-        _: Request<v1::RepairCollectionRequest>,
-    ) -> Result<Response<v1::RepairCollectionResponse>, Status> {
-        unasked()
-    }
-
-    type ExportCollectionStream = Messages<v1::ExportCollectionResponse>;
-
-    async fn export_collection(
-        &self,
-        _: Request<v1::ExportCollectionRequest>,
-    ) -> Result<Response<Self::ExportCollectionStream>, Status> {
-        unasked()
-    }
-
-    type ImportCollectionStream = Messages<v1::ImportCollectionResponse>;
-
-    async fn import_collection(
-        &self,
-        _: Request<Streaming<v1::ImportCollectionRequest>>,
-    ) -> Result<Response<Self::ImportCollectionStream>, Status> {
-        unasked()
     }
 }
 

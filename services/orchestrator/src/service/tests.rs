@@ -355,7 +355,7 @@ async fn a_walk_that_panics_fails_alone() {
             threads: 1,
             ..ActorOptions::new("orchestrator", &ServiceOptions::default())
         },
-        HealthFlag::detached(crate::SERVICE),
+        HealthFlag::detached(crate::SERVICE_NAME),
         move || Arc::new(WalkRunner::new(services.clone(), WalkMetrics::default())),
     )
     .unwrap();

@@ -17,7 +17,7 @@ pub enum WalkError {
     CallerGone,
     /// The walk panicked, or its clients could not be created. The log has the cause.
     #[error("the walk failed inside; the log has the cause")]
-    Panicked,
+    Internal,
 }
 
 impl ServiceError for WalkError {
@@ -25,7 +25,7 @@ impl ServiceError for WalkError {
         match self {
             WalkError::Refused(failure) => failure.code,
             WalkError::CallerGone => Code::Cancelled,
-            WalkError::Panicked => Code::Internal,
+            WalkError::Internal => Code::Internal,
         }
     }
 

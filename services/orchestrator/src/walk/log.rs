@@ -23,11 +23,11 @@ pub(super) fn ended(walk: &str, key: Option<&str>, ended: &Result<WalkResult, Wa
                 "a walk ended in an error: a service refused the question"
             );
         }
-        Err(WalkError::Panicked) => {
+        Err(WalkError::Internal) => {
             tracing::warn!(
                 walk,
                 key,
-                code = WalkError::Panicked.code().name(),
+                code = WalkError::Internal.code().name(),
                 "a walk ended in an error"
             );
         }

@@ -10,7 +10,11 @@ use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 use super::*;
 
 impl Running {
-    async fn export(&mut self, collection: &str, after: &str) -> Result<Vec<ExportCollectionResponse>, Status> {
+    pub(super) async fn export(
+        &mut self,
+        collection: &str,
+        after: &str,
+    ) -> Result<Vec<ExportCollectionResponse>, Status> {
         let request = ExportCollectionRequest {
             collection: collection.to_owned(),
             after_document_id: after.to_owned(),
@@ -23,7 +27,7 @@ impl Running {
         Ok(parts)
     }
 
-    async fn import(
+    pub(super) async fn import(
         &mut self,
         requests: Vec<ImportCollectionRequest>,
     ) -> Result<Vec<ImportCollectionResponse>, Status> {

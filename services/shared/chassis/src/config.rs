@@ -86,6 +86,31 @@ pub struct ServiceOptions {
     pub config: Option<PathBuf>,
 }
 
+/// Implements what every service's options have in common, for a type with a field `service` of [`ServiceOptions`]:
+/// `AsRef` and `AsMut` of that field, and `Default` by [`defaults`](crate::config::defaults).
+#[macro_export]
+macro_rules! service_options {
+    ($options:ty) => {
+        impl AsRef<$crate::ServiceOptions> for $options {
+            fn as_ref(&self) -> &$crate::ServiceOptions {
+                &self.service
+            }
+        }
+
+        impl AsMut<$crate::ServiceOptions> for $options {
+            fn as_mut(&mut self) -> &mut $crate::ServiceOptions {
+                &mut self.service
+            }
+        }
+
+        impl Default for $options {
+            fn default() -> Self {
+                $crate::config::defaults()
+            }
+        }
+    };
+}
+
 impl AsRef<ServiceOptions> for ServiceOptions {
     fn as_ref(&self) -> &ServiceOptions {
         self

@@ -1,8 +1,8 @@
-//! Values as errors repeat them.
+//! Shortens values of callers for error messages.
 
 use std::fmt::{self, Write as _};
 
-/// Most characters of a value that an error repeats: as many as the longest name has, and enough to know it again.
+/// Most characters of a value in an error message: as many as the longest name has, and enough to recognise it.
 const MAX_SHOWN_CHARS: usize = 64;
 
 /// Shows a value that a caller sent: whole up to 64 characters, of a longer one those, `…` and its length in bytes.

@@ -10,25 +10,25 @@ use tokio::time::Instant;
 
 use crate::error::{Code, ServiceError};
 
-/// No deadline lies further ahead: `grpc-timeout` can name eleven thousand years, which overflows a clock.
+/// Longest time until a deadline: `grpc-timeout` can ask for eleven thousand years, which overflows a clock.
 const MAX_TIMEOUT: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
-/// How much of the time that is left is kept back, so that what there is still arrives.
+/// The part of the remaining time that is reserved for sending the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reserve {
-    /// One part in so many is kept,
+    /// The reserve is the remaining time divided by this,
     divisor: u32,
-    /// but never more than this.
+    /// and at most this.
     most: Duration,
 }
 
 impl Reserve {
-    /// What a server keeps of a caller's `grpc-timeout`: it answers DEADLINE_EXCEEDED itself, before the transport ends
+    /// What a server reserves of a caller's `grpc-timeout`: it answers DEADLINE_EXCEEDED itself, before the transport ends
     /// the call with CANCELLED.
     pub const TRANSPORT: Self = Self::part(20, Duration::from_millis(50));
-    /// What a backend keeps for sending what it has so far: partial grades, the sentences of an answer.
+    /// What a backend reserves for sending its partial result: grades, the sentences of an answer.
     pub const PARTIAL_RESULT: Self = Self::part(10, Duration::from_millis(250));
-    /// What a walk keeps for its result.
+    /// What a walk reserves for sending its result.
     pub const WALK_RESULT: Self = Self::part(20, Duration::from_millis(500));
 
     const fn part(divisor: u32, most: Duration) -> Self {
@@ -55,7 +55,7 @@ impl Deadline {
         Self(instant)
     }
 
-    /// What is left of a caller's `timeout` after [`Reserve::TRANSPORT`], or `default` from now without one.
+    /// What remains of a caller's `timeout` after [`Reserve::TRANSPORT`], or `default` from now without one.
     pub fn of_caller(timeout: Option<Duration>, default: Duration) -> Self {
         match timeout {
             Some(timeout) => Self::after(timeout - Reserve::TRANSPORT.of(timeout)),
@@ -63,7 +63,7 @@ impl Deadline {
         }
     }
 
-    /// What is left; zero when past.
+    /// The remaining time; zero when past.
     pub fn remaining(&self) -> Duration {
         self.0.saturating_duration_since(Instant::now())
     }
@@ -73,7 +73,7 @@ impl Deadline {
         self.remaining().is_zero()
     }
 
-    /// The same deadline, earlier by the reserve of what is left now.
+    /// The same deadline, earlier by the reserve of the time that remains now.
     #[must_use]
     pub fn keeping(&self, reserve: Reserve) -> Self {
         self.minus(reserve.of(self.remaining()))
@@ -83,12 +83,6 @@ impl Deadline {
     #[must_use]
     pub fn minus(&self, margin: Duration) -> Self {
         Self(self.0.checked_sub(margin).unwrap_or_else(Instant::now))
-    }
-
-    /// The earlier of the two.
-    #[must_use]
-    pub fn earliest(self, other: Self) -> Self {
-        self.min(other)
     }
 
     /// The instant itself.

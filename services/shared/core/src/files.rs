@@ -1,4 +1,4 @@
-//! Reading files that somebody else wrote: regular ones only, and their lines within a bound.
+//! Reads untrusted files: regular files only, with lines of bounded length.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead};

@@ -3,7 +3,7 @@
 use reqwest::ClientBuilder;
 use reqwest::redirect::Policy;
 
-/// Who asks, as servers and their `robots.txt` see it.
+/// The user agent, in requests and for `robots.txt`.
 pub const USER_AGENT: &str = concat!("emend/", env!("CARGO_PKG_VERSION"));
 
 /// A client's builder, with TLS by rustls and its ring provider. Redirects are not followed: what is sent holds questions,

@@ -1,8 +1,8 @@
 //! The nearest known name to a misspelt one.
 
-/// A longer name is a mistake of another kind, and comparing it costs its length times that of every known name.
+/// Longest name that is compared, in characters: a comparison costs the product of both lengths.
 const MAX_NAME_CHARS: usize = 64;
-/// From this likeness on, 0–1, a known name may be what was meant.
+/// Least similarity, 0–1, at which a known name is suggested.
 const MIN_LIKENESS: f64 = 0.6;
 
 /// The known name that `name` most likely stands for; `None` where none is near, or `name` is longer than any name. Known

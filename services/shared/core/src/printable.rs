@@ -1,4 +1,4 @@
-//! Text of documents, models, the web and callers as a person may be shown it.
+//! Makes text of documents, models, the web and callers safe to show on a terminal.
 //!
 //! A terminal obeys control characters: an escape sequence moves the cursor, changes the title or writes the clipboard,
 //! and an override of the writing direction shows other text than is there. They are made visible and stay where they
@@ -19,7 +19,7 @@ pub fn printable(text: &str) -> String {
     shown
 }
 
-/// [`printable`] for what has one line to stand on, such as the name of a file: line ends and tabs are made visible too.
+/// [`printable`] for text on one line, such as the name of a file: line ends and tabs are made visible too.
 #[must_use]
 pub fn printable_line(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());

@@ -1,4 +1,4 @@
-//! The bounds of a piece of work: until when, and whether still.
+//! The bounds of a piece of work: its deadline, and whether anybody still waits for its result.
 
 use std::future::Future;
 
@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::deadline::Deadline;
 
-/// The bounds of a piece of work: until when, and whether still.
+/// The bounds of a piece of work: its deadline, and whether anybody still waits for its result.
 #[derive(Clone, Debug)]
 pub struct Scope {
     /// When the answer is due.

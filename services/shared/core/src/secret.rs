@@ -1,4 +1,4 @@
-//! Values that are shown nowhere.
+//! Secrets: values that are never logged or printed.
 //!
 //! They come from a file or from the environment, never from the command line: the arguments of a process are there for
 //! everybody on the machine to read.

@@ -18,7 +18,7 @@ pub const RPC_SYSTEM_GRPC: &str = "grpc";
 pub const RPC_METHOD_OTHER: &str = "_OTHER";
 /// What went wrong, low in cardinality; absent on success.
 pub const ERROR_TYPE: &str = "error.type";
-/// The [`ERROR_TYPE`] of what has no word of its own.
+/// The [`ERROR_TYPE`] of an error without a more specific one.
 pub const ERROR_TYPE_OTHER: &str = "_OTHER";
 /// Host name of the other side as configured.
 pub const SERVER_ADDRESS: &str = "server.address";
@@ -79,13 +79,11 @@ pub const GEN_AI_CLIENT_TOKEN_USAGE: &str = "gen_ai.client.token.usage";
 pub const EMEND_KEY_NAME: &str = "emend.key.name";
 /// Name of the actors of a handle.
 pub const EMEND_ACTOR: &str = "emend.actor";
-/// Name of a task handed to an actor.
-pub const EMEND_TASK: &str = "emend.task";
 /// Up-down counter: calls admitted and not yet done.
 pub const EMEND_ACTOR_IN_FLIGHT: &str = "emend.actor.in_flight";
 /// Up-down counter: calls admitted and not yet begun.
 pub const EMEND_ACTOR_QUEUE_DEPTH: &str = "emend.actor.queue_depth";
-/// Counter: calls refused because the actor had its fill.
+/// Counter: calls refused because the actor was at its limit.
 pub const EMEND_ACTOR_REJECTED: &str = "emend.actor.admissions_rejected";
 /// Counter: calls whose caller was gone, or its deadline past, before the work began.
 pub const EMEND_ACTOR_SKIPPED: &str = "emend.actor.skipped";
@@ -95,8 +93,6 @@ pub const EMEND_ACTOR_RESTARTS: &str = "emend.actor.restarts";
 pub const EMEND_CASCADE_ASKED: &str = "emend.cascade.asked";
 /// Counter: grades of the first backend of a cascade that were sure, so that the second was not asked.
 pub const EMEND_CASCADE_SAVED: &str = "emend.cascade.saved";
-/// Histogram: members of a batch.
-pub const EMEND_BATCH_SIZE: &str = "emend.batch.size";
 /// Counter: grades that were found in the grader's cache, by [`GEN_AI_EVALUATION_NAME`].
 pub const EMEND_GRADE_CACHE_HITS: &str = "emend.grade_cache.hits";
 /// Counter: grades that were looked for in the grader's cache and not found, by [`GEN_AI_EVALUATION_NAME`].
@@ -113,7 +109,7 @@ pub const EMEND_OUTCOME: &str = "emend.outcome";
 pub const EMEND_NODE_VISIT: &str = "emend.node.visit";
 /// The node that the walk went to after a step; `finish` at the end.
 pub const EMEND_EDGE_TO: &str = "emend.edge.to";
-/// The condition under which that edge was open; absent when always.
+/// The condition of that edge; absent where it has none.
 pub const EMEND_EDGE_CONDITION: &str = "emend.edge.condition";
 /// Why that edge was taken.
 pub const EMEND_EDGE_REASON: &str = "emend.edge.reason";
@@ -141,9 +137,9 @@ pub const EMEND_WALK_STEPS: &str = "emend.walk.steps";
 pub const EMEND_CORRECTIONS: &str = "emend.corrections";
 /// The kind of a correction: `rewrite`, `regenerate`, `web_search`, `refine`.
 pub const EMEND_CORRECTION_KIND: &str = "emend.correction.kind";
-/// The model that was asked before in vain, on the call of the one that stands in for it.
+/// On the call of a fallback model: the model that failed before it.
 pub const EMEND_LLM_FALLBACK_FOR: &str = "emend.llm.fallback.for";
-/// Why that one gave no reply: its `error.type`.
+/// On the call of a fallback model: the `error.type` of that failure.
 pub const EMEND_LLM_FALLBACK_REASON: &str = "emend.llm.fallback.reason";
 /// What a reply was constrained to: `json_schema`, `json_object` or `text`.
 pub const EMEND_LLM_RESPONSE_FORMAT: &str = "emend.llm.response_format";

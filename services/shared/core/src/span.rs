@@ -1,4 +1,4 @@
-//! How a span says that what it stands for failed.
+//! Marks spans as failed.
 
 use tracing::Span;
 
@@ -7,7 +7,7 @@ use crate::semconv;
 /// Longest description of a failure in a span, in bytes.
 pub const MAX_DESCRIPTION_BYTES: usize = 1024;
 
-/// Marks a span as failed: its status is ERROR with this description, and `error.type` is a word of few. A span has these
+/// Marks a span as failed: its status is ERROR with this description, and it has an `error.type`. A span has these
 /// fields only where its macro declares them, empty: [`semconv::OTEL_STATUS_CODE`], [`semconv::OTEL_STATUS_DESCRIPTION`]
 /// and [`semconv::ERROR_TYPE`].
 pub fn fail_span(span: &Span, error_type: &str, description: &str) {

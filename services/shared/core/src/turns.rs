@@ -1,6 +1,6 @@
-//! Computing in turns.
+//! Divides long computations into pieces, so that callers share the cores fairly.
 //!
-//! What computes for long is cut into pieces of some milliseconds. A piece runs on a thread for blocking work, as many at
+//! A long computation is cut into pieces of some milliseconds. A piece runs on a thread for blocking work, as many at
 //! once as there are cores, and each caller has one piece in the queue at most: a small call waits for a piece of a large
 //! one and never for all of it. Between two pieces the caller's future is polled, so that a caller that is dropped, because
 //! its own caller is gone or its deadline past, computes no further piece.
@@ -14,26 +14,26 @@ use tracing::Span;
 /// How many bytes of text are prepared in one piece: some milliseconds of work. What is longer is a piece of its own.
 pub const PIECE_BYTES: usize = 16 << 10;
 
-/// Places for pieces of computing, given in the order in which they are asked for.
+/// A fair queue for pieces of computation: they run in the order in which they were asked for.
 #[derive(Clone, Debug)]
 pub struct Turns {
     places: Arc<Semaphore>,
 }
 
-/// A piece of computing ended without a result: it panicked, or the process shuts down.
+/// A piece of computation ended without a result: it panicked, or the process shuts down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a computation was broken off")]
 pub struct BrokenOff;
 
 impl Turns {
-    /// Turns of their own, this many pieces at once, at least 1.
+    /// A queue of its own that runs this many pieces at once, at least 1.
     #[must_use]
     pub fn new(at_once: usize) -> Self {
         let places = Arc::new(Semaphore::new(at_once.clamp(1, Semaphore::MAX_PERMITS)));
         Self { places }
     }
 
-    /// The turns of this process: a piece at once for each core that it may use.
+    /// The queue of this process, which runs one piece at once for each core that it may use.
     pub fn shared() -> &'static Self {
         static SHARED: LazyLock<Turns> =
             LazyLock::new(|| Turns::new(std::thread::available_parallelism().map_or(1, NonZeroUsize::get)));

@@ -22,7 +22,7 @@ pub const MAX_PAGES: usize = 10_000;
 pub const MAX_ROWS: usize = 1_048_576;
 /// Most columns of a table.
 pub const MAX_COLUMNS: usize = 16_384;
-/// Longest time for one document. It is looked at between pages, parts and rows.
+/// Longest time for one document. It is checked between pages, parts and rows.
 pub const MAX_TIME: Duration = Duration::from_secs(120);
 
 /// The bounds of reading one document.

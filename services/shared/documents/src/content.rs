@@ -1,17 +1,17 @@
-//! What a file is by its bytes.
+//! Detects the format of a file from its bytes.
 
 use std::io::Cursor;
 
 use crate::{error::DocumentError, format::Format, package::Package};
 
-/// Types that are text by their bytes and still not to be read as text.
+/// Types whose bytes are text and that are still not read as text.
 const NOT_PROSE: [&str; 3] = ["application/pdf", "application/rtf", "application/postscript"];
 /// Where the header of a PDF has to begin, in bytes.
 const PDF_HEADER_BYTES: usize = 1024;
 /// How files of the Office formats up to 2003 begin.
 const COMPOUND_FILE: [u8; 8] = [0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1, 0x1A, 0xE1];
 
-/// The format of a file that is no text by its bytes, as far as it is read.
+/// The format of a file whose bytes are not text; `None` for formats that are not read.
 pub(crate) fn binary_format(bytes: &[u8]) -> Option<Format> {
     let head = &bytes[..bytes.len().min(PDF_HEADER_BYTES)];
     if bytes.starts_with(b"PK\x03\x04") {
@@ -33,11 +33,11 @@ pub(crate) fn is_not_prose(bytes: &[u8]) -> bool {
     infer::get(bytes).is_some_and(|kind| NOT_PROSE.contains(&kind.mime_type()))
 }
 
-/// What kind of file begins with these bytes; none where they say nothing.
+/// The kind of file that begins with these bytes; `None` where they do not tell.
 pub(crate) fn signature(bytes: &[u8]) -> Option<String> {
     let kind = infer::get(bytes)?;
     let extension = kind.extension().to_uppercase();
-    // By the sound of its first letter: an EPUB, an MP3, a PDF.
+    // The article depends on how the first letter is pronounced: an EPUB, an MP3, a PDF.
     let article = if extension.starts_with(['A', 'E', 'F', 'H', 'I', 'L', 'M', 'N', 'O', 'R', 'S', 'X']) {
         "an"
     } else {

@@ -11,7 +11,7 @@ use crate::{
 
 /// Delimiters, the likelier one first.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
-/// How much of a file its delimiter is told by.
+/// How much of a file its delimiter is detected from, in bytes.
 const SAMPLE_ROWS: usize = 100;
 const SAMPLE_BYTES: usize = 64 << 10;
 

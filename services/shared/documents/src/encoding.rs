@@ -104,7 +104,7 @@ fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
 /// The likeliest encoding of a text that is not in UTF-8.
 pub(crate) fn guess(bytes: &[u8]) -> &'static Encoding {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
-    // What comes first may be ASCII for long.
+    // The beginning may be ASCII only.
     let start = bytes.iter().position(|byte| !byte.is_ascii()).unwrap_or(0);
     let start = bytes[..start]
         .iter()

@@ -51,7 +51,7 @@ pub enum DocumentError {
         /// Most bytes.
         limit: u64,
     },
-    /// What the process says that read it.
+    /// What the process that read it reported.
     #[error("{0}")]
     Reader(String),
     /// Nobody waits for its text any more.
@@ -80,7 +80,7 @@ pub enum DocumentError {
     /// There is no text in it.
     #[error("it has no text{after}: there is nothing to find in it")]
     Empty {
-        /// What was looked through beside it.
+        /// What else was searched for text.
         after: &'static str,
     },
     /// A PDF without text, whose pages are pictures.

@@ -95,7 +95,7 @@ const ALL: [Format; 19] = [
 ];
 
 impl Format {
-    /// A number for it, the same within one program.
+    /// A number that stands for it within one build of the program.
     pub(crate) fn number(self) -> u8 {
         self as u8
     }

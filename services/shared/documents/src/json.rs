@@ -11,7 +11,7 @@ const MIN_BYTES: usize = 600;
 const MAX_INLINE_BYTES: usize = 100;
 /// Depth down to which entries are separated by blank lines.
 const ENTRY_DEPTH: usize = 2;
-/// How many characters are read between two looks at the clock.
+/// How many characters are read between two checks of the time.
 const CHECK_EVERY: usize = 1 << 16;
 
 /// The same JSON, one value a line, short lists and objects on one line. What is not JSON stays as it is as far as it

@@ -68,7 +68,7 @@ pub(crate) fn extract(format: Format, bytes: &[u8], bounds: Bounds<'_>) -> Resul
     })
 }
 
-/// The title that the author gave; programs fill in names of templates and files, which are none.
+/// The title that the author gave. Names of templates and files, which programs fill in, are not titles.
 fn title(document: &Document) -> Option<String> {
     let title = one_line(document.metadata.title.as_deref()?);
     let is_filler = title.is_empty()

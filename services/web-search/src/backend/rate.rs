@@ -1,4 +1,4 @@
-//! How often a search engine is asked.
+//! Limits how often a search engine is asked.
 
 use std::fmt;
 use std::num::NonZeroU32;

@@ -3,9 +3,7 @@
 use super::*;
 
 #[tonic::async_trait]
-impl RetrieverService for StandIn {
-    type IngestStream = Events<IngestResponse>;
-
+impl Retriever for StandIn {
     async fn retrieve(&self, request: Request<RetrieveRequest>) -> Result<Response<RetrieveResponse>, Status> {
         let query = request.into_inner();
         let passages = vec![Passage {
@@ -19,7 +17,10 @@ impl RetrieverService for StandIn {
         Ok(Response::new(RetrieveResponse { passages }))
     }
 
-    async fn ingest(&self, request: Request<Streaming<IngestRequest>>) -> Result<Response<Self::IngestStream>, Status> {
+    async fn ingest(
+        &self,
+        request: Request<Streaming<IngestRequest>>,
+    ) -> Result<Response<Messages<IngestResponse>>, Status> {
         self.sent.keep(request.metadata());
         let documents = request.into_inner().map(|request| {
             let request = request?;
@@ -104,37 +105,5 @@ impl RetrieverService for StandIn {
         Ok(Response::new(GetCollectionResponse {
             collection: Some(collection()),
         }))
-    }
-
-    async fn delete_collection(
-        &self,
-        _: Request<emend_proto::v1::DeleteCollectionRequest>,
-    ) -> Result<Response<emend_proto::v1::DeleteCollectionResponse>, Status> {
-        Err(Status::unimplemented("no collection is kept here"))
-    }
-
-    async fn repair_collection(
-        &self,
-        _: Request<emend_proto::v1::RepairCollectionRequest>,
-    ) -> Result<Response<emend_proto::v1::RepairCollectionResponse>, Status> {
-        Err(Status::unimplemented("no collection is kept here"))
-    }
-
-    type ExportCollectionStream = Events<emend_proto::v1::ExportCollectionResponse>;
-
-    async fn export_collection(
-        &self,
-        _: Request<emend_proto::v1::ExportCollectionRequest>,
-    ) -> Result<Response<Self::ExportCollectionStream>, Status> {
-        Err(Status::unimplemented("no collection is kept here"))
-    }
-
-    type ImportCollectionStream = Events<emend_proto::v1::ImportCollectionResponse>;
-
-    async fn import_collection(
-        &self,
-        _: Request<Streaming<emend_proto::v1::ImportCollectionRequest>>,
-    ) -> Result<Response<Self::ImportCollectionStream>, Status> {
-        Err(Status::unimplemented("no collection is kept here"))
     }
 }

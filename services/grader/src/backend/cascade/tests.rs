@@ -124,7 +124,10 @@ impl Backend for Numbers {
         _: &'a [Passage],
         _: &'a Scope,
     ) -> BoxFuture<'a, Graded<Grade<Retrieval>>> {
-        self.answer(mapped(self.grade(answer_so_far), |yes| Retrieval { yes, more: 0.0 }))
+        self.answer(mapped(self.grade(answer_so_far), |yes| Retrieval {
+            yes,
+            continues: 0.0,
+        }))
     }
 }
 

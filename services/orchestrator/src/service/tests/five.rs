@@ -4,7 +4,8 @@ use std::{net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
 use emend_core::Deadline;
 use emend_proto::v1;
-use futures::{Stream, StreamExt as _};
+use emend_testkit::retriever::{Messages, Retriever};
+use futures::StreamExt as _;
 use tokio::net::TcpListener;
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Request, Response, Status};
@@ -71,8 +72,6 @@ impl v1::web_search_service_server::WebSearchService for Five {
     unary! { search(v1::SearchRequest) -> v1::SearchResponse = search; }
 }
 
-type Messages<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
-
 #[tonic::async_trait]
 impl v1::generator_service_server::GeneratorService for Five {
     type GenerateStream = Messages<v1::GenerateResponse>;
@@ -90,89 +89,13 @@ impl v1::generator_service_server::GeneratorService for Five {
 }
 
 #[tonic::async_trait]
-impl v1::retriever_service_server::RetrieverService for Five {
-    type IngestStream = Messages<v1::IngestResponse>;
-
+impl Retriever for Five {
     async fn retrieve(&self, request: Request<v1::RetrieveRequest>) -> Result<Response<v1::RetrieveResponse>, Status> {
         self.0
             .retrieve(request.into_inner(), far())
             .await
             .map(Response::new)
             .map_err(refused)
-    }
-
-    async fn ingest(
-        &self,
-        _: Request<tonic::Streaming<v1::IngestRequest>>,
-    ) -> Result<Response<Self::IngestStream>, Status> {
-        Err(Status::unimplemented("not asked for here"))
-    }
-
-    async fn delete_documents(
-        &self,
-        _: Request<v1::DeleteDocumentsRequest>,
-    ) -> Result<Response<v1::DeleteDocumentsResponse>, Status> {
-        Err(Status::unimplemented("not asked for here"))
-    }
-
-    async fn get_document(
-        &self,
-        _: Request<v1::GetDocumentRequest>,
-    ) -> Result<Response<v1::GetDocumentResponse>, Status> {
-        Err(Status::unimplemented("not asked for here"))
-    }
-
-    async fn list_collections(
-        &self,
-        _: Request<v1::ListCollectionsRequest>,
-    ) -> Result<Response<v1::ListCollectionsResponse>, Status> {
-        Err(Status::unimplemented("not asked for here"))
-    }
-
-    async fn list_documents(
-        &self,
-        _: Request<v1::ListDocumentsRequest>,
-    ) -> Result<Response<v1::ListDocumentsResponse>, Status> {
-        Err(Status::unimplemented("not asked for here"))
-    }
-
-    async fn get_collection(
-        &self,
-        _: Request<v1::GetCollectionRequest>,
-    ) -> Result<Response<v1::GetCollectionResponse>, Status> {
-        Err(Status::unimplemented("not asked for here"))
-    }
-
-    async fn delete_collection(
-        &self,
-        _: Request<v1::DeleteCollectionRequest>,
-    ) -> Result<Response<v1::DeleteCollectionResponse>, Status> {
-        Err(Status::unimplemented("not asked for here"))
-    }
-
-    async fn repair_collection(
-        &self,
-        _: Request<v1::RepairCollectionRequest>,
-    ) -> Result<Response<v1::RepairCollectionResponse>, Status> {
-        Err(Status::unimplemented("not asked for here"))
-    }
-
-    type ExportCollectionStream = Messages<v1::ExportCollectionResponse>;
-
-    async fn export_collection(
-        &self,
-        _: Request<v1::ExportCollectionRequest>,
-    ) -> Result<Response<Self::ExportCollectionStream>, Status> {
-        Err(Status::unimplemented("not asked for here"))
-    }
-
-    type ImportCollectionStream = Messages<v1::ImportCollectionResponse>;
-
-    async fn import_collection(
-        &self,
-        _: Request<tonic::Streaming<v1::ImportCollectionRequest>>,
-    ) -> Result<Response<Self::ImportCollectionStream>, Status> {
-        Err(Status::unimplemented("not asked for here"))
     }
 }
 
@@ -186,7 +109,7 @@ pub(super) async fn five(services: Scripted) -> SocketAddr {
     let (listener, address) = listen().await;
     let five = Five(Arc::new(services));
     const MOST: usize = 32 * 1024 * 1024;
-    let retriever = v1::retriever_service_server::RetrieverServiceServer::new(five.clone());
+    let retriever = five.clone().into_server();
     let grader = v1::grader_service_server::GraderServiceServer::new(five.clone());
     let generator = v1::generator_service_server::GeneratorServiceServer::new(five.clone());
     let rewriter = v1::rewriter_service_server::RewriterServiceServer::new(five.clone());

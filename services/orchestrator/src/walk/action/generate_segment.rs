@@ -98,25 +98,25 @@ pub(super) async fn run(
         support: weights.support.ratio(options).unwrap_or_default(),
         usefulness: weights.usefulness.ratio(options).unwrap_or_default(),
     };
-    let sifted = sift(&beam, &context.state.held, candidates, weighing, &mut report);
+    let results = sort_candidates(&beam, &context.state.held, candidates, weighing, &mut report);
     report.summary = format!(
         "{} of {asked} candidates by {} hypotheses",
-        sifted.grown.len(),
+        results.grown.len(),
         beam.len()
     );
     report = report.showing(context.state.documents());
-    if sifted.failure.is_none() || !sifted.grown.is_empty() {
+    if results.failure.is_none() || !results.grown.is_empty() {
         context.state.outages.answered(Dependency::Generator);
     }
-    if sifted.grown.is_empty() {
-        let outcome = if let Some(failure) = sifted
+    if results.grown.is_empty() {
+        let outcome = if let Some(failure) = results
             .failure
-            .filter(|_| !sifted.complete && sifted.abstained.is_none())
+            .filter(|_| !results.complete && results.abstained.is_none())
         {
             report.error = failure.to_string();
             report.failure = Some(failure);
             GenerateSegmentOutcome::Unavailable
-        } else if let Some(words) = sifted.abstained.filter(|_| !beam.iter().any(Hypothesis::has_begun)) {
+        } else if let Some(words) = results.abstained.filter(|_| !beam.iter().any(Hypothesis::has_begun)) {
             context.state.abstained = Some(words);
             GenerateSegmentOutcome::Abstained
         } else {
@@ -127,14 +127,14 @@ pub(super) async fn run(
     // A hypothesis that did not grow stays in the beam and competes with those that did.
     let mut next: Vec<Hypothesis> = beam
         .into_iter()
-        .zip(sifted.progress)
+        .zip(results.progress)
         .filter(|(hypothesis, progress)| hypothesis.has_begun() && *progress != Progress::Grown)
         .map(|(mut hypothesis, progress)| {
             hypothesis.complete |= progress == Progress::NothingToAdd;
             hypothesis
         })
         .collect();
-    next.extend(sifted.grown);
+    next.extend(results.grown);
     next.sort_by(|a, b| b.score().total_cmp(&a.score()));
     let mut seen = HashSet::new();
     next.retain(|hypothesis| seen.insert(hypothesis.answer.clone()));
@@ -337,7 +337,7 @@ enum Progress {
 }
 
 /// The candidates, sorted by their result.
-struct Sifted {
+struct CandidateResults {
     grown: Vec<Hypothesis>,
     /// For each hypothesis of the beam.
     progress: Vec<Progress>,
@@ -346,14 +346,14 @@ struct Sifted {
     failure: Option<Failure>,
 }
 
-fn sift(
+fn sort_candidates(
     beam: &[Hypothesis],
     held: &[Held],
     candidates: Vec<(usize, usize, Candidate)>,
     weighing: Weighing,
     report: &mut Report,
-) -> Sifted {
-    let mut sifted = Sifted {
+) -> CandidateResults {
+    let mut results = CandidateResults {
         grown: Vec::new(),
         progress: vec![Progress::Unchanged; beam.len()],
         complete: false,
@@ -362,8 +362,8 @@ fn sift(
     };
     for (of, from, candidate) in candidates {
         let nothing_to_add = matches!(candidate, Candidate::Complete(_) | Candidate::Abstained(..));
-        if nothing_to_add && sifted.progress[of] == Progress::Unchanged {
-            sifted.progress[of] = Progress::NothingToAdd;
+        if nothing_to_add && results.progress[of] == Progress::Unchanged {
+            results.progress[of] = Progress::NothingToAdd;
         }
         match candidate {
             Candidate::Failed(failure, usage) => {
@@ -371,29 +371,29 @@ fn sift(
                 if report.error.is_empty() {
                     report.error = failure.to_string();
                 }
-                sifted.failure.get_or_insert(failure);
+                results.failure.get_or_insert(failure);
             }
             Candidate::Complete(usage) => {
                 add_usage(&mut report.usage, Some(usage));
-                sifted.complete = true;
+                results.complete = true;
             }
             Candidate::Abstained(words, usage) => {
                 add_usage(&mut report.usage, Some(usage));
-                sifted.abstained.get_or_insert(words);
+                results.abstained.get_or_insert(words);
             }
             Candidate::Written(reflected) => {
                 add_usage(&mut report.usage, Some(reflected.usage));
                 if report.error.is_empty() {
                     report.error.clone_from(&reflected.error);
                 }
-                sifted.progress[of] = Progress::Grown;
-                sifted
+                results.progress[of] = Progress::Grown;
+                results
                     .grown
                     .push(beam[of].grown(segment(*reflected, held[from].graded(true), weighing)));
             }
         }
     }
-    sifted
+    results
 }
 
 /// The segment with its score. A missing grade adds nothing to the score (R4).

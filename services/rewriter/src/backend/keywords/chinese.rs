@@ -3,6 +3,8 @@
 //! There is no dictionary. The text between two function words is one term, which may be a phrase. The index compares
 //! character bigrams, so a phrase matches as well as its words.
 
+use super::terms::between;
+
 /// Question words and function words, longest first among those with a common prefix. Characters that are as often part
 /// of a word (在, 和, 有) are listed only together with the context that makes them function words.
 const FUNCTION_WORDS: &[&str] = &[
@@ -111,20 +113,7 @@ const EMPTY: &[&str] = &[
 
 /// The content words or phrases of `run`.
 pub(super) fn content(run: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut start = 0;
-    let mut at = 0;
-    while at < run.len() {
-        if let Some(word) = FUNCTION_WORDS.iter().find(|word| run[at..].starts_with(*word)) {
-            found.push(&run[start..at]);
-            at += word.len();
-            start = at;
-        } else {
-            at += run[at..].chars().next().map_or(1, char::len_utf8);
-        }
-    }
-    found.push(&run[start..]);
-    let ended = found
+    let ended = between(run, FUNCTION_WORDS)
         .into_iter()
         .map(|part| part.trim_matches(['·', '・']).trim_end_matches('了'));
     ended.filter(|part| !part.is_empty() && !EMPTY.contains(part)).collect()

@@ -2,6 +2,8 @@
 
 use emend_text::Script;
 
+use super::terms::between;
+
 /// Hiragana function words, longest first among those with a common prefix.
 const FUNCTION_WORDS: &[&str] = &[
     "どのように",
@@ -116,19 +118,7 @@ pub(super) fn content(run: &str) -> Vec<&str> {
 /// The parts of `run` between function words that have at least three characters; shorter ones are more often
 /// inflections.
 fn hiragana_words(run: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut start = 0;
-    let mut at = 0;
-    while at < run.len() {
-        if let Some(word) = FUNCTION_WORDS.iter().find(|word| run[at..].starts_with(*word)) {
-            found.push(&run[start..at]);
-            at += word.len();
-            start = at;
-        } else {
-            at += run[at..].chars().next().map_or(1, char::len_utf8);
-        }
-    }
-    found.push(&run[start..]);
+    let mut found = between(run, FUNCTION_WORDS);
     found.retain(|word| word.chars().count() >= 3);
     found
 }

@@ -287,6 +287,24 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// The parts of `run` before, between and after the first of `words` that begins at each place.
+pub(super) fn between<'a>(run: &'a str, words: &[&str]) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    let mut at = 0;
+    while at < run.len() {
+        if let Some(word) = words.iter().find(|word| run[at..].starts_with(*word)) {
+            found.push(&run[start..at]);
+            at += word.len();
+            start = at;
+        } else {
+            at += run[at..].chars().next().map_or(1, char::len_utf8);
+        }
+    }
+    found.push(&run[start..]);
+    found
+}
+
 fn run_end(text: &str, start: usize, belongs: impl Fn(char) -> bool) -> usize {
     text[start..]
         .find(|c| !belongs(c))

@@ -15,11 +15,7 @@ struct Options {
     broken: bool,
 }
 
-impl AsRef<ServiceOptions> for Options {
-    fn as_ref(&self) -> &ServiceOptions {
-        &self.service
-    }
-}
+crate::service_options!(Options);
 
 const ARGUMENTS: &str = "EMEND_CHASSIS_TEST_ARGUMENTS";
 

@@ -42,6 +42,21 @@ impl ClientTls {
         Ok(Self(Watched::read(Files(options.clone()))?))
     }
 
+    /// [`ClientTls::load`] where an address needs it or an option says so. Otherwise nothing is asked of the operating
+    /// system.
+    ///
+    /// # Errors
+    /// Those of [`ClientTls::load`].
+    pub fn for_urls<'a>(
+        urls: impl IntoIterator<Item = &'a str>,
+        options: &ClientTlsOptions,
+    ) -> Result<Option<Self>, TlsError> {
+        let encrypted = urls.into_iter().any(|url| url.starts_with("https:"));
+        (encrypted || *options != ClientTlsOptions::default())
+            .then(|| Self::load(options))
+            .transpose()
+    }
+
     /// What a new connection is to be made with.
     pub fn config(&self) -> Arc<ClientConfig> {
         Arc::clone(&self.0.current().0)

@@ -1,3 +1,5 @@
+mod hostile;
+
 use super::*;
 use emend_text::Language;
 

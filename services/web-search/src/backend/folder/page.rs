@@ -21,7 +21,7 @@ const MAX_PAGE_BYTES: usize = 32 * 1024 * 1024;
 
 /// Longest time to read a file, which takes milliseconds.
 const MAX_TIME: Duration = Duration::from_secs(10);
-/// How many lines of a .jsonl file are read between two looks at whether to stop.
+/// How many lines of a .jsonl file are read between two checks whether to stop.
 const CHECK_EVERY: usize = 64;
 /// Longest title, in bytes; a longer one is cut.
 const MAX_TITLE_BYTES: usize = 1 << 10;
@@ -67,7 +67,7 @@ impl Format {
     }
 }
 
-/// How long reading goes on.
+/// When reading has to stop.
 pub(super) struct Budget<'c> {
     until: Instant,
     closed: &'c CancellationToken,
