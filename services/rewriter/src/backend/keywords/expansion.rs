@@ -66,7 +66,8 @@ fn of_passage(rank: usize, passage: &Passage, asked: &HashSet<String>, tried: &H
         let shared = asked.intersection(&said).count() as f64 / asked.len().max(1) as f64;
         for term in terms(sentence) {
             let new = words(&term.text).iter().any(|word| !tried.contains(word));
-            if !new || term.text.chars().count() > MAX_TERM || term.weight < 0.7 {
+            let is_stamp = term.kind != Kind::Number && is_mostly_digits(&term.text);
+            if !new || is_stamp || term.text.chars().count() > MAX_TERM || term.weight < 0.7 {
                 continue;
             }
             // Numbers are more often answers than search terms.
@@ -76,6 +77,13 @@ fn of_passage(rank: usize, passage: &Passage, asked: &HashSet<String>, tried: &H
         }
     }
     scored
+}
+
+/// Whether a term is a time, a version or an id, such as the `2026-03-02T09:14:55Z` of a log, which is in one line only.
+fn is_mostly_digits(term: &str) -> bool {
+    let digits = term.chars().filter(char::is_ascii_digit).count();
+    let letters = term.chars().filter(|c| c.is_alphabetic()).count();
+    digits > letters
 }
 
 fn start(text: &str) -> &str {

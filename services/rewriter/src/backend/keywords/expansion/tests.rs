@@ -35,6 +35,16 @@ async fn terms_beside_the_questions_words_come_first() {
 }
 
 #[tokio::test]
+async fn times_and_ids_of_a_log_are_not_searched_for() {
+    let passages = ["2026-03-02T09:14:55Z INFO boiler started by Larchwood version=2.4.0"];
+    let found = expansion(&request("Why does the boiler smell?", &[], &passages))
+        .await
+        .unwrap();
+    assert!(found.contains(&"Larchwood".to_owned()), "{found:?}");
+    assert!(found.iter().all(|term| !term.contains("2026")), "{found:?}");
+}
+
+#[tokio::test]
 async fn failed_terms_are_not_suggested_again() {
     let passages = ["The boiler burns pellets from Larchwood."];
     let asked = request("Why does the boiler smell?", &["boiler larchwood"], &passages);
