@@ -2,6 +2,7 @@
 
 mod edge;
 mod error;
+mod filter;
 mod gather;
 pub mod qdrant;
 mod ranking;
@@ -15,6 +16,8 @@ use crate::terms::Terms;
 
 pub use edge::EdgeStore;
 pub use error::StoreError;
+pub(crate) use filter::of_request as filter_of;
+pub use filter::{Condition, Range, Test};
 pub use qdrant::QdrantStore;
 
 /// Stores collections of embedded documents and searches them.
@@ -288,8 +291,8 @@ pub struct Search {
     pub limit: usize,
     /// The unit to return.
     pub unit: Unit,
-    /// Restricts the search to documents whose metadata has all these values.
-    pub filter: BTreeMap<String, String>,
+    /// Restricts the search to documents whose metadata meets all these conditions.
+    pub filter: Vec<Condition>,
     /// Size of the candidate list of the HNSW search (`ef`).
     pub ef: Option<usize>,
     /// Whether every embedding is compared, without the HNSW graph.

@@ -6,13 +6,14 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 use emend_chassis::{InvalidRequest, Violations};
+use emend_proto::condition;
 use emend_proto::v1::{
     DeleteCollectionRequest, DeleteDocumentsRequest, Document, DocumentFormat, EmbeddedDocument, EmbeddedPassage,
     ExportCollectionRequest, GetCollectionRequest, GetDocumentRequest, ListDocumentsRequest, RepairCollectionRequest,
     RetrieveRequest, SearchMode,
 };
 
-use crate::backend::Unit;
+use crate::backend::{Unit, filter_of};
 use crate::read_back::PageToken;
 use crate::transfer::Export;
 use crate::work::{
@@ -61,6 +62,9 @@ pub(crate) fn retrieve(request: RetrieveRequest) -> Result<Retrieve, InvalidRequ
     );
     let ef = request.ef.map(|ef| within(&mut violations, "ef", ef, MAX_EF));
     fields(&mut violations, "filter", &request.filter);
+    for (place, problem) in condition::problems(&request.conditions) {
+        violations.push(format!("conditions{place}"), problem);
+    }
     violations.require(SearchMode::try_from(request.mode).is_ok(), "mode", || {
         format!(
             "{} is unknown: known are SEARCH_MODE_DENSE, SEARCH_MODE_SPARSE and SEARCH_MODE_HYBRID",
@@ -73,7 +77,7 @@ pub(crate) fn retrieve(request: RetrieveRequest) -> Result<Retrieve, InvalidRequ
         query: request.query,
         collection,
         top_k,
-        filter: request.filter.into_iter().collect(),
+        filter: filter_of(request.filter, request.conditions),
         unit: unit(request.parents),
         ef,
         exact: request.exact,

@@ -218,10 +218,14 @@ impl Server {
     }
 
     fn index_field(&self, request: q::CreateFieldIndexCollection) -> Result<(), Status> {
-        assert_eq!(request.field_type, Some(q::FieldType::Keyword.into()));
+        let kind = match request.field_type() {
+            q::FieldType::Keyword => PayloadSchemaType::Keyword,
+            q::FieldType::Float => PayloadSchemaType::Float,
+            other => return Err(Status::unimplemented(format!("an index of {other:?}"))),
+        };
         let operation = FieldIndexOperations::CreateIndex(CreateIndex {
             field_name: convert::path(&request.field_name)?,
-            field_schema: Some(PayloadFieldSchema::FieldType(PayloadSchemaType::Keyword)),
+            field_schema: Some(PayloadFieldSchema::FieldType(kind)),
         });
         let collection = self.collection(&request.collection_name)?;
         collection

@@ -66,7 +66,7 @@ fn search(seed: u64, dimensions: usize, limit: usize) -> Search {
         query: Query::Dense(vector(seed, dimensions)),
         limit,
         unit: Unit::Section,
-        filter: BTreeMap::new(),
+        filter: Vec::new(),
         ef: None,
         exact: false,
     }

@@ -17,7 +17,7 @@ use qdrant_client::qdrant::{
 use super::Inner;
 use super::record::{Version, listed};
 use super::wire::{
-    DENSE, INDEXED, KIND_DOCUMENT, KIND_PASSAGE, KIND_UNSETTLED, TERMS, Unreadable, all_payload, kept, of_kinds,
+    DENSE, KIND_DOCUMENT, KIND_PASSAGE, KIND_UNSETTLED, TERMS, Unreadable, all_payload, indexed_fields, kept, of_kinds,
     of_versions, vectors,
 };
 use crate::backend::{CollectionInfo, EmbedderInfo, ListedDocument, StoreError};
@@ -28,7 +28,7 @@ const EMBEDDER: &str = "emend_embedder";
 const DIMENSIONS: &str = "emend_dimensions";
 
 /// Increased when the points change, so that an older program does not misread newer ones.
-const FORMAT_NUMBER: i64 = 1;
+const FORMAT_NUMBER: i64 = 2;
 
 /// How long the embedder of a collection is remembered. A collection that was removed and made again with another embedder
 /// is known by then.
@@ -75,8 +75,8 @@ impl Inner {
         let indexed = self.locked(&self.indexed).contains(name);
         if !indexed {
             // Again at the first write of each process: a writer may have died in between.
-            for field in INDEXED {
-                self.index(name, field).await?;
+            for (field, kind) in indexed_fields() {
+                self.index(name, field, kind).await?;
             }
             self.locked(&self.indexed).insert(name.to_owned());
         }
@@ -146,12 +146,12 @@ impl Inner {
             .map(drop)
     }
 
-    async fn index(&self, name: &str, field: &str) -> Result<(), StoreError> {
+    async fn index(&self, name: &str, field: String, kind: FieldType) -> Result<(), StoreError> {
         let request = CreateFieldIndexCollection {
             collection_name: self.full(name),
             wait: Some(true),
-            field_name: field.to_owned(),
-            field_type: Some(FieldType::Keyword.into()),
+            field_name: field,
+            field_type: Some(kind.into()),
             ..CreateFieldIndexCollection::default()
         };
         let index = |request| {
@@ -196,7 +196,8 @@ impl Inner {
                 url: self.client.url.clone(),
                 operation: OPERATION,
                 reason: format!(
-                    "collection {} has format {}, this program reads format {FORMAT_NUMBER}: choose another --qdrant-prefix",
+                    "collection {} has format {}, this program reads format {FORMAT_NUMBER}: choose another --qdrant-prefix, \
+                     and fill it by ingesting again or from an export of the program that wrote this one",
                     self.full(name),
                     format.map_or_else(|| "none".to_owned(), |number| number.to_string())
                 ),
