@@ -2,20 +2,20 @@
 
 use emend_core::cut;
 use emend_core::limits::{MAX_FILTERS, MAX_PASSAGES, MAX_QUESTION_BYTES};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 
 use emend_chassis::{InvalidRequest, Violations};
 use emend_proto::condition;
 use emend_proto::v1::{
-    DeleteCollectionRequest, DeleteDocumentsRequest, Document, DocumentFormat, EmbeddedDocument, EmbeddedPassage,
-    ExportCollectionRequest, GetCollectionRequest, GetDocumentRequest, ListDocumentsRequest, RepairCollectionRequest,
-    RetrieveRequest, SearchMode,
+    CopyCollectionRequest, DeleteCollectionRequest, DeleteDocumentsRequest, Document, DocumentFormat, EmbeddedDocument,
+    EmbeddedPassage, ExportCollectionRequest, GetCollectionRequest, GetDocumentRequest, ListDocumentsRequest,
+    RepairCollectionRequest, RetrieveRequest, SearchMode,
 };
 
 use crate::backend::{Unit, filter_of};
 use crate::read_back::PageToken;
-use crate::transfer::Export;
+use crate::transfer::{Copy, Export};
 use crate::work::{
     DeleteCollection, DeleteDocuments, GetCollection, GetDocument, ListDocuments, RepairCollection, Retrieve,
 };
@@ -96,6 +96,8 @@ pub(crate) fn delete(request: DeleteDocumentsRequest) -> Result<DeleteDocuments,
         document_id(&mut violations, &format!("document_ids[{index}]"), id);
     }
     violations.finish()?;
+    // One that is named twice is removed, and counted, once.
+    let documents = documents.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
     Ok(DeleteDocuments { collection, documents })
 }
 
@@ -185,6 +187,15 @@ pub(crate) fn export(request: ExportCollectionRequest) -> Result<Export, Invalid
     });
     violations.finish()?;
     Ok(Export { collection, after })
+}
+
+/// Reads what to copy.
+pub(crate) fn copy(request: CopyCollectionRequest) -> Result<Copy, InvalidRequest> {
+    let mut violations = Violations::new();
+    let from = collection(&mut violations, request.collection);
+    name_in(&mut violations, "to", &request.to);
+    violations.finish()?;
+    Ok(Copy { from, to: request.to })
 }
 
 /// The collection of an ingest's message: its own, else that of the message before.
@@ -303,10 +314,14 @@ fn collection(violations: &mut Violations, given: String) -> String {
 }
 
 fn name(violations: &mut Violations, name: &str) {
+    name_in(violations, "collection", name);
+}
+
+fn name_in(violations: &mut Violations, field: &str, name: &str) {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     // A name is a folder's name: with a dot in front it would be hidden, or another folder altogether.
     let ok = (1..=MAX_NAME_BYTES).contains(&name.len()) && name.chars().all(allowed) && !name.starts_with('.');
-    violations.require(ok, "collection", || {
+    violations.require(ok, field, || {
         let shown: String = name.chars().take(MAX_NAME_BYTES).collect();
         format!("must be 1 to {MAX_NAME_BYTES} of a–z, A–Z, 0–9, -, _, . and not begin with a dot, is {shown:?}")
     });

@@ -120,6 +120,15 @@ impl RetrieverService for Forgetful {
         Err(Status::unimplemented("not asked in this test"))
     }
 
+    type CopyCollectionStream = BoxStream<'static, Result<emend_proto::v1::CopyCollectionResponse, Status>>;
+
+    async fn copy_collection(
+        &self,
+        _: Request<emend_proto::v1::CopyCollectionRequest>,
+    ) -> Result<Response<Self::CopyCollectionStream>, Status> {
+        Err(Status::unimplemented("not asked in this test"))
+    }
+
     type ExportCollectionStream = BoxStream<'static, Result<emend_proto::v1::ExportCollectionResponse, Status>>;
 
     async fn export_collection(

@@ -177,6 +177,15 @@ impl RetrieverService for Scripted {
         unasked()
     }
 
+    type CopyCollectionStream = Messages<v1::CopyCollectionResponse>;
+
+    async fn copy_collection(
+        &self,
+        _: Request<v1::CopyCollectionRequest>,
+    ) -> Result<Response<Self::CopyCollectionStream>, Status> {
+        unasked()
+    }
+
     type ExportCollectionStream = Messages<v1::ExportCollectionResponse>;
 
     async fn export_collection(

@@ -77,7 +77,10 @@ impl Work<Library> for CopyDocument {
     async fn run(self, library: &Library, scope: &Scope) -> Result<bool, RetrieverError> {
         let Self { from, draft, document } = &self;
         let store = &library.store;
-        let (stored, copied) = (store.stored(from, document).await?, store.stored(draft, document).await?);
+        let (stored, copied) = (
+            store.stored(from, document).await?,
+            store.stored(draft, document).await?,
+        );
         let is_new = |stored: [u8; 32]| copied.is_none_or(|copied| copied.fingerprint != stored);
         if !stored.is_some_and(|stored| is_new(stored.fingerprint)) {
             return Ok(false);
@@ -261,7 +264,9 @@ impl Copying {
     async fn step(&mut self) -> Result<Option<CopyCollectionResponse>, Status> {
         loop {
             if self.shutdown.is_cancelled() {
-                return Err(Status::unavailable("shutting down: copy again, it goes on where it broke off"));
+                return Err(Status::unavailable(
+                    "shutting down: copy again, it goes on where it broke off",
+                ));
             }
             let progress = match std::mem::replace(&mut self.next, Next::Nothing) {
                 Next::Begin => {

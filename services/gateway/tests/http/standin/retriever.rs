@@ -120,6 +120,15 @@ impl RetrieverService for StandIn {
         Err(Status::unimplemented("no collection is kept here"))
     }
 
+    type CopyCollectionStream = Events<emend_proto::v1::CopyCollectionResponse>;
+
+    async fn copy_collection(
+        &self,
+        _: Request<emend_proto::v1::CopyCollectionRequest>,
+    ) -> Result<Response<Self::CopyCollectionStream>, Status> {
+        Err(Status::unimplemented("no collection is kept here"))
+    }
+
     type ExportCollectionStream = Events<emend_proto::v1::ExportCollectionResponse>;
 
     async fn export_collection(

@@ -157,6 +157,15 @@ impl v1::retriever_service_server::RetrieverService for Five {
         Err(Status::unimplemented("not asked for here"))
     }
 
+    type CopyCollectionStream = Messages<v1::CopyCollectionResponse>;
+
+    async fn copy_collection(
+        &self,
+        _: Request<v1::CopyCollectionRequest>,
+    ) -> Result<Response<Self::CopyCollectionStream>, Status> {
+        Err(Status::unimplemented("not asked for here"))
+    }
+
     type ExportCollectionStream = Messages<v1::ExportCollectionResponse>;
 
     async fn export_collection(

@@ -19,9 +19,9 @@ const COPY: &str = ".copy.";
 impl Inner {
     /// The collection that a name stands for: itself, unless it is an alias.
     pub(super) async fn real(&self, name: &str) -> Result<String, StoreError> {
-        let aliases = self.aliases().await?.into_iter();
-        let found = aliases.filter(|(alias, _)| alias == name).map(|(_, real)| real);
-        Ok(found.last().unwrap_or_else(|| name.to_owned()))
+        let mut aliases = self.aliases().await?.into_iter();
+        let found = aliases.find(|(alias, _)| alias == name);
+        Ok(found.map_or_else(|| name.to_owned(), |(_, real)| real))
     }
 
     /// The aliases, each with what it stands for.
@@ -30,7 +30,10 @@ impl Inner {
             let mut client = self.client.collections();
             async move { client.list_aliases(request).await }
         };
-        let listed = self.client.call("list the aliases", "", ListAliasesRequest {}, list).await?;
+        let listed = self
+            .client
+            .call("list the aliases", "", ListAliasesRequest {}, list)
+            .await?;
         let own = |name: &str| Some(name.strip_prefix(&self.settings.prefix)?.to_owned());
         let aliases = listed.aliases.iter();
         let aliases = aliases.filter_map(|known| Some((own(&known.alias_name)?, own(&known.collection_name)?)));
@@ -42,9 +45,9 @@ impl Inner {
         let real = self.real(name).await?;
         match number(&real, name) {
             Some(number) => Ok(format!("{COPY}{}.{name}", number + 1)),
-            None if self.listed().await?.iter().any(|known| known == name) => Err(StoreError::Occupied {
-                name: name.to_owned(),
-            }),
+            None if self.listed().await?.iter().any(|known| known == name) => {
+                Err(StoreError::Occupied { name: name.to_owned() })
+            }
             None => Ok(format!("{COPY}1.{name}")),
         }
     }
@@ -97,7 +100,10 @@ impl Inner {
             let mut client = self.client.collections();
             async move { client.update_aliases(request).await }
         };
-        self.client.call("change an alias", alias, request, change).await.map(drop)
+        self.client
+            .call("change an alias", alias, request, change)
+            .await
+            .map(drop)
     }
 
     /// Removes a collection of the server, which may be gone already.

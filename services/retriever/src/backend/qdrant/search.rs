@@ -28,7 +28,7 @@ const MAX_SEARCH: Duration = Duration::from_secs(30);
 const ROUNDS: usize = 8;
 
 /// Times that a document is read again because it was replaced meanwhile.
-const READS: usize = 8;
+pub(super) const READS: usize = 8;
 
 const OPERATION: &str = "search";
 
