@@ -3,6 +3,7 @@
 //! The contract is the proto files; read their comments for units, ranges, defaults and errors. Clients in other
 //! languages are generated from the same files.
 
+pub mod condition;
 pub mod place;
 
 /// Version 1 of the contracts.

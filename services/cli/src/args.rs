@@ -6,6 +6,7 @@ mod collections;
 mod connect;
 mod eval;
 mod feedback;
+mod filter;
 mod grades;
 mod graph;
 mod ingest;

@@ -92,6 +92,8 @@ impl Asked {
             collection,
             options: graph_options,
             filter: HashMap::new(),
+            conditions: options.filters.clone(),
+            exact: options.exact,
             history: history.messages,
             budget: options.budget.message(),
             search: options.search.map(SearchMode::from).unwrap_or_default().into(),

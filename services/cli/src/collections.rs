@@ -1,5 +1,6 @@
-//! `emend collections`: lists, describes, removes, copies out and in, and repairs collections.
+//! `emend collections`: lists, describes, removes, copies, exports, imports and repairs collections.
 
+mod copy;
 mod export;
 mod import;
 mod line;
@@ -12,7 +13,7 @@ use anyhow::{Result, bail};
 use clap::Parser;
 use emend_chassis::{TracedChannel, config::defaults, retrying};
 use emend_core::{Deadline, printable_line};
-use emend_models::embed::EmbedderChoice;
+use emend_models::embed::{EmbedderChoice, EmbedderOptions};
 use emend_proto::v1::{
     Collection, DeleteCollectionRequest, GetCollectionRequest, ListCollectionsRequest, RepairCollectionRequest,
     retriever_service_client::RetrieverServiceClient,
@@ -48,6 +49,7 @@ pub async fn run(command: CollectionsCommand) -> Result<ExitCode> {
         CollectionsCommand::List { place, .. }
         | CollectionsCommand::Describe { place, .. }
         | CollectionsCommand::Delete { place, .. }
+        | CollectionsCommand::Copy { place, .. }
         | CollectionsCommand::Export { place, .. }
         | CollectionsCommand::Import { place, .. }
         | CollectionsCommand::Repair { place, .. } => place.clone(),
@@ -55,7 +57,11 @@ pub async fn run(command: CollectionsCommand) -> Result<ExitCode> {
     let (local, channel) = match &place.url {
         Some(url) => (None, place.connect.upstream(url)?.channel()),
         None => {
-            let local = Cluster::start(&local_options(&place), Plan::only(Component::Retriever)).await?;
+            let embedder = match &command {
+                CollectionsCommand::Copy { embedder, .. } => Some(&**embedder),
+                _ => None,
+            };
+            let local = Cluster::start(&local_options(&place, embedder), Plan::only(Component::Retriever)).await?;
             let channel = local.channel(Component::Retriever)?;
             (Some(local), channel)
         }
@@ -76,21 +82,25 @@ async fn dispatch(client: Client, command: CollectionsCommand) -> Result<ExitCod
         CollectionsCommand::List { json, .. } => list(client, json).await,
         CollectionsCommand::Describe { name, json, .. } => describe(client, name, json).await,
         CollectionsCommand::Delete { name, yes, .. } => delete(client, name, yes).await,
+        CollectionsCommand::Copy { from, to, json, .. } => copy::run(client, from, to, json).await,
         CollectionsCommand::Export { name, out, resume, .. } => export::run(client, name, out, resume).await,
         CollectionsCommand::Import { file, collection, .. } => import::run(client, file, collection).await,
         CollectionsCommand::Repair { name, json, .. } => repair(client, name, json).await,
     }
 }
 
-/// A local retriever that embeds nothing: no weights are loaded for it.
-fn local_options(place: &CollectionsPlace) -> LocalOptions {
+/// A local retriever with an embedder, or one that embeds nothing: no weights are loaded for it.
+fn local_options(place: &CollectionsPlace, embedder: Option<&EmbedderOptions>) -> LocalOptions {
     #[derive(Parser)]
     struct Local {
         #[command(flatten)]
         local: LocalOptions,
     }
     let mut local = defaults::<Local>().local;
-    local.embedder.embedder = EmbedderChoice::Hashed;
+    match embedder {
+        Some(embedder) => local.embedder = embedder.clone(),
+        None => local.embedder.embedder = EmbedderChoice::Hashed,
+    }
     local.data_dir.clone_from(&place.data_dir);
     local
 }

@@ -7,7 +7,7 @@
 //! | `model` | `GRAPH@COLLECTION`; `GRAPH` alone asks the collection `default` |
 //! | `messages` | the last, of the user, is the question; those of user and assistant before it are the conversation, of which the latest 50 are taken, each to 8 KiB |
 //! | `stream`, `stream_options.include_usage` | as OpenAI has them |
-//! | `emend` | not OpenAI's: `options`, `filter`, `budget` and `search` of a `Question`, and `drafts` |
+//! | `emend` | not OpenAI's: `options`, `filter`, `conditions`, `budget`, `search` and `exact` of a `Question`, and `drafts` |
 //! | `n` | 1 |
 //! | `response_format` | `{"type": "text"}` |
 //! | `logprobs`, `tool_choice` that asks for a tool, parts of a message that are no text | refused |

@@ -10,6 +10,7 @@ use emend_core::{
         MAX_QUESTION_BYTES,
     },
 };
+use emend_proto::condition;
 use emend_proto::v1::{self, FeedbackVerdict, SearchMode, chat_message};
 use tonic::Status;
 
@@ -23,7 +24,7 @@ const MAX_COLLECTION_BYTES: usize = 256;
 /// Longest field of a filter, name and value together, in bytes.
 const MAX_FILTER_BYTES: usize = 1024;
 
-/// Adds a violation for each invalid field of a question: text, collection, filter, search and history.
+/// Adds a violation for each invalid field of a question: text, collection, filter, conditions, search and history.
 pub(crate) fn question(question: &v1::Question, violations: &mut Violations) {
     let text = &question.question;
     violations.require(!text.trim().is_empty(), "question.question", || {
@@ -43,6 +44,9 @@ pub(crate) fn question(question: &v1::Question, violations: &mut Violations) {
         )
     });
     filter(&question.filter, violations);
+    for (place, problem) in condition::problems(&question.conditions) {
+        violations.push(format!("question.conditions{place}"), problem);
+    }
     violations.require(SearchMode::try_from(question.search).is_ok(), "question.search", || {
         format!(
             "{} is unknown: known are SEARCH_MODE_DENSE, SEARCH_MODE_SPARSE and SEARCH_MODE_HYBRID",

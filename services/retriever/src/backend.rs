@@ -2,6 +2,7 @@
 
 mod edge;
 mod error;
+mod filter;
 mod gather;
 pub mod qdrant;
 mod ranking;
@@ -15,7 +16,10 @@ use crate::terms::Terms;
 
 pub use edge::EdgeStore;
 pub use error::StoreError;
+pub(crate) use filter::of_request as filter_of;
+pub use filter::{Condition, Range, Test};
 pub use qdrant::QdrantStore;
+pub(crate) use ranking::part;
 
 /// Stores collections of embedded documents and searches them.
 ///
@@ -102,6 +106,20 @@ pub trait VectorStore: Send + Sync + 'static {
     /// # Errors
     /// [`StoreError::UnknownCollection`] if it does not exist.
     fn repair<'a>(&'a self, collection: &'a str) -> BoxFuture<'a, Result<Repaired, StoreError>>;
+
+    /// The name of the collection in which a copy is made that is to become `name`. No request can name it, and it is in no
+    /// list. It is the same one until the copy is published.
+    ///
+    /// # Errors
+    /// [`StoreError::Occupied`] if no copy can become `name`.
+    fn draft<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<String, StoreError>>;
+
+    /// Makes a [`draft`](Self::draft) the collection `name`, in one step: a reader sees what `name` held before, whole, or
+    /// the copy, whole. What it held before is removed.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownCollection`] if the draft has no document.
+    fn publish<'a>(&'a self, draft: &'a str, name: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Whether the store can be used now. Answers within seconds.
     ///
@@ -288,8 +306,8 @@ pub struct Search {
     pub limit: usize,
     /// The unit to return.
     pub unit: Unit,
-    /// Restricts the search to documents whose metadata has all these values.
-    pub filter: BTreeMap<String, String>,
+    /// Restricts the search to documents whose metadata meets all these conditions.
+    pub filter: Vec<Condition>,
     /// Size of the candidate list of the HNSW search (`ef`).
     pub ef: Option<usize>,
     /// Whether every embedding is compared, without the HNSW graph.

@@ -68,6 +68,12 @@ pub enum RetrieverError {
         /// What should have come.
         expected: String,
     },
+    /// A collection without documents cannot be copied: the first document makes the copy.
+    #[error("collection {collection:?} has no documents: there is nothing to copy")]
+    NothingToCopy {
+        /// The collection.
+        collection: String,
+    },
     /// A document was handed over twice.
     #[error("the document was taken by a task that broke off: send it again")]
     Taken,
@@ -100,7 +106,7 @@ impl ServiceError for RetrieverError {
             Self::Invalid(_) | Self::Unreadable { .. } => Code::InvalidArgument,
             Self::Store(error) => error.code(),
             Self::UnknownDocument { .. } => Code::NotFound,
-            Self::Replaced { .. } => Code::FailedPrecondition,
+            Self::Replaced { .. } | Self::NothingToCopy { .. } => Code::FailedPrecondition,
             Self::Taken => Code::Unavailable,
             Self::Stopped => Code::Cancelled,
             Self::Embed { source, .. } if source.is_transient() => Code::Unavailable,

@@ -52,8 +52,26 @@ impl Library {
             return Ok(acknowledgement(document.id, IngestStatus::Unchanged, stored.passages));
         }
         let prepared = self.prepare(document, place, scope).await?;
-        let mut chunks = Vec::with_capacity(prepared.chunks.len());
-        let mut remaining = prepared.chunks.into_iter().peekable();
+        let chunks = self.embed_chunks(prepared.chunks).await?;
+        let passages = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
+        let stored = NewDocument {
+            id: prepared.id.clone(),
+            fingerprint,
+            title: prepared.title,
+            source: prepared.source,
+            owner: prepared.owner,
+            metadata: prepared.metadata,
+            sections: prepared.sections,
+            chunks,
+        };
+        self.store.put(&collection, &self.embedder_info(), stored).await?;
+        Ok(acknowledgement(prepared.id, IngestStatus::Ingested, passages))
+    }
+
+    /// Embeds the chunks of a document, a few at a time.
+    pub(crate) async fn embed_chunks(&self, prepared: Vec<PreparedChunk>) -> Result<Vec<Chunk>, RetrieverError> {
+        let mut chunks = Vec::with_capacity(prepared.len());
+        let mut remaining = prepared.into_iter().peekable();
         while remaining.peek().is_some() {
             let (spans, texts): (Vec<_>, Vec<_>) = remaining
                 .by_ref()
@@ -74,19 +92,7 @@ impl Library {
                     }),
             );
         }
-        let passages = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
-        let stored = NewDocument {
-            id: prepared.id.clone(),
-            fingerprint,
-            title: prepared.title,
-            source: prepared.source,
-            owner: prepared.owner,
-            metadata: prepared.metadata,
-            sections: prepared.sections,
-            chunks,
-        };
-        self.store.put(&collection, &self.embedder_info(), stored).await?;
-        Ok(acknowledgement(prepared.id, IngestStatus::Ingested, passages))
+        Ok(chunks)
     }
 
     /// Extracts and splits a document on the blocking thread pool. It stops with the scope, and keeps its place until it
@@ -123,14 +129,14 @@ struct Prepared {
 }
 
 #[derive(Debug)]
-struct PreparedChunk {
-    section: u32,
-    start: u32,
-    end: u32,
+pub(crate) struct PreparedChunk {
+    pub(crate) section: u32,
+    pub(crate) start: u32,
+    pub(crate) end: u32,
     /// The text to embed.
-    text: String,
+    pub(crate) text: String,
     /// Its words.
-    terms: Terms,
+    pub(crate) terms: Terms,
 }
 
 fn prepare(
@@ -223,7 +229,7 @@ fn worth_finding<'c, 't>(
 
 /// Prepends the title and headings to a chunk, unless it contains them itself. The subject of a paragraph is often
 /// named only above it.
-fn with_context(title: &str, headings: &[String], chunk: &str) -> String {
+pub(crate) fn with_context(title: &str, headings: &[String], chunk: &str) -> String {
     let mut context: Vec<&str> = Vec::new();
     for part in std::iter::once(title).chain(headings.iter().map(String::as_str)) {
         if !part.is_empty() && !context.contains(&part) && !chunk.contains(part) {

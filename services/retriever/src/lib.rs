@@ -121,6 +121,7 @@ pub async fn serve_store(
             bytes: MAX_STREAM_BYTES,
         },
         imports: Arc::new(Semaphore::new(transfer::IMPORTS)),
+        copies: Arc::new(Semaphore::new(transfer::COPIES)),
         shutdown: shutdown.clone(),
     };
     let watching = availability::watch(Arc::clone(&store), server.health().flag(SERVICE_NAME)).await;

@@ -97,7 +97,10 @@ impl Library {
                 ef: task.ef,
                 exact: task.exact,
             };
-            Ok::<_, RetrieverError>(self.store.search(&task.collection, search).await?)
+            let found = self.store.search(&task.collection, search).await?;
+            // A copy of another embedder may have taken its place since.
+            self.check_embedder(&task.collection).await?;
+            Ok::<_, RetrieverError>(found)
         };
         let found = work.instrument(span.clone()).await;
         match &found {

@@ -6,11 +6,12 @@ use std::time::Duration;
 use emend_chassis::{ActorHandle, CallError, Caller, Identity, Permission};
 use emend_proto::v1::retriever_service_server::RetrieverService;
 use emend_proto::v1::{
-    DeleteCollectionRequest, DeleteCollectionResponse, DeleteDocumentsRequest, DeleteDocumentsResponse,
-    ExportCollectionRequest, ExportCollectionResponse, GetCollectionRequest, GetCollectionResponse, GetDocumentRequest,
-    GetDocumentResponse, ImportCollectionRequest, ImportCollectionResponse, IngestRequest, IngestResponse,
-    ListCollectionsRequest, ListCollectionsResponse, ListDocumentsRequest, ListDocumentsResponse,
-    RepairCollectionRequest, RepairCollectionResponse, RetrieveRequest, RetrieveResponse,
+    CopyCollectionRequest, CopyCollectionResponse, DeleteCollectionRequest, DeleteCollectionResponse,
+    DeleteDocumentsRequest, DeleteDocumentsResponse, ExportCollectionRequest, ExportCollectionResponse,
+    GetCollectionRequest, GetCollectionResponse, GetDocumentRequest, GetDocumentResponse, ImportCollectionRequest,
+    ImportCollectionResponse, IngestRequest, IngestResponse, ListCollectionsRequest, ListCollectionsResponse,
+    ListDocumentsRequest, ListDocumentsResponse, RepairCollectionRequest, RepairCollectionResponse, RetrieveRequest,
+    RetrieveResponse,
 };
 use futures::stream::BoxStream;
 use tokio::sync::Semaphore;
@@ -20,12 +21,12 @@ use tonic::{Request, Response, Status, Streaming};
 use crate::acknowledge::{Limits, acknowledge};
 use crate::error::RetrieverError;
 use crate::library::Library;
-use crate::transfer::{export, import};
+use crate::transfer::{copy, export, import};
 use crate::validate;
 use crate::work::ListCollections;
 
-/// When an import that finds no room may come back.
-const IMPORT_RETRY: Duration = Duration::from_secs(5);
+/// When an import or a copy that finds no room may come back.
+const TRANSFER_RETRY: Duration = Duration::from_secs(5);
 
 /// `emend.v1.RetrieverService` in front of the actors.
 pub(crate) struct Service {
@@ -36,6 +37,8 @@ pub(crate) struct Service {
     pub(crate) limits: Limits,
     /// Room for imports.
     pub(crate) imports: Arc<Semaphore>,
+    /// Room for copies.
+    pub(crate) copies: Arc<Semaphore>,
     /// Ends ingests, which may go on for hours.
     pub(crate) shutdown: CancellationToken,
 }
@@ -146,6 +149,24 @@ impl RetrieverService for Service {
         answer.map_err(|status| identity.conceal(status))
     }
 
+    type CopyCollectionStream = BoxStream<'static, Result<CopyCollectionResponse, Status>>;
+
+    async fn copy_collection(
+        &self,
+        request: Request<CopyCollectionRequest>,
+    ) -> Result<Response<Self::CopyCollectionStream>, Status> {
+        let identity = may_use(&request, &request.get_ref().collection)?;
+        identity.collection(&request.get_ref().to)?;
+        let caller = Caller::of(&request, Duration::MAX);
+        let what = validate::copy(request.into_inner())?;
+        let permit = Arc::clone(&self.copies).try_acquire_owned();
+        let permit = permit.map_err(|_| CallError::<RetrieverError>::Full {
+            retry_after: TRANSFER_RETRY,
+        })?;
+        let (writer, shutdown) = (self.writer.clone(), self.shutdown.clone());
+        Ok(Response::new(copy(what, writer, caller, shutdown, permit)))
+    }
+
     type ExportCollectionStream = BoxStream<'static, Result<ExportCollectionResponse, Status>>;
 
     async fn export_collection(
@@ -169,7 +190,7 @@ impl RetrieverService for Service {
         let identity = Identity::of(&request);
         let permit = Arc::clone(&self.imports).try_acquire_owned();
         let permit = permit.map_err(|_| CallError::<RetrieverError>::Full {
-            retry_after: IMPORT_RETRY,
+            retry_after: TRANSFER_RETRY,
         })?;
         let (writer, shutdown) = (self.writer.clone(), self.shutdown.clone());
         let requests = request.into_inner();

@@ -2,6 +2,7 @@
 
 mod backup;
 mod collections;
+mod copies;
 mod errors;
 mod ingest;
 mod keys;
@@ -12,7 +13,7 @@ use std::path::Path;
 
 use clap::Parser;
 use emend_proto::v1::retriever_service_client::RetrieverServiceClient;
-use emend_proto::v1::{Document, IngestRequest, IngestResponse, IngestStatus, RetrieveRequest};
+use emend_proto::v1::{DeleteDocumentsRequest, Document, IngestRequest, IngestResponse, IngestStatus, RetrieveRequest};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;

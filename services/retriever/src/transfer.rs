@@ -1,5 +1,6 @@
-//! Collections as streams of documents: exports and imports.
+//! Collections as streams of documents: copies, exports and imports.
 
+mod copy;
 mod export;
 mod import;
 mod parts;
@@ -10,6 +11,7 @@ use emend_core::Scope;
 use crate::error::RetrieverError;
 use crate::library::Library;
 
+pub(crate) use copy::{COPIES, Copy, copy};
 pub(crate) use export::{Export, export};
 pub(crate) use import::{IMPORTS, import};
 

@@ -2,19 +2,20 @@
 
 use emend_core::cut;
 use emend_core::limits::{MAX_FILTERS, MAX_PASSAGES, MAX_QUESTION_BYTES};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 
 use emend_chassis::{InvalidRequest, Violations};
+use emend_proto::condition;
 use emend_proto::v1::{
-    DeleteCollectionRequest, DeleteDocumentsRequest, Document, DocumentFormat, EmbeddedDocument, EmbeddedPassage,
-    ExportCollectionRequest, GetCollectionRequest, GetDocumentRequest, ListDocumentsRequest, RepairCollectionRequest,
-    RetrieveRequest, SearchMode,
+    CopyCollectionRequest, DeleteCollectionRequest, DeleteDocumentsRequest, Document, DocumentFormat, EmbeddedDocument,
+    EmbeddedPassage, ExportCollectionRequest, GetCollectionRequest, GetDocumentRequest, ListDocumentsRequest,
+    RepairCollectionRequest, RetrieveRequest, SearchMode,
 };
 
-use crate::backend::Unit;
+use crate::backend::{Unit, filter_of};
 use crate::read_back::PageToken;
-use crate::transfer::Export;
+use crate::transfer::{Copy, Export};
 use crate::work::{
     DeleteCollection, DeleteDocuments, GetCollection, GetDocument, ListDocuments, RepairCollection, Retrieve,
 };
@@ -61,6 +62,9 @@ pub(crate) fn retrieve(request: RetrieveRequest) -> Result<Retrieve, InvalidRequ
     );
     let ef = request.ef.map(|ef| within(&mut violations, "ef", ef, MAX_EF));
     fields(&mut violations, "filter", &request.filter);
+    for (place, problem) in condition::problems(&request.conditions) {
+        violations.push(format!("conditions{place}"), problem);
+    }
     violations.require(SearchMode::try_from(request.mode).is_ok(), "mode", || {
         format!(
             "{} is unknown: known are SEARCH_MODE_DENSE, SEARCH_MODE_SPARSE and SEARCH_MODE_HYBRID",
@@ -73,7 +77,7 @@ pub(crate) fn retrieve(request: RetrieveRequest) -> Result<Retrieve, InvalidRequ
         query: request.query,
         collection,
         top_k,
-        filter: request.filter.into_iter().collect(),
+        filter: filter_of(request.filter, request.conditions),
         unit: unit(request.parents),
         ef,
         exact: request.exact,
@@ -92,6 +96,8 @@ pub(crate) fn delete(request: DeleteDocumentsRequest) -> Result<DeleteDocuments,
         document_id(&mut violations, &format!("document_ids[{index}]"), id);
     }
     violations.finish()?;
+    // One that is named twice is removed, and counted, once.
+    let documents = documents.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
     Ok(DeleteDocuments { collection, documents })
 }
 
@@ -181,6 +187,15 @@ pub(crate) fn export(request: ExportCollectionRequest) -> Result<Export, Invalid
     });
     violations.finish()?;
     Ok(Export { collection, after })
+}
+
+/// Reads what to copy.
+pub(crate) fn copy(request: CopyCollectionRequest) -> Result<Copy, InvalidRequest> {
+    let mut violations = Violations::new();
+    let from = collection(&mut violations, request.collection);
+    name_in(&mut violations, "to", &request.to);
+    violations.finish()?;
+    Ok(Copy { from, to: request.to })
 }
 
 /// The collection of an ingest's message: its own, else that of the message before.
@@ -299,10 +314,14 @@ fn collection(violations: &mut Violations, given: String) -> String {
 }
 
 fn name(violations: &mut Violations, name: &str) {
+    name_in(violations, "collection", name);
+}
+
+fn name_in(violations: &mut Violations, field: &str, name: &str) {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     // A name is a folder's name: with a dot in front it would be hidden, or another folder altogether.
     let ok = (1..=MAX_NAME_BYTES).contains(&name.len()) && name.chars().all(allowed) && !name.starts_with('.');
-    violations.require(ok, "collection", || {
+    violations.require(ok, field, || {
         let shown: String = name.chars().take(MAX_NAME_BYTES).collect();
         format!("must be 1 to {MAX_NAME_BYTES} of a–z, A–Z, 0–9, -, _, . and not begin with a dot, is {shown:?}")
     });

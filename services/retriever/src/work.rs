@@ -1,14 +1,13 @@
 //! What the retriever does. It computes nothing on its actors' threads: embedding has its threads, and the store and the
 //! splitter block others.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use emend_chassis::Work;
 use emend_core::Scope;
 use emend_proto::v1::{self, Document, IngestResponse, SearchMode};
 
-use crate::backend::{Repaired, Unit};
+use crate::backend::{Condition, Repaired, Unit};
 use crate::error::RetrieverError;
 use crate::library::Library;
 use crate::read_back::PageToken;
@@ -22,7 +21,7 @@ pub(crate) struct Retrieve {
     pub(crate) mode: SearchMode,
     pub(crate) collection: String,
     pub(crate) top_k: usize,
-    pub(crate) filter: BTreeMap<String, String>,
+    pub(crate) filter: Vec<Condition>,
     pub(crate) unit: Unit,
     pub(crate) ef: Option<usize>,
     pub(crate) exact: bool,

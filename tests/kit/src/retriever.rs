@@ -75,6 +75,7 @@ retriever! {
     }
     streams {
         IngestStream = ingest(Streaming<v1::IngestRequest>) -> v1::IngestResponse;
+        CopyCollectionStream = copy_collection(v1::CopyCollectionRequest) -> v1::CopyCollectionResponse;
         ExportCollectionStream = export_collection(v1::ExportCollectionRequest) -> v1::ExportCollectionResponse;
         ImportCollectionStream = import_collection(Streaming<v1::ImportCollectionRequest>) -> v1::ImportCollectionResponse;
     }

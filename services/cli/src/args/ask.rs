@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum, builder::TypedValueParser as _};
-use emend_proto::v1::Budget;
+use emend_proto::v1::{Budget, FieldCondition};
 
 use super::{ConnectOptions, LocalOptions, Search};
 
@@ -57,6 +57,16 @@ pub struct AskOptions {
     /// How the documents are searched [default: as the graph says, which is hybrid for the built-in ones]
     #[arg(long, env = "EMEND_SEARCH", value_name = "MODE", value_enum)]
     pub search: Option<Search>,
+    /// Search exactly, comparing every embedding without the HNSW graph: nothing near is missed, and it takes longer
+    #[arg(long)]
+    pub exact: bool,
+    /// Answer only from documents whose metadata meets this; may be given several times, all of them hold then
+    ///
+    /// lang=en, 'lang in en,ko', 'year>=2024' (or >, <, <=), has:author, lacks:author. A range compares numbers, or times
+    /// such as 2024-05-01 and 2024-05-01T09:30:00+02:00, with values of the same kind; a day is its first instant, in UTC.
+    /// Metadata is what `emend ingest` takes from records (--metadata-field), and what documents are ingested with.
+    #[arg(long = "filter", value_name = "CONDITION", value_parser = super::filter::condition)]
+    pub filters: Vec<FieldCondition>,
     /// Corrections after the first answer, from 0 [default: the graph's]
     #[arg(short = 'r', long, value_name = "N")]
     pub max_retries: Option<u32>,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use emend_models::embed::EmbedderOptions;
 
 use super::ConnectOptions;
 
@@ -38,6 +39,29 @@ pub enum CollectionsCommand {
         /// Do not ask
         #[arg(short, long)]
         yes: bool,
+        #[command(flatten)]
+        #[expect(missing_docs, reason = "its fields document themselves in --help")]
+        place: Place,
+    },
+    /// Copy a collection to another embedder, from what is stored of it: no file is read again
+    ///
+    /// The copy is not seen until it is whole; then it takes the place of TO in one step, and what TO held is removed. TO may be
+    /// FROM itself. With EMEND_STORE=qdrant, TO must be a new name or one that a copy made: copy handbook handbook-2 once, let
+    /// clients ask handbook-2, and copy handbook-2 handbook-2 from then on.
+    ///
+    /// A copy that breaks off is made again, and goes on where it was. Ingest to FROM before or after, not meanwhile.
+    /// Afterwards start the retriever with the same --embedder: one searches only what its embedder made.
+    Copy {
+        /// Collection to copy
+        from: String,
+        /// Collection that the copy becomes
+        to: String,
+        /// Print the outcome as JSON
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        #[expect(missing_docs, reason = "its fields document themselves in --help")]
+        embedder: Box<EmbedderOptions>,
         #[command(flatten)]
         #[expect(missing_docs, reason = "its fields document themselves in --help")]
         place: Place,

@@ -93,3 +93,27 @@ fn an_export_is_imported_as_it_was() {
         stderr(&none)
     );
 }
+
+#[test]
+fn a_copy_takes_its_place_and_answers() {
+    let place = ingested();
+    let copied = run(&place, &["copy", "notes", "notes-2", "--embedder", "hashed", "--json"]);
+    assert_eq!(copied.status.code(), Some(0), "{}", stderr(&copied));
+    let copied: serde_json::Value = serde_json::from_slice(&copied.stdout).unwrap();
+    assert_eq!((&copied["to"], &copied["documents"]), (&"notes-2".into(), &1.into()));
+    let again = run(&place, &["copy", "notes-2", "notes-2", "--embedder", "hashed"]);
+    assert!(
+        stderr(&again).contains("copied notes-2 to notes-2: 1 documents"),
+        "{}",
+        stderr(&again)
+    );
+    let [one, two] = ["notes", "notes-2"].map(|name| stdout(&run(&place, &["export", name])));
+    assert_eq!(two.replacen("notes-2", "notes", 1), one);
+    let unknown = run(&place, &["copy", "nothing", "new"]);
+    assert_eq!(unknown.status.code(), Some(1));
+    assert!(
+        stderr(&unknown).contains("known are notes, notes-2"),
+        "{}",
+        stderr(&unknown)
+    );
+}

@@ -6,9 +6,18 @@ use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
 /// Arguments of `ask`: fields of a `Question`.
-pub(super) const ASK: [&str; 6] = ["question", "collection", "graph", "options", "filter", "search"];
+pub(super) const ASK: [&str; 8] = [
+    "question",
+    "collection",
+    "graph",
+    "options",
+    "filter",
+    "conditions",
+    "search",
+    "exact",
+];
 /// Arguments of `search`: fields of a `RetrieveRequest`.
-pub(super) const SEARCH: [&str; 5] = ["query", "collection", "topK", "filter", "mode"];
+pub(super) const SEARCH: [&str; 7] = ["query", "collection", "topK", "filter", "conditions", "mode", "exact"];
 /// Arguments of `ingest`.
 pub(super) const INGEST: [&str; 2] = ["collection", "documents"];
 /// Fields of a document of `ingest`.
@@ -42,6 +51,37 @@ pub(super) fn all() -> Vec<Tool> {
     let collection =
         json!({"type": "string", "description": "Collection; `default` unless given. list_collections names them"});
     let filter = json!({"type": "object", "additionalProperties": {"type": "string"}, "description": "Only documents whose metadata has all these values"});
+    let bound = |what: &str| json!({"type": "string", "description": what});
+    let conditions = json!({
+        "type": "array",
+        "description": "Only documents whose metadata meets all of these",
+        "items": {
+            "type": "object",
+            "description": "A field, and one of oneOf, range and exists",
+            "required": ["field"],
+            "additionalProperties": false,
+            "properties": {
+                "field": {"type": "string"},
+                "oneOf": {
+                    "type": "object",
+                    "required": ["values"],
+                    "additionalProperties": false,
+                    "properties": {"values": {"type": "array", "minItems": 1, "items": {"type": "string"}}},
+                },
+                "range": {
+                    "type": "object",
+                    "description": "Of numbers or of ISO 8601 times, as text",
+                    "additionalProperties": false,
+                    "properties": {
+                        "gt": bound("Greater than"), "gte": bound("At least"),
+                        "lt": bound("Less than"), "lte": bound("At most"),
+                    },
+                },
+                "exists": {"type": "boolean", "description": "Whether the document has the field"},
+            },
+        },
+    });
+    let exact = json!({"type": "boolean", "description": "Compare every embedding: slower, misses nothing"});
     let search = |what: &str| json!({"type": "string", "enum": MODES, "description": what});
     vec![
         Tool::new(
@@ -56,6 +96,8 @@ pub(super) fn all() -> Vec<Tool> {
                     "graph": {"type": "string", "description": "Graph to walk; the service's default unless given"},
                     "options": {"type": "object", "additionalProperties": {"type": "number"}, "description": "Options of the graph, for instance top_k or max_retries"},
                     "filter": filter,
+                    "conditions": conditions,
+                    "exact": exact,
                     "search": search("How the documents are searched; as the graph says unless given"),
                 }),
                 &["question"],
@@ -72,6 +114,8 @@ pub(super) fn all() -> Vec<Tool> {
                     "collection": collection,
                     "topK": {"type": "integer", "minimum": 1, "maximum": 100, "description": "How many passages; 4 unless given"},
                     "filter": filter,
+                    "conditions": conditions,
+                    "exact": exact,
                     "mode": search("By meaning, by words, or both; both unless given"),
                 }),
                 &["query"],

@@ -174,7 +174,7 @@ fn extension(given: Option<Value>) -> Result<(Question, bool), OpenAiError> {
     };
     let drafts = flag(&given, "drafts")?;
     given.remove("drafts");
-    const FIELDS: [&str; 4] = ["options", "filter", "budget", "search"];
+    const FIELDS: [&str; 6] = ["options", "filter", "conditions", "budget", "search", "exact"];
     if let Some(unknown) = given.keys().find(|name| !FIELDS.contains(&name.as_str())) {
         return Err(OpenAiError::param(
             format!("emend.{}", cut(unknown)),

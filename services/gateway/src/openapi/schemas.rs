@@ -248,6 +248,8 @@ fn openai() -> [(&'static str, Value); 5] {
             "properties": {
                 "options": {"type": "object", "additionalProperties": {"type": "number"}},
                 "filter": {"type": "object", "additionalProperties": {"type": "string"}},
+                "conditions": {"type": "array", "items": reference("FieldCondition")},
+                "exact": {"type": "boolean"},
                 "budget": {"type": "object"},
                 "search": {"type": "string"},
                 "drafts": {"type": "boolean"},

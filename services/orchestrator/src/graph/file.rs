@@ -51,6 +51,7 @@ pub(super) struct NodeFile {
     pub(super) action: Spanned<String>,
     pub(super) top_k: Option<Spanned<String>>,
     pub(super) search: Option<Spanned<String>>,
+    pub(super) exact: Option<Spanned<String>>,
     pub(super) ungraded: Option<Spanned<String>>,
     pub(super) purpose: Option<Spanned<String>>,
     pub(super) max_results: Option<Spanned<String>>,
@@ -77,6 +78,7 @@ impl NodeFile {
         [
             ("top_k", &self.top_k),
             ("search", &self.search),
+            ("exact", &self.exact),
             ("ungraded", &self.ungraded),
             ("purpose", &self.purpose),
             ("max_results", &self.max_results),

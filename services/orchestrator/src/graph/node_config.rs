@@ -20,6 +20,8 @@ pub enum NodeConfig {
         top_k: Value,
         /// How they are searched.
         search: Search,
+        /// Whether they are searched exactly, without the HNSW graph: 0 or 1; unset means 0.
+        exact: Option<Value>,
     },
     /// See [`Action::GradeDocuments`].
     GradeDocuments {
@@ -230,7 +232,10 @@ impl NodeConfig {
         };
         match self {
             NodeConfig::DecideRetrieval { threshold } => add("threshold", threshold, -1.0, 1.0),
-            NodeConfig::Retrieve { top_k, .. } => add("top_k", Some(top_k), 1.0, super::MAX_PASSAGES.into()),
+            NodeConfig::Retrieve { top_k, exact, .. } => {
+                add("top_k", Some(top_k), 1.0, super::MAX_PASSAGES.into());
+                add("exact", exact, 0.0, 1.0);
+            }
             NodeConfig::EvaluateDocuments { upper, lower } => {
                 add("upper", upper, 0.0, 1.0);
                 add("lower", lower, 0.0, 1.0);

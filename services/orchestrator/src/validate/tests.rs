@@ -36,8 +36,16 @@ fn a_question_at_its_limits_is_fine_and_one_beyond_is_not() {
     beyond.history[0].content.push('q');
     beyond.history[1].role = 0;
     beyond.filter.insert("more".to_owned(), String::new());
+    beyond.conditions = vec![v1::FieldCondition::default()];
     let problems = wrong(|violations| question(&beyond, violations));
-    for field in ["question", "filter", "history", "history[0].content", "history[1].role"] {
+    for field in [
+        "question",
+        "filter",
+        "conditions[0].field",
+        "history",
+        "history[0].content",
+        "history[1].role",
+    ] {
         assert!(problems.contains(&format!("question.{field}: ")), "{field}: {problems}");
     }
 }

@@ -115,7 +115,10 @@ pub(super) async fn run(config: NodeConfig, context: &mut StepContext<'_>, optio
             let threshold = threshold.and_then(|threshold| threshold.ratio(options));
             erase(decide_retrieval::run(context, threshold).await)
         }
-        NodeConfig::Retrieve { top_k, search } => erase(retrieve::run(context, top_k.count(options), search).await),
+        NodeConfig::Retrieve { top_k, search, exact } => {
+            let exact = exact.is_some_and(|exact| exact.count(options) == 1);
+            erase(retrieve::run(context, top_k.count(options), search, exact).await)
+        }
         NodeConfig::GradeDocuments { ungraded } => erase(grade_documents::run(context, ungraded).await),
         NodeConfig::EvaluateDocuments { upper, lower } => {
             let threshold = |value: Option<Value>| value.and_then(|value| value.ratio(options));

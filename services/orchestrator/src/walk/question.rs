@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use emend_proto::v1::{self, ChatMessage, SearchMode};
+use emend_proto::v1::{self, ChatMessage, FieldCondition, SearchMode};
 
 /// What the user asked. A walk rewrites queries but never the question (R2). The only exception
 /// comes before the walk: a follow-up is rewritten into a standalone question.
@@ -12,7 +12,9 @@ pub struct Question {
     standalone: Option<String>,
     collection: String,
     filter: HashMap<String, String>,
+    conditions: Vec<FieldCondition>,
     search: SearchMode,
+    exact: bool,
     history: Vec<ChatMessage>,
 }
 
@@ -25,6 +27,8 @@ impl Question {
             standalone: None,
             collection: question.collection,
             filter: question.filter,
+            conditions: question.conditions,
+            exact: question.exact,
             history: question.history,
         }
     }
@@ -48,6 +52,16 @@ impl Question {
     /// The metadata values that documents must have, all of them.
     pub fn filter(&self) -> &HashMap<String, String> {
         &self.filter
+    }
+
+    /// The conditions that the metadata of documents must meet, all of them.
+    pub fn conditions(&self) -> &[FieldCondition] {
+        &self.conditions
+    }
+
+    /// Whether to search the documents exactly, whatever the graph says.
+    pub fn exact(&self) -> bool {
+        self.exact
     }
 
     /// How to search the documents; unspecified means as the graph says.

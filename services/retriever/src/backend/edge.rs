@@ -6,6 +6,8 @@
 //! DATA_DIR/COLLECTION/index/           the engine's shard: a copy, rebuilt if lost
 //! ```
 //!
+//! Folders that begin with a dot are copies that are to become a collection ([`publish`]), and what is being removed.
+//!
 //! A document is stored in three steps: its points are inserted into the index, where no reader sees them yet; one
 //! durable transaction of the catalog publishes it and replaces its earlier version; the points of the earlier version
 //! are removed. After a crash at any point, one version is complete. Points that belong to neither are removed when the
@@ -16,6 +18,7 @@ mod collection;
 mod index;
 mod open;
 mod private;
+mod publish;
 mod ranking;
 mod space;
 mod units;
@@ -34,6 +37,7 @@ use super::{
     StoreError, StoredDocument, VectorStore,
 };
 use collection::Collection;
+use publish::DRAFT;
 use usage::{MAX_OPEN, Usage};
 
 const LOCK: &str = ".lock";
@@ -88,6 +92,7 @@ impl EdgeStore {
             }
             Err(TryLockError::Error(error)) => return Err(unusable(error)),
         }
+        publish::finish(folder).map_err(unusable)?;
         let mut collections = BTreeMap::new();
         let usage = Arc::new(Usage::default());
         for entry in fs::read_dir(folder).map_err(unusable)? {
@@ -100,7 +105,8 @@ impl EdgeStore {
                 remove_folder(&path);
                 continue;
             }
-            if name.starts_with('.') || !path.is_dir() {
+            let is_hidden = name.starts_with('.') && !name.starts_with(DRAFT);
+            if is_hidden || !path.is_dir() {
                 continue;
             }
             let collection = Collection::new(name, path.clone(), Arc::clone(&usage));
@@ -118,13 +124,7 @@ impl EdgeStore {
 impl Store {
     /// The collection `name`. One that never got its first document does not exist.
     fn existing(&self, name: &str) -> Result<Arc<Collection>, StoreError> {
-        let collection = self
-            .collections
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(name)
-            .cloned();
-        if let Some(collection) = collection
+        if let Some(collection) = self.known(name)
             && collection.embedder()?.is_some()
         {
             return Ok(collection);
@@ -134,6 +134,29 @@ impl Store {
             name: name.to_owned(),
             known,
         })
+    }
+
+    fn known(&self, name: &str) -> Option<Arc<Collection>> {
+        let collections = self.collections.read().unwrap_or_else(PoisonError::into_inner);
+        collections.get(name).cloned()
+    }
+
+    /// Forgets a collection that was removed.
+    fn forget(&self, removed: &Arc<Collection>, name: &str) {
+        let mut collections = self.collections.write().unwrap_or_else(PoisonError::into_inner);
+        if collections.get(name).is_some_and(|known| Arc::ptr_eq(known, removed)) {
+            collections.remove(name);
+        }
+    }
+
+    /// Runs `work` on the collection `name`, again where a copy has taken its place meanwhile.
+    fn with<T>(&self, name: &str, work: impl Fn(&Collection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        loop {
+            match self.existing(name).and_then(|collection| work(&collection)) {
+                Err(StoreError::Removed { .. }) if self.known(name).is_some_and(|now| !now.is_removed()) => {}
+                done => return done,
+            }
+        }
     }
 
     /// The embedder of an open collection, where it is known without waiting for anything.
@@ -154,17 +177,16 @@ impl Store {
     fn delete_collection(&self, name: &str) -> Result<u64, StoreError> {
         let collection = self.existing(name)?;
         let documents = collection.info()?.map_or(0, |info| info.documents);
-        let removed = collection.remove()?;
-        let mut collections = self.collections.write().unwrap_or_else(PoisonError::into_inner);
-        if collections
-            .get(name)
-            .is_some_and(|known| Arc::ptr_eq(known, &collection))
-        {
-            collections.remove(name);
+        let aside = self.folder.join(format!("{}{name}", collection::REMOVED));
+        collection.retire(&aside, || Ok(()))?;
+        self.forget(&collection, name);
+        remove_folder(&aside);
+        // Nobody else would remove a copy that broke off.
+        let draft = format!("{DRAFT}{name}");
+        match self.known(&draft).map(|_| self.delete_collection(&draft)) {
+            None | Some(Ok(_) | Err(StoreError::UnknownCollection { .. })) => Ok(documents),
+            Some(Err(error)) => Err(error),
         }
-        drop(collections);
-        remove_folder(&removed);
-        Ok(documents)
     }
 
     fn all(&self) -> Vec<Arc<Collection>> {
@@ -211,7 +233,9 @@ impl Store {
                 None
             }
         };
-        self.all().iter().filter_map(info).collect()
+        let all = self.all();
+        let named = all.iter().filter(|collection| !collection.name().starts_with(DRAFT));
+        named.filter_map(info).collect()
     }
 }
 
@@ -253,7 +277,7 @@ impl VectorStore for EdgeStore {
     fn collection<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<CollectionInfo, StoreError>> {
         let name = name.to_owned();
         self.run(move |store| {
-            let info = store.existing(&name)?.info()?;
+            let info = store.with(&name, Collection::info)?;
             info.ok_or_else(|| StoreError::UnknownCollection {
                 name,
                 known: Vec::new(),
@@ -267,7 +291,7 @@ impl VectorStore for EdgeStore {
         }
         let name = name.to_owned();
         self.run(move |store| {
-            let embedder = store.existing(&name)?.embedder()?;
+            let embedder = store.with(&name, Collection::embedder)?;
             embedder.ok_or_else(|| StoreError::UnknownCollection {
                 name,
                 known: Vec::new(),
@@ -281,11 +305,12 @@ impl VectorStore for EdgeStore {
         document: &'a str,
     ) -> BoxFuture<'a, Result<Option<StoredDocument>, StoreError>> {
         let (collection, document) = (collection.to_owned(), document.to_owned());
-        self.run(move |store| match store.existing(&collection) {
-            Ok(collection) => collection.stored(&document),
-            Err(StoreError::UnknownCollection { .. }) => Ok(None),
-            Err(error) => Err(error),
-        })
+        self.run(
+            move |store| match store.with(&collection, |collection| collection.stored(&document)) {
+                Err(StoreError::UnknownCollection { .. }) => Ok(None),
+                stored => stored,
+            },
+        )
     }
 
     fn documents<'a>(
@@ -295,7 +320,7 @@ impl VectorStore for EdgeStore {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<ListedDocument>, StoreError>> {
         let (collection, after) = (collection.to_owned(), after.to_owned());
-        self.run(move |store| store.existing(&collection)?.documents(&after, limit))
+        self.run(move |store| store.with(&collection, |collection| collection.documents(&after, limit)))
     }
 
     fn document<'a>(
@@ -305,7 +330,7 @@ impl VectorStore for EdgeStore {
         read: ReadUnits,
     ) -> BoxFuture<'a, Result<Option<DocumentUnits>, StoreError>> {
         let (collection, document) = (collection.to_owned(), document.to_owned());
-        self.run(move |store| store.existing(&collection)?.units(&document, read))
+        self.run(move |store| store.with(&collection, |collection| collection.units(&document, read)))
     }
 
     fn put<'a>(
@@ -337,12 +362,12 @@ impl VectorStore for EdgeStore {
 
     fn delete<'a>(&'a self, collection: &'a str, documents: Vec<String>) -> BoxFuture<'a, Result<u32, StoreError>> {
         let collection = collection.to_owned();
-        self.run(move |store| store.existing(&collection)?.delete(&documents))
+        self.run(move |store| store.with(&collection, |collection| collection.delete(&documents)))
     }
 
     fn search<'a>(&'a self, collection: &'a str, search: Search) -> BoxFuture<'a, Result<Vec<SearchHit>, StoreError>> {
         let collection = collection.to_owned();
-        self.run(move |store| store.existing(&collection)?.search(&search))
+        self.run(move |store| store.with(&collection, |collection| collection.search(&search)))
     }
 
     fn read<'a>(
@@ -351,7 +376,7 @@ impl VectorStore for EdgeStore {
         document: &'a str,
     ) -> BoxFuture<'a, Result<Option<NewDocument>, StoreError>> {
         let (collection, document) = (collection.to_owned(), document.to_owned());
-        self.run(move |store| store.existing(&collection)?.whole(&document))
+        self.run(move |store| store.with(&collection, |collection| collection.whole(&document)))
     }
 
     fn delete_collection<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<u64, StoreError>> {
@@ -361,7 +386,16 @@ impl VectorStore for EdgeStore {
 
     fn repair<'a>(&'a self, collection: &'a str) -> BoxFuture<'a, Result<Repaired, StoreError>> {
         let collection = collection.to_owned();
-        self.run(move |store| store.existing(&collection)?.repair())
+        self.run(move |store| store.with(&collection, Collection::repair))
+    }
+
+    fn draft<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<String, StoreError>> {
+        ready(Ok(format!("{DRAFT}{name}"))).boxed()
+    }
+
+    fn publish<'a>(&'a self, draft: &'a str, name: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        let (draft, name) = (draft.to_owned(), name.to_owned());
+        self.run(move |store| store.publish(&draft, &name))
     }
 
     fn probe(&self) -> BoxFuture<'_, Result<(), StoreError>> {

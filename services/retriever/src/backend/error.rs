@@ -123,6 +123,15 @@ pub enum StoreError {
         /// The collection.
         name: String,
     },
+    /// No copy can become this collection.
+    #[error(
+        "collection {name:?} was not made by a copy, and the Qdrant server cannot put one in its place: copy to a name that is \
+         not taken, and to the same one from then on"
+    )]
+    Occupied {
+        /// The collection.
+        name: String,
+    },
     /// Not enough free disk space to write safely.
     #[error(
         "no room left for data folder {}: {free_mib} MiB are free and {needed_mib} MiB are needed; free some space",
@@ -163,6 +172,21 @@ pub enum StoreError {
     },
 }
 
+impl StoreError {
+    /// The same error of the collection that was asked for, where the store calls it otherwise.
+    pub(crate) fn of(mut self, asked: &str) -> Self {
+        match &mut self {
+            Self::UnknownCollection { name: collection, .. }
+            | Self::OtherEmbedder { collection, .. }
+            | Self::Contended { collection, .. }
+            | Self::DamagedDocument { collection, .. }
+            | Self::Removed { name: collection } => asked.clone_into(collection),
+            _ => {}
+        }
+        self
+    }
+}
+
 fn known_collections(known: &[String]) -> String {
     if known.is_empty() {
         "there are none yet, ingest documents first".to_owned()
@@ -179,6 +203,7 @@ impl ServiceError for StoreError {
             | Self::InUse { .. }
             | Self::Folder { .. }
             | Self::Damaged { .. }
+            | Self::Occupied { .. }
             | Self::DamagedDocument { .. }
             | Self::Refused { .. }
             | Self::Outdated { .. } => Code::FailedPrecondition,

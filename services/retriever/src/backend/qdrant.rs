@@ -4,7 +4,8 @@
 //!
 //! # What is stored
 //!
-//! A collection is one collection of the server, named with a prefix, whose metadata names its embedder. Its points are
+//! A collection is one collection of the server, named with a prefix, whose metadata names its embedder; where a copy made
+//! it, its name is an alias (`aliases`). Its points are
 //! passages (with their vectors), sections (with their texts) and one **record** for each document. A version of a document
 //! is a random number, drawn by its writer, that all its passages and sections carry. The record names the version that is
 //! visible, and every version that is being written, was replaced or was given up. A record is one point, and a point is
@@ -62,6 +63,7 @@
 //! visible too, and removed ones until its optimizer has rewritten their segment; so scores of words differ a little from
 //! those of a collection that was filled at once, as they do on the local disk.
 
+mod aliases;
 mod clean;
 mod client;
 mod collections;
@@ -142,16 +144,38 @@ impl QdrantStore {
         joined.boxed()
     }
 
-    /// Adds the known names to an error that a collection is unknown.
-    async fn named<T>(&self, done: Result<T, StoreError>) -> Result<T, StoreError> {
-        match done {
-            Err(StoreError::UnknownCollection { name, .. }) => {
-                self.0.forget(&name);
-                let infos = self.0.infos().await.unwrap_or_default();
-                let known = infos.into_iter().map(|info| info.name).collect();
-                Err(StoreError::UnknownCollection { name, known })
+    /// Runs a reader on the collection that a name stands for, again where a copy has taken its place meanwhile.
+    async fn on<'f, T>(
+        &self,
+        name: &str,
+        work: impl Fn(String) -> BoxFuture<'f, Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let mut real = self.0.real(name).await?;
+        loop {
+            let done = work(real.clone()).await;
+            if let Err(StoreError::UnknownCollection { .. }) = done {
+                self.0.forget(&real);
+                let now = self.0.real(name).await?;
+                if now != real {
+                    real = now;
+                    continue;
+                }
             }
-            done => done,
+            return self.named(name, done).await;
+        }
+    }
+
+    /// Makes an error one of the collection that was asked for, and adds the known names where it is unknown.
+    async fn named<T>(&self, asked: &str, done: Result<T, StoreError>) -> Result<T, StoreError> {
+        match done {
+            Err(StoreError::UnknownCollection { .. }) => {
+                let infos = self.0.infos().await.unwrap_or_default();
+                Err(StoreError::UnknownCollection {
+                    name: asked.to_owned(),
+                    known: infos.into_iter().map(|info| info.name).collect(),
+                })
+            }
+            done => done.map_err(|error| error.of(asked)),
         }
     }
 }
@@ -190,11 +214,21 @@ impl VectorStore for QdrantStore {
     }
 
     fn collection<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<CollectionInfo, StoreError>> {
-        async move { self.named(self.0.info(name).await).await }.boxed()
+        let info = async move {
+            let info = self
+                .on(name, |real| async move { self.0.info(&real).await }.boxed())
+                .await?;
+            Ok(CollectionInfo {
+                name: name.to_owned(),
+                ..info
+            })
+        };
+        info.boxed()
     }
 
     fn embedder<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<EmbedderInfo, StoreError>> {
-        async move { self.named(self.0.embedder(name).await).await }.boxed()
+        self.on(name, move |real| async move { self.0.embedder(&real).await }.boxed())
+            .boxed()
     }
 
     fn stored<'a>(
@@ -203,10 +237,11 @@ impl VectorStore for QdrantStore {
         document: &'a str,
     ) -> BoxFuture<'a, Result<Option<StoredDocument>, StoreError>> {
         async move {
-            match self.0.record(collection, document).await {
+            let real = self.0.real(collection).await?;
+            match self.0.record(&real, document).await {
                 Ok(kept) => Ok(kept.and_then(|kept| kept.record.current.as_ref().map(StoredDocument::from))),
                 Err(StoreError::UnknownCollection { .. }) => Ok(None),
-                Err(error) => Err(error),
+                Err(error) => Err(error.of(collection)),
             }
         }
         .boxed()
@@ -218,7 +253,10 @@ impl VectorStore for QdrantStore {
         after: &'a str,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<ListedDocument>, StoreError>> {
-        async move { self.named(self.0.documents(collection, after, limit).await).await }.boxed()
+        self.on(collection, move |real| {
+            async move { self.0.documents(&real, after, limit).await }.boxed()
+        })
+        .boxed()
     }
 
     fn put<'a>(
@@ -242,26 +280,37 @@ impl VectorStore for QdrantStore {
             return futures::future::ready(Err(error)).boxed();
         }
         self.run(|store| async move {
-            let stored = store.put(&collection, &embedder, &document).await;
+            let real = store.real(&collection).await?;
+            let stored = store.put(&real, &embedder, &document).await;
             // It was removed while it was written: that is not for want of a collection.
             stored.map_err(|error| match error {
-                StoreError::UnknownCollection { name, .. } => {
-                    store.forget(&name);
-                    StoreError::Removed { name }
+                StoreError::UnknownCollection { .. } => {
+                    store.forget(&real);
+                    StoreError::Removed { name: collection }
                 }
-                error => error,
+                error => error.of(&collection),
             })
         })
     }
 
     fn delete<'a>(&'a self, collection: &'a str, documents: Vec<String>) -> BoxFuture<'a, Result<u32, StoreError>> {
         let name = collection.to_owned();
-        let deleted = self.run(|store| async move { store.delete(&name, documents).await });
-        async move { self.named(deleted.await).await }.boxed()
+        let deleted = self.run(|store| async move {
+            let real = store.real(&name).await?;
+            store.delete(&real, documents).await
+        });
+        async move { self.named(collection, deleted.await).await }.boxed()
     }
 
     fn search<'a>(&'a self, collection: &'a str, search: Search) -> BoxFuture<'a, Result<Vec<SearchHit>, StoreError>> {
-        async move { self.named(self.0.search(collection, &search).await).await }.boxed()
+        let found = async move {
+            let search = &search;
+            self.on(collection, |real| {
+                async move { self.0.search(&real, search).await }.boxed()
+            })
+            .await
+        };
+        found.boxed()
     }
 
     fn document<'a>(
@@ -270,7 +319,10 @@ impl VectorStore for QdrantStore {
         document: &'a str,
         read: ReadUnits,
     ) -> BoxFuture<'a, Result<Option<DocumentUnits>, StoreError>> {
-        async move { self.named(self.0.document(collection, document, read).await).await }.boxed()
+        self.on(collection, move |real| {
+            async move { self.0.document(&real, document, read).await }.boxed()
+        })
+        .boxed()
     }
 
     fn read<'a>(
@@ -278,17 +330,33 @@ impl VectorStore for QdrantStore {
         collection: &'a str,
         document: &'a str,
     ) -> BoxFuture<'a, Result<Option<NewDocument>, StoreError>> {
-        async move { self.named(self.0.read(collection, document).await).await }.boxed()
+        self.on(collection, move |real| {
+            async move { self.0.read(&real, document).await }.boxed()
+        })
+        .boxed()
     }
 
     fn delete_collection<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<u64, StoreError>> {
         let collection = name.to_owned();
         let deleted = self.run(|store| async move { store.drop_collection(&collection).await });
-        async move { self.named(deleted.await).await }.boxed()
+        async move { self.named(name, deleted.await).await }.boxed()
     }
 
     fn repair<'a>(&'a self, collection: &'a str) -> BoxFuture<'a, Result<Repaired, StoreError>> {
-        async move { self.named(self.0.repair(collection).await).await }.boxed()
+        self.on(collection, move |real| {
+            async move { self.0.repair(&real).await }.boxed()
+        })
+        .boxed()
+    }
+
+    fn draft<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<String, StoreError>> {
+        self.0.draft(name).boxed()
+    }
+
+    fn publish<'a>(&'a self, draft: &'a str, name: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+        let (from, to) = (draft.to_owned(), name.to_owned());
+        let published = self.run(|store| async move { store.publish(&from, &to).await });
+        async move { self.named(draft, published.await).await }.boxed()
     }
 
     fn probe(&self) -> BoxFuture<'_, Result<(), StoreError>> {

@@ -4,8 +4,9 @@ use emend_chassis::Permission;
 use emend_chassis::keys::{KeyEntry, KeysFile, new_key};
 use emend_core::Secret;
 use emend_proto::v1::{
-    DeleteCollectionRequest, DeleteDocumentsRequest, EmbeddedDocument, ExportCollectionRequest, GetCollectionRequest,
-    GetDocumentRequest, ImportCollectionRequest, ListCollectionsRequest, ListDocumentsRequest, RepairCollectionRequest,
+    CopyCollectionRequest, DeleteCollectionRequest, DeleteDocumentsRequest, EmbeddedDocument, ExportCollectionRequest,
+    GetCollectionRequest, GetDocumentRequest, ImportCollectionRequest, ListCollectionsRequest, ListDocumentsRequest,
+    RepairCollectionRequest,
 };
 use tonic::{Code, Request, Status};
 
@@ -185,6 +186,10 @@ async fn an_administrator_of_some_collections_changes_and_reads_no_others() {
             collection: collection(),
             ..Default::default()
         };
+        let copy = CopyCollectionRequest {
+            collection: "handbook".to_owned(),
+            to: collection(),
+        };
         let read = GetDocumentRequest {
             collection: collection(),
             document_id: "leave".to_owned(),
@@ -206,6 +211,7 @@ async fn an_administrator_of_some_collections_changes_and_reads_no_others() {
             client.repair_collection(with(&admin, repair)).await.unwrap_err(),
             client.export_collection(with(&admin, export)).await.unwrap_err(),
             client.get_document(with(&admin, read)).await.unwrap_err(),
+            client.copy_collection(with(&admin, copy)).await.unwrap_err(),
             imported.message().await.unwrap_err(),
         ];
         for status in refused {

@@ -1,4 +1,7 @@
-use emend_proto::v1::{GetCollectionRequest, ListCollectionsRequest, Origin, Passage, SearchMode};
+use emend_proto::v1::{
+    FieldCondition, FieldRange, GetCollectionRequest, ListCollectionsRequest, Origin, Passage, SearchMode,
+    field_condition,
+};
 
 use super::*;
 
@@ -186,6 +189,20 @@ async fn a_filter_takes_only_documents_with_all_its_values() {
     assert_eq!(found(&[("odd.key[0]\"", "=x")]).await, ["c"]);
     assert!(found(&[("lang", "ko"), ("year", "2025")]).await.is_empty());
     assert_eq!(found(&[]).await.len(), 4);
+    let range = FieldRange {
+        gte: Some("2025".to_owned()),
+        ..FieldRange::default()
+    };
+    let after = RetrieveRequest {
+        filter: [("lang".to_owned(), "en".to_owned())].into(),
+        conditions: vec![FieldCondition {
+            field: "year".to_owned(),
+            condition: Some(field_condition::Condition::Range(range)),
+        }],
+        ..query("boats")
+    };
+    let passages = retriever.retrieve(after).await;
+    assert_eq!((passages.len(), passages[0].document_id.as_str()), (1, "b"));
     retriever.stop().await;
 }
 

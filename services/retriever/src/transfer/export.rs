@@ -16,7 +16,7 @@ use crate::error::RetrieverError;
 use crate::library::Library;
 
 /// Documents that are listed at once.
-const PAGE: usize = 1000;
+pub(super) const PAGE: usize = 1000;
 
 /// What to export.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct Export {
 
 /// List the documents after an id, with the embedder of the collection.
 #[derive(Clone)]
-struct NextIds(Export);
+pub(super) struct NextIds(pub(super) Export);
 
 impl Work<Library> for NextIds {
     type Reply = (String, Vec<String>);

@@ -1,5 +1,7 @@
 use emend_core::ServiceError;
 
+use emend_proto::v1::FieldCondition;
+
 use super::*;
 
 fn wrong<T>(result: Result<T, InvalidRequest>) -> Vec<String> {
@@ -56,6 +58,7 @@ fn every_wrong_field_is_named_at_once() {
         top_k: Some(0),
         mode: 7,
         filter: [(String::new(), "x".into()), ("long".into(), "v".repeat(1021))].into(),
+        conditions: vec![FieldCondition::default()],
         ..RetrieveRequest::default()
     };
     assert_eq!(
@@ -66,6 +69,7 @@ fn every_wrong_field_is_named_at_once() {
             "top_k: must be 1 to 100, is 0",
             "filter[\"\"]: must have a name",
             "filter[\"long\"]: must be at most 1024 bytes with its name, is 1025",
+            "conditions[0].field: must be 1 to 1024 bytes, is 0",
             "mode: 7 is unknown: known are SEARCH_MODE_DENSE, SEARCH_MODE_SPARSE and SEARCH_MODE_HYBRID",
         ]
     );

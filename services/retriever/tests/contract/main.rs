@@ -7,7 +7,9 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod copies;
 mod faults;
+mod filters;
 mod model;
 mod promises;
 mod proxy;
@@ -50,11 +52,13 @@ contract! {
     promises::units_are_read_back_in_order,
     promises::a_section_is_found_once_with_its_best_chunk,
     promises::copies_are_found_once,
-    promises::a_filter_takes_documents_with_all_values,
+    filters::a_filter_takes_documents_that_meet_all_conditions,
     promises::rare_words_count_for_more_and_the_count_follows_the_documents,
     promises::a_removed_collection_can_be_made_again_with_another_embedder,
     promises::a_repair_of_what_is_whole_changes_nothing,
     promises::many_documents_and_large_ones_are_stored_whole,
+    copies::a_copy_is_not_seen_until_it_takes_its_place,
+    copies::readers_see_a_copy_or_what_was_before,
     writers::two_writers_of_one_document_leave_one_version,
     writers::readers_see_one_version_or_the_other,
     model::random_operations_agree_with_a_model,

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, HashSet};
 
 use emend_retriever::backend::{
-    ListedDocument, NewDocument, Query, Search, StoreError, StoredDocument, Unit, VectorStore,
+    Condition, ListedDocument, NewDocument, Query, Search, StoreError, StoredDocument, Unit, VectorStore,
 };
 use emend_retriever::terms::Terms;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use tokio::runtime::Handle;
 
+use crate::filters::{condition, holds, metadata};
 use crate::subject::{Subject, document, embedder, vector, word};
 
 /// Sequences for each store, and operations of one.
@@ -21,7 +22,7 @@ enum Operation {
     /// Stores a document: its number, a seed, chunks of its sections, a value to filter by.
     Put(u8, u64, Vec<u32>, u8),
     Delete(Vec<u8>),
-    Search(u64, usize, bool, Option<u8>),
+    Search(u64, usize, bool, Vec<Condition>),
     Words(u8),
     Describe,
     List(u8, usize),
@@ -36,8 +37,8 @@ fn operation() -> impl Strategy<Value = Operation> {
         6 => (id.clone(), 0_u64..1000, prop::collection::vec(1_u32..4, 1..4), 0_u8..3)
             .prop_map(|(id, seed, sections, value)| Operation::Put(id, seed, sections, value)),
         2 => prop::collection::vec(id.clone(), 1..4).prop_map(Operation::Delete),
-        6 => (0_u64..1000, 1_usize..12, any::<bool>(), prop::option::of(0_u8..3))
-            .prop_map(|(seed, limit, sections, value)| Operation::Search(seed, limit, sections, value)),
+        6 => (0_u64..1000, 1_usize..12, any::<bool>(), prop::collection::vec(condition(), 0..3))
+            .prop_map(|(seed, limit, sections, filter)| Operation::Search(seed, limit, sections, filter)),
         2 => id.clone().prop_map(Operation::Words),
         2 => Just(Operation::Describe),
         1 => (id.clone(), 1_usize..5).prop_map(|(after, limit)| Operation::List(after, limit)),
@@ -102,7 +103,7 @@ async fn apply(store: &dyn VectorStore, name: &str, model: &mut Model, operation
                 .collect();
             let sections: Vec<(&str, u32)> = texts.iter().map(String::as_str).zip(sections).collect();
             let mut new = document(&id(number), seed, &sections);
-            new.metadata.insert("value".to_owned(), value.to_string());
+            new.metadata = metadata(seed, value);
             store.put(name, &embedder(), new.clone()).await.unwrap();
             model.get_or_insert_default().insert(new.id.clone(), new);
         }
@@ -117,15 +118,12 @@ async fn apply(store: &dyn VectorStore, name: &str, model: &mut Model, operation
             });
             assert_eq!(deleted, expected);
         }
-        Operation::Search(seed, limit, sections, value) => {
+        Operation::Search(seed, limit, sections, filter) => {
             let search = Search {
                 query: Query::Dense(vector(seed)),
                 limit,
                 unit: if sections { Unit::Section } else { Unit::Chunk },
-                filter: value
-                    .map(|value| ("value".to_owned(), value.to_string()))
-                    .into_iter()
-                    .collect(),
+                filter,
                 ef: None,
                 exact: true,
             };
@@ -153,7 +151,7 @@ async fn apply(store: &dyn VectorStore, name: &str, model: &mut Model, operation
                 query: Query::Sparse(Terms::of_query(&word(number.into()))),
                 limit: 10,
                 unit: Unit::Section,
-                filter: BTreeMap::new(),
+                filter: Vec::new(),
                 ef: None,
                 exact: false,
             };
@@ -233,7 +231,7 @@ fn nearest(documents: &BTreeMap<String, NewDocument>, search: &Search) -> Vec<(P
     let mut best: BTreeMap<(String, u32), (f64, String)> = BTreeMap::new();
     let matching = documents.values().filter(|document| {
         let mut wanted = search.filter.iter();
-        wanted.all(|(key, value)| document.metadata.get(key) == Some(value))
+        wanted.all(|condition| holds(condition, &document.metadata))
     });
     for document in matching {
         for (index, chunk) in (0..).zip(&document.chunks) {

@@ -1,7 +1,5 @@
 //! What every store promises, one at a time.
 
-use std::collections::BTreeMap;
-
 use emend_core::{Code, ServiceError};
 use emend_retriever::backend::{
     CollectionInfo, EmbedderInfo, ListedDocument, NewDocument, Query, ReadUnits, Repaired, Search, StoreError,
@@ -290,55 +288,6 @@ pub(crate) async fn copies_are_found_once(subject: &Subject) {
         let hits = store.search("notes", dense(1, 4, unit)).await.unwrap();
         // Equal scores: the first by its id.
         assert_eq!(places(&hits), [("a", 0), ("d", 0)]);
-    }
-}
-
-pub(crate) async fn a_filter_takes_documents_with_all_values(subject: &Subject) {
-    /// What is asked for, and the documents that have it.
-    type Case<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
-    let store = &subject.store;
-    let sets: [&[(&str, &str)]; 4] = [
-        &[("lang", "de"), ("year", "2024")],
-        &[("lang", "en"), ("year", "2024")],
-        &[("a", "b=c")],
-        &[("a=b", "c")],
-    ];
-    let map = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
-        let owned = pairs
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
-        owned.collect()
-    };
-    for (seed, pairs) in (0..).zip(sets) {
-        let mut new = document(&format!("d{seed}"), seed, &[(&format!("words {seed}"), 1)]);
-        new.metadata = map(pairs);
-        store.put("notes", &embedder(), new).await.unwrap();
-    }
-    let filters: [Case<'_>; 6] = [
-        (&[], &["d0", "d1", "d2", "d3"]),
-        (&[("year", "2024")], &["d0", "d1"]),
-        (&[("year", "2024"), ("lang", "en")], &["d1"]),
-        (&[("a", "b=c")], &["d2"]),
-        (&[("a=b", "c")], &["d3"]),
-        (&[("lang", "fr")], &[]),
-    ];
-    for (pairs, expected) in filters {
-        let words = Terms::of_query("words");
-        for query in [
-            Query::Dense(vector(1)),
-            Query::Sparse(words.clone()),
-            Query::Hybrid(vector(1), words.clone()),
-        ] {
-            let search = Search {
-                query,
-                filter: map(pairs),
-                ..dense(1, 10, Unit::Section)
-            };
-            let hits = store.search("notes", search).await.unwrap();
-            let mut found: Vec<&str> = hits.iter().map(|hit| hit.document.as_str()).collect();
-            found.sort_unstable();
-            assert_eq!(found, expected, "{pairs:?}");
-        }
     }
 }
 

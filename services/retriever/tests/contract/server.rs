@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use qdrant_client::qdrant::alias_operations::Action;
 use qdrant_client::qdrant::collections_server::CollectionsServer;
 use qdrant_client::qdrant::points_server::PointsServer;
 use qdrant_client::qdrant::qdrant_server::{Qdrant, QdrantServer};
@@ -36,6 +37,7 @@ pub(crate) struct Server(Arc<State>);
 struct State {
     // Dropped before the folder that they write to.
     collections: RwLock<BTreeMap<String, Arc<Collection>>>,
+    aliases: RwLock<BTreeMap<String, String>>,
     folder: tempfile::TempDir,
 }
 
@@ -50,6 +52,7 @@ impl Server {
         let server = Self(Arc::new(State {
             folder: tempfile::tempdir().unwrap(),
             collections: RwLock::default(),
+            aliases: RwLock::default(),
         }));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -73,8 +76,35 @@ impl Server {
 
     fn collection(&self, name: &str) -> Result<Arc<Collection>, Status> {
         let collections = self.0.collections.read().unwrap_or_else(PoisonError::into_inner);
-        let found = collections.get(name).cloned();
+        let aliases = self.0.aliases.read().unwrap_or_else(PoisonError::into_inner);
+        let found = collections.get(aliases.get(name).map_or(name, String::as_str)).cloned();
         found.ok_or_else(|| Status::not_found(format!("Not found: Collection `{name}` doesn't exist!")))
+    }
+
+    /// All changes of aliases, in one step.
+    fn change_aliases(&self, request: q::ChangeAliases) -> Result<(), Status> {
+        let collections = self.0.collections.read().unwrap_or_else(PoisonError::into_inner);
+        let mut aliases = self.0.aliases.write().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = aliases.clone();
+        for action in request.actions.into_iter().filter_map(|action| action.action) {
+            match action {
+                Action::CreateAlias(create) => {
+                    if collections.contains_key(&create.alias_name)
+                        || !collections.contains_key(&create.collection_name)
+                    {
+                        return Err(Status::invalid_argument(format!("alias {create:?}")));
+                    }
+                    changed.insert(create.alias_name, create.collection_name);
+                }
+                Action::DeleteAlias(delete) => {
+                    let known = changed.remove(&delete.alias_name);
+                    known.ok_or_else(|| Status::not_found(delete.alias_name))?;
+                }
+                Action::RenameAlias(_) => return Err(Status::unimplemented("renaming an alias")),
+            }
+        }
+        *aliases = changed;
+        Ok(())
     }
 
     fn make(&self, request: q::CreateCollection) -> Result<(), Status> {
@@ -218,10 +248,14 @@ impl Server {
     }
 
     fn index_field(&self, request: q::CreateFieldIndexCollection) -> Result<(), Status> {
-        assert_eq!(request.field_type, Some(q::FieldType::Keyword.into()));
+        let kind = match request.field_type() {
+            q::FieldType::Keyword => PayloadSchemaType::Keyword,
+            q::FieldType::Float => PayloadSchemaType::Float,
+            other => return Err(Status::unimplemented(format!("an index of {other:?}"))),
+        };
         let operation = FieldIndexOperations::CreateIndex(CreateIndex {
             field_name: convert::path(&request.field_name)?,
-            field_schema: Some(PayloadFieldSchema::FieldType(PayloadSchemaType::Keyword)),
+            field_schema: Some(PayloadFieldSchema::FieldType(kind)),
         });
         let collection = self.collection(&request.collection_name)?;
         collection

@@ -197,7 +197,7 @@ pub(crate) fn dense(seed: u64, limit: usize, unit: Unit) -> Search {
         query: Query::Dense(vector(seed)),
         limit,
         unit,
-        filter: BTreeMap::new(),
+        filter: Vec::new(),
         ef: None,
         exact: false,
     }

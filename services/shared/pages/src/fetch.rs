@@ -269,7 +269,7 @@ impl PageFetcher {
     }
 
     /// The body of `response`, which must have at most `most` bytes after decompression.
-    pub(crate) async fn body(&self, mut response: Response, most: usize) -> Result<Vec<u8>, PageError> {
+    async fn body(&self, mut response: Response, most: usize) -> Result<Vec<u8>, PageError> {
         if response.content_length().is_some_and(|length| length > most as u64) {
             return Err(PageError::TooLarge(most));
         }

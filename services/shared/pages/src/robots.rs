@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use moka::sync::Cache;
+use reqwest::Response;
 use robotxt::Robots as Rules;
 use url::Url;
 
 use crate::domains::DomainFilter;
 use crate::fetch::{MAX_REDIRECTS, PageFetcher};
 
-/// Most bytes of a `robots.txt` that are read; RFC 9309 asks for at least 500 KiB.
+/// Most bytes of a `robots.txt` that are read, and the rest left; RFC 9309 asks for at least 500 KiB.
 const MAX_BYTES: usize = 512 * 1024;
 /// How long the rules of a site are kept.
 const KEPT: Duration = Duration::from_secs(3600);
@@ -33,13 +34,16 @@ impl Default for Robots {
 
 impl Robots {
     /// Whether the site of `url` lets us have it. A site without `robots.txt` allows everything; one that cannot be
-    /// asked, nothing.
+    /// asked, nothing, and it is asked again for its next page.
     pub(crate) async fn allow(&self, url: &Url, fetcher: &PageFetcher) -> bool {
         let site = url.origin().ascii_serialization();
         let rules = match self.sites.get(&site) {
             Some(rules) => rules,
             None => {
-                let rules = Arc::new(ask(url, fetcher).await);
+                let Some(rules) = ask(url, fetcher).await else {
+                    return false;
+                };
+                let rules = Arc::new(rules);
                 self.sites.insert(site, Arc::clone(&rules));
                 rules
             }
@@ -48,7 +52,8 @@ impl Robots {
     }
 }
 
-async fn ask(url: &Url, fetcher: &PageFetcher) -> Rules {
+/// The rules of the site of `url`; `None` if it does not answer.
+async fn ask(url: &Url, fetcher: &PageFetcher) -> Option<Rules> {
     let mut url = url.clone();
     url.set_path("/robots.txt");
     url.set_query(None);
@@ -56,30 +61,37 @@ async fn ask(url: &Url, fetcher: &PageFetcher) -> Rules {
     // Sites redirect to www; the RFC asks to follow at least five.
     for _ in 0..=MAX_REDIRECTS {
         if fetcher.check(&url, &DomainFilter::default()).is_err() {
-            return Rules::disallow_all();
+            return Some(Rules::disallow_all());
         }
-        let Ok(response) = fetcher.get(url.clone()).await else {
-            return Rules::disallow_all();
-        };
+        let response = fetcher.get(url.clone()).await.ok()?;
         let status = response.status();
         if status.is_redirection() {
             let location = response.headers().get(reqwest::header::LOCATION);
             match location.and_then(|value| url.join(value.to_str().ok()?).ok()) {
                 Some(next) => url = next,
-                None => return Rules::allow_all(),
+                None => return Some(Rules::allow_all()),
             }
             continue;
         }
         if status.is_server_error() {
-            return Rules::disallow_all();
+            return None;
         }
         if !status.is_success() {
-            return Rules::allow_all();
+            return Some(Rules::allow_all());
         }
-        return match fetcher.body(response, MAX_BYTES).await {
-            Ok(bytes) => Rules::parse(&bytes, TOKEN),
-            Err(_) => Rules::disallow_all(),
-        };
+        return Some(Rules::parse(&beginning(response).await?, TOKEN));
     }
-    Rules::allow_all()
+    Some(Rules::allow_all())
+}
+
+/// The first [`MAX_BYTES`] of a body; `None` if it breaks off.
+async fn beginning(mut response: Response) -> Option<Vec<u8>> {
+    let mut body = Vec::new();
+    while body.len() < MAX_BYTES
+        && let Some(chunk) = response.chunk().await.ok()?
+    {
+        body.extend_from_slice(&chunk);
+    }
+    body.truncate(MAX_BYTES);
+    Some(body)
 }

@@ -61,6 +61,7 @@ impl Loader {
                         ("sparse", Search::Sparse),
                     ],
                 )?,
+                exact: self.optional_count(name, "exact", node.exact.as_ref())?,
             },
             Action::GradeDocuments => NodeConfig::GradeDocuments {
                 ungraded: self.one_of(
@@ -241,7 +242,7 @@ impl Loader {
 fn settings_of(action: Action) -> &'static [&'static str] {
     match action {
         Action::DecideRetrieval => &["threshold"],
-        Action::Retrieve => &["top_k", "search"],
+        Action::Retrieve => &["top_k", "search", "exact"],
         Action::GradeDocuments => &["ungraded"],
         Action::EvaluateDocuments => &["upper", "lower"],
         Action::Refine => &["strips", "size", "max_strips", "threshold"],

@@ -8,13 +8,19 @@ use crate::{
     walk::{deadline::Share, services::Dependency},
 };
 
-pub(super) async fn run(context: &mut StepContext<'_>, top_k: u32, search: Search) -> Ended<RetrieveOutcome> {
+pub(super) async fn run(
+    context: &mut StepContext<'_>,
+    top_k: u32,
+    search: Search,
+    exact: bool,
+) -> Ended<RetrieveOutcome> {
     let question = context.state.question();
     let request = RetrieveRequest {
         query: context.state.query.clone(),
         collection: question.collection().to_owned(),
         top_k: Some(top_k),
         filter: question.filter().clone(),
+        conditions: question.conditions().to_vec(),
         mode: match question.search() {
             SearchMode::Unspecified => search.into(),
             asked => asked,
@@ -22,7 +28,7 @@ pub(super) async fn run(context: &mut StepContext<'_>, top_k: u32, search: Searc
         .into(),
         parents: None,
         ef: None,
-        exact: false,
+        exact: exact || question.exact(),
     };
     context.state.searching(Purpose::Retrieval);
     let response = match context.services.retrieve(request, context.hop(Share::Half)).await {

@@ -285,7 +285,12 @@ async fn a_question_says_how_documents_are_searched_and_else_the_graph_does() {
         (", search: dense", SearchMode::Unspecified, SearchMode::Dense),
         (", search: sparse", SearchMode::Unspecified, SearchMode::Sparse),
         (", search: sparse", SearchMode::Dense, SearchMode::Dense),
+        (", exact: 1", SearchMode::Unspecified, SearchMode::Hybrid),
     ] {
+        let condition = v1::FieldCondition {
+            field: "year".to_owned(),
+            condition: Some(v1::field_condition::Condition::Exists(true)),
+        };
         let yaml = builtin("plain-rag")
             .source()
             .replace("top_k: top_k}", &format!("top_k: top_k{setting}}}"));
@@ -297,6 +302,7 @@ async fn a_question_says_how_documents_are_searched_and_else_the_graph_does() {
             question: Question::new(v1::Question {
                 question: QUESTION.to_owned(),
                 search: asked.into(),
+                conditions: vec![condition.clone()],
                 ..v1::Question::default()
             }),
             ..walk_request_of(graph, &[])
@@ -306,6 +312,8 @@ async fn a_question_says_how_documents_are_searched_and_else_the_graph_does() {
             panic!("nothing was retrieved");
         };
         assert_eq!(request.mode(), mode, "{setting}");
+        assert_eq!(request.exact, setting.contains("exact"), "{setting}");
+        assert_eq!(request.conditions, [condition.clone()]);
     }
 }
 

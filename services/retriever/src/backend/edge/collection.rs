@@ -1,6 +1,6 @@
 //! A collection, with one writer at a time and concurrent readers.
 
-use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -9,7 +9,7 @@ use super::index::{self, MAX_CHUNKS};
 use super::open::{INDEX, Need, Open, OpenError, points_of};
 use super::space::Space;
 use super::usage::Usage;
-use super::{private, ranking, units};
+use super::{private, publish, ranking, units};
 use crate::backend::{
     CollectionInfo, DocumentUnits, EmbedderInfo, ListedDocument, NewDocument, ReadUnits, Repaired, Search, SearchHit,
     StoreError, StoredDocument,
@@ -144,25 +144,29 @@ impl Collection {
         })
     }
 
-    /// Closes the collection for good and takes its files out of the way. Returns where they are.
-    pub(super) fn remove(&self) -> Result<PathBuf, StoreError> {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn is_removed(&self) -> bool {
+        self.removed.load(Ordering::SeqCst)
+    }
+
+    /// Closes the collection for good and moves its files to `aside`. What waits for it goes on once `then` is done.
+    pub(super) fn retire(&self, aside: &Path, then: impl FnOnce() -> io::Result<()>) -> Result<(), StoreError> {
         const OPERATION: &str = "remove the collection";
         let _writer = self.writer();
         let mut open = self.write_lock();
-        if self.removed.load(Ordering::SeqCst) {
+        if self.is_removed() {
             return Err(self.failed(OPERATION)(OpenError::Removed));
         }
         self.set_open(&mut open, None);
         self.forget_info();
-        let parent = self.folder.parent().unwrap_or(&self.folder);
-        let aside = parent.join(format!("{REMOVED}{}", self.name));
-        let moved = match fs::remove_dir_all(&aside) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-            _ => fs::rename(&self.folder, &aside).and_then(|()| File::open(parent)?.sync_all()),
-        };
-        moved.map_err(|error| self.failed(OPERATION)(error.into()))?;
-        self.removed.store(true, Ordering::SeqCst);
-        Ok(aside)
+        let moved = publish::move_aside(&self.folder, aside).and_then(|()| {
+            self.removed.store(true, Ordering::SeqCst);
+            then()
+        });
+        moved.map_err(|error| self.failed(OPERATION)(error.into()))
     }
 
     /// Compares the index with the catalog, and makes it agree.
@@ -405,7 +409,7 @@ impl Collection {
     }
 
     fn opened(&self) -> Result<Open, OpenError> {
-        if self.removed.load(Ordering::SeqCst) {
+        if self.is_removed() {
             return Err(OpenError::Removed);
         }
         self.usage.opened_catalog();

@@ -8,25 +8,24 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use qdrant_edge::external::serde_json::{Value, json};
+use qdrant_edge::external::serde_json::{self, Value, json};
 use qdrant_edge::{
-    Condition, CreateIndex, DEFAULT_VECTOR_NAME, Distance, EdgeConfig, EdgeShard, EdgeSparseVectorParams,
-    EdgeVectorParams, FieldCondition, FieldIndexOperations, Filter, JsonPath, Match, Modifier, NamedQuery,
-    PayloadFieldSchema, PayloadSchemaType, PointId, PointInsertOperations, PointOperations, PointStruct, QueryEnum,
-    ScrollRequest, SearchParams, SearchRequest, UpdateOperation, ValueVariants, Vector, VectorInternal, Vectors,
-    WalOptions, WithPayloadInterface,
+    CreateIndex, DEFAULT_VECTOR_NAME, Distance, EdgeConfig, EdgeShard, EdgeSparseVectorParams, EdgeVectorParams,
+    FieldIndexOperations, Filter, JsonPath, Modifier, NamedQuery, PayloadFieldSchema, PayloadSchemaType, PointId,
+    PointInsertOperations, PointOperations, PointStruct, QueryEnum, ScrollRequest, SearchParams, SearchRequest,
+    UpdateOperation, Vector, VectorInternal, Vectors, WalOptions, WithPayloadInterface,
 };
 
-use crate::backend::Search;
+use crate::backend::filter::{
+    METADATA, NUMBERS, NUMBERS_FIELD, NUMBERS_VALUE, bound, field_keyword, keywords, numbers, value_keyword,
+};
+use crate::backend::{Condition, Search, Test};
 use crate::terms::Terms;
 
 /// Bits of a point id for the chunk index; the others hold the version.
 const CHUNK_BITS: u32 = 24;
 /// Maximum chunks of a document, as many as a point id can distinguish.
 pub(super) const MAX_CHUNKS: u32 = 1 << CHUNK_BITS;
-
-/// The payload field for the metadata, with one keyword per entry.
-const METADATA: &str = "metadata";
 
 /// The sparse vector of a point.
 const TERMS: &str = "terms";
@@ -103,19 +102,29 @@ impl Index {
                 .build();
             if folder.join("segments").exists() {
                 trim_log(&folder.join(LOG))?;
-                return EdgeShard::load(folder, Some(config)).map_err(failed);
+                let shard = EdgeShard::load(folder, Some(config)).map_err(failed)?;
+                let indexed = shard.info().payload_schema;
+                for (field, _) in fields()? {
+                    if !indexed.contains_key(&field) {
+                        return Err(IndexError::Failed(format!(
+                            "an earlier version made it, without {field}"
+                        )));
+                    }
+                }
+                return Ok(shard);
             }
             fs::create_dir_all(folder)?;
             let shard = EdgeShard::new(folder, config).map_err(failed)?;
-            let metadata = CreateIndex {
-                field_name: metadata_field()?,
-                field_schema: Some(PayloadFieldSchema::FieldType(PayloadSchemaType::Keyword)),
-            };
-            shard
-                .update(UpdateOperation::FieldIndexOperation(FieldIndexOperations::CreateIndex(
-                    metadata,
-                )))
-                .map_err(failed)?;
+            for (field_name, kind) in fields()? {
+                let field_schema = Some(PayloadFieldSchema::FieldType(kind));
+                let create = FieldIndexOperations::CreateIndex(CreateIndex {
+                    field_name,
+                    field_schema,
+                });
+                shard
+                    .update(UpdateOperation::FieldIndexOperation(create))
+                    .map_err(failed)?;
+            }
             Ok(shard)
         })
         .map(|shard| Self { shard: Some(shard) })
@@ -135,10 +144,11 @@ impl Index {
         metadata: &BTreeMap<String, String>,
         chunks: impl Iterator<Item = (u32, &'a [f32], &'a Terms)>,
     ) -> Result<(), IndexError> {
-        let keywords: Vec<Value> = metadata
-            .iter()
-            .map(|(key, value)| Value::String(metadata_keyword(key, value)))
-            .collect();
+        let numbers = numbers(metadata).map(|(field, value)| json!({ NUMBERS_FIELD: field, NUMBERS_VALUE: value }));
+        let payload = json!({
+            METADATA: keywords(metadata).collect::<Vec<_>>(),
+            NUMBERS: numbers.collect::<Vec<_>>(),
+        });
         let mut batch = Vec::with_capacity(UPSERT_BATCH);
         let write = |batch: Vec<PointStruct>| {
             let points = batch.into_iter().map(Into::into).collect();
@@ -151,11 +161,7 @@ impl Index {
             if !terms.is_empty() {
                 vectors.push((TERMS, sparse(terms)?));
             }
-            batch.push(PointStruct::new(
-                id,
-                Vectors::new_named(vectors),
-                json!({ METADATA: keywords }),
-            ));
+            batch.push(PointStruct::new(id, Vectors::new_named(vectors), payload.clone()));
             if batch.len() == UPSERT_BATCH {
                 write(std::mem::take(&mut batch))?;
             }
@@ -196,7 +202,7 @@ impl Index {
     pub(super) fn matching(
         &self,
         terms: &Terms,
-        filter: &BTreeMap<String, String>,
+        filter: &[Condition],
         limit: usize,
     ) -> Result<Vec<(Point, f64)>, IndexError> {
         if terms.is_empty() {
@@ -208,28 +214,13 @@ impl Index {
     fn search(
         &self,
         query: NamedQuery<VectorInternal>,
-        filter: &BTreeMap<String, String>,
+        filter: &[Condition],
         params: Option<SearchParams>,
         limit: usize,
     ) -> Result<Vec<(Point, f64)>, IndexError> {
-        let conditions = filter.iter().map(|(key, value)| {
-            let expected = Match::new_value(ValueVariants::String(metadata_keyword(key, value)));
-            Ok(Condition::Field(FieldCondition::new_match(metadata_field()?, expected)))
-        });
-        let conditions = conditions.collect::<Result<Vec<_>, IndexError>>()?;
-        let filter = if conditions.is_empty() {
-            None
-        } else {
-            Some(Filter {
-                should: None,
-                min_should: None,
-                must: Some(conditions),
-                must_not: None,
-            })
-        };
         let request = SearchRequest {
             query: QueryEnum::Nearest(query),
-            filter,
+            filter: engine_filter(filter)?,
             params,
             limit,
             offset: 0,
@@ -320,18 +311,52 @@ fn sparse(terms: &Terms) -> Result<Vector, IndexError> {
     Vector::new_sparse(terms.indices.as_slice(), terms.weights.as_slice()).map_err(failed)
 }
 
-fn metadata_field() -> Result<JsonPath, IndexError> {
-    METADATA
-        .parse()
-        .map_err(|()| IndexError::Failed(format!("{METADATA:?} is not a path")))
+/// The payload fields that are indexed.
+fn fields() -> Result<[(JsonPath, PayloadSchemaType); 3], IndexError> {
+    let path = |name: &str| {
+        name.parse()
+            .map_err(|()| IndexError::Failed(format!("{name:?} is not a path")))
+    };
+    Ok([
+        (path(METADATA)?, PayloadSchemaType::Keyword),
+        (
+            path(&format!("{NUMBERS}[].{NUMBERS_FIELD}"))?,
+            PayloadSchemaType::Keyword,
+        ),
+        (path(&format!("{NUMBERS}[].{NUMBERS_VALUE}"))?, PayloadSchemaType::Float),
+    ])
 }
 
-/// Encodes a metadata entry as one keyword.
-///
-/// The length prefix distinguishes `a=b` with the value `c` from `a` with the value `b=c`. Keys may have any
-/// characters, unlike payload paths.
-fn metadata_keyword(key: &str, value: &str) -> String {
-    format!("{}:{key}={value}", key.len())
+/// A filter as the engine reads it.
+fn engine_filter(filter: &[Condition]) -> Result<Option<Filter>, IndexError> {
+    if filter.is_empty() {
+        return Ok(None);
+    }
+    let matching = |field: &str, with: Value| json!({ "key": field, "match": with });
+    let (mut must, mut must_not) = (Vec::new(), Vec::new());
+    for Condition { field, test } in filter {
+        match test {
+            Test::OneOf(values) => {
+                let keywords: Vec<_> = values.iter().map(|value| value_keyword(field, value)).collect();
+                must.push(matching(METADATA, json!({ "any": keywords })));
+            }
+            // The engine takes one condition that must and must not hold for one that must: these differ.
+            Test::Exists(true) => must.push(matching(METADATA, json!({ "any": [field_keyword(field)] }))),
+            Test::Exists(false) => must_not.push(matching(METADATA, json!({ "value": field_keyword(field) }))),
+            Test::Range(range) => {
+                let within = json!({
+                    "gt": bound(range.gt), "gte": bound(range.gte), "lt": bound(range.lt), "lte": bound(range.lte),
+                });
+                let both = [
+                    matching(NUMBERS_FIELD, json!({ "value": range.key(field) })),
+                    json!({ "key": NUMBERS_VALUE, "range": within }),
+                ];
+                must.push(json!({ "nested": { "key": NUMBERS, "filter": { "must": both } } }));
+            }
+        }
+    }
+    let filter = serde_json::from_value(json!({ "must": must, "must_not": must_not }));
+    filter.map(Some).map_err(|error| IndexError::Failed(error.to_string()))
 }
 
 /// Size in bytes of the write-ahead log in an index folder.

@@ -66,7 +66,7 @@ fn search(seed: u64, dimensions: usize, limit: usize) -> Search {
         query: Query::Dense(vector(seed, dimensions)),
         limit,
         unit: Unit::Section,
-        filter: BTreeMap::new(),
+        filter: Vec::new(),
         ef: None,
         exact: false,
     }
@@ -292,4 +292,40 @@ fn the_embedder_is_told_without_waiting_once_it_was_read() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let closed = runtime.block_on(store_closed);
     assert!(emend_core::error_chain(&closed).contains("closed"), "{closed:?}");
+}
+
+#[tokio::test]
+async fn a_copy_that_was_whole_takes_its_place_after_a_crash_and_one_that_was_not_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = EdgeStore::open(folder.path()).unwrap();
+    for (name, text) in [(NAME, "before"), (".copy-notes", "copied"), (".copy-other", "begun")] {
+        store
+            .put(name, &embedder(4), document("d", text, 1, 1, 4))
+            .await
+            .unwrap();
+    }
+    store.close().await;
+    drop(store);
+    // Between the two renames, and after the first step of the second.
+    let at = |name: &str| folder.path().join(name);
+    fs::rename(at(".copy-notes"), at(".ready-notes")).unwrap();
+    for crash in [false, true] {
+        if crash {
+            fs::rename(at(NAME), at(".ready-notes")).unwrap();
+        }
+        let store = EdgeStore::open(folder.path()).unwrap();
+        let hits = store.search(NAME, search(1, 4, 1)).await.unwrap();
+        assert_eq!(hits[0].text, "copied");
+        let names = store.collections().await.unwrap();
+        assert_eq!(names.len(), 1);
+        assert_eq!(store.draft("other").await.unwrap(), ".copy-other");
+        assert!(store.stored(".copy-other", "d").await.unwrap().is_some());
+        store.close().await;
+    }
+    let mut left: Vec<_> = fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    left.sort();
+    assert_eq!(left, [".copy-other", LOCK, NAME]);
 }

@@ -8,16 +8,16 @@ use qdrant_client::qdrant::quantization_config::Quantization;
 use qdrant_client::qdrant::value::Kind;
 use qdrant_client::qdrant::vectors_config::Config;
 use qdrant_client::qdrant::{
-    CountPoints, CreateCollection, CreateFieldIndexCollection, DeleteCollection, Distance, FieldType, Filter,
-    GetCollectionInfoRequest, HnswConfigDiff, ListCollectionsRequest, Memory, Modifier, QuantizationConfig,
-    QuantizationType, RetrievedPoint, ScalarQuantization, ScrollPoints, SparseVectorConfig, SparseVectorParams, Value,
-    VectorParams, VectorParamsMap, VectorsConfig, WithPayloadSelector,
+    CountPoints, CreateCollection, CreateFieldIndexCollection, Distance, FieldType, Filter, GetCollectionInfoRequest,
+    HnswConfigDiff, ListCollectionsRequest, Memory, Modifier, QuantizationConfig, QuantizationType, RetrievedPoint,
+    ScalarQuantization, ScrollPoints, SparseVectorConfig, SparseVectorParams, Value, VectorParams, VectorParamsMap,
+    VectorsConfig, WithPayloadSelector,
 };
 
 use super::Inner;
-use super::record::{Version, listed};
+use super::record::Version;
 use super::wire::{
-    DENSE, INDEXED, KIND_DOCUMENT, KIND_PASSAGE, KIND_UNSETTLED, TERMS, Unreadable, all_payload, kept, of_kinds,
+    DENSE, KIND_DOCUMENT, KIND_PASSAGE, KIND_UNSETTLED, TERMS, Unreadable, all_payload, indexed_fields, kept, of_kinds,
     of_versions, vectors,
 };
 use crate::backend::{CollectionInfo, EmbedderInfo, ListedDocument, StoreError};
@@ -28,7 +28,7 @@ const EMBEDDER: &str = "emend_embedder";
 const DIMENSIONS: &str = "emend_dimensions";
 
 /// Increased when the points change, so that an older program does not misread newer ones.
-const FORMAT_NUMBER: i64 = 1;
+const FORMAT_NUMBER: i64 = 2;
 
 /// How long the embedder of a collection is remembered. A collection that was removed and made again with another embedder
 /// is known by then.
@@ -75,8 +75,8 @@ impl Inner {
         let indexed = self.locked(&self.indexed).contains(name);
         if !indexed {
             // Again at the first write of each process: a writer may have died in between.
-            for field in INDEXED {
-                self.index(name, field).await?;
+            for (field, kind) in indexed_fields() {
+                self.index(name, field, kind).await?;
             }
             self.locked(&self.indexed).insert(name.to_owned());
         }
@@ -146,12 +146,12 @@ impl Inner {
             .map(drop)
     }
 
-    async fn index(&self, name: &str, field: &str) -> Result<(), StoreError> {
+    async fn index(&self, name: &str, field: String, kind: FieldType) -> Result<(), StoreError> {
         let request = CreateFieldIndexCollection {
             collection_name: self.full(name),
             wait: Some(true),
-            field_name: field.to_owned(),
-            field_type: Some(FieldType::Keyword.into()),
+            field_name: field,
+            field_type: Some(kind.into()),
             ..CreateFieldIndexCollection::default()
         };
         let index = |request| {
@@ -196,7 +196,8 @@ impl Inner {
                 url: self.client.url.clone(),
                 operation: OPERATION,
                 reason: format!(
-                    "collection {} has format {}, this program reads format {FORMAT_NUMBER}: choose another --qdrant-prefix",
+                    "collection {} has format {}, this program reads format {FORMAT_NUMBER}: choose another --qdrant-prefix, \
+                     and fill it by ingesting again or from an export of the program that wrote this one",
                     self.full(name),
                     format.map_or_else(|| "none".to_owned(), |number| number.to_string())
                 ),
@@ -219,8 +220,8 @@ impl Inner {
         self.locked(&self.indexed).remove(name);
     }
 
-    /// The names of the collections, sorted.
-    pub(super) async fn names(&self) -> Result<Vec<String>, StoreError> {
+    /// The names of the collections on the server, copies among them.
+    pub(super) async fn listed(&self) -> Result<Vec<String>, StoreError> {
         let list = |request| {
             let mut client = self.client.collections();
             async move { client.list(request).await }
@@ -230,10 +231,15 @@ impl Inner {
             .call("list the collections", "", ListCollectionsRequest {}, list)
             .await?;
         let names = listed.collections.into_iter();
-        let mut names: Vec<String> = names
-            .filter_map(|collection| Some(collection.name.strip_prefix(&self.settings.prefix)?.to_owned()))
-            .filter(|name| !name.is_empty())
-            .collect();
+        let own = names.filter_map(|collection| Some(collection.name.strip_prefix(&self.settings.prefix)?.to_owned()));
+        Ok(own.collect())
+    }
+
+    /// The names of the collections as requests have them, sorted.
+    async fn names(&self) -> Result<Vec<String>, StoreError> {
+        let mut names = self.listed().await?;
+        names.extend(self.aliases().await?.into_iter().map(|(alias, _)| alias));
+        names.retain(|name| !name.is_empty() && !name.starts_with('.'));
         names.sort();
         Ok(names)
     }
@@ -305,26 +311,21 @@ impl Inner {
         Ok(counted.result.unwrap_or_default().count)
     }
 
-    /// Removes a collection and returns how many documents it had.
+    /// Removes a collection with all copies of it, and returns how many documents it had.
     pub(super) async fn drop_collection(&self, name: &str) -> Result<u64, StoreError> {
+        let real = self.real(name).await?;
         // Nothing of somebody else's.
-        self.described(name).await?;
-        let documents = self.count(name, Filter::must([of_kinds(&[KIND_DOCUMENT])])).await?;
-        let request = DeleteCollection {
-            collection_name: self.full(name),
-            ..DeleteCollection::default()
-        };
-        let delete = |request| {
-            let mut client = self.client.collections();
-            async move { client.delete(request).await }
-        };
-        let deleted = self.client.call("remove a collection", name, request, delete).await;
-        self.forget(name);
-        match deleted {
-            // The answer to the first try was lost.
-            Ok(_) | Err(StoreError::UnknownCollection { .. }) => Ok(documents),
-            Err(error) => Err(error),
+        self.described(&real).await?;
+        let documents = self.count(&real, Filter::must([of_kinds(&[KIND_DOCUMENT])])).await?;
+        if real == name {
+            self.remove_collection(name).await?;
+        } else {
+            self.point(name, None).await?;
         }
+        for copy in self.copies(name).await? {
+            self.remove_collection(&copy).await?;
+        }
+        Ok(documents)
     }
 
     /// At most `limit` documents with ids greater than `after`, in the order of their ids.
@@ -343,8 +344,8 @@ impl Inner {
             let record = kept(&point.payload)?.record;
             let wanted = record.id.as_str() > after
                 && (first.len() < limit || first.last_key_value().is_some_and(|(last, _)| record.id < *last));
-            if wanted && let Some(document) = listed(record) {
-                first.insert(document.id.clone(), document);
+            if wanted && let Some(current) = record.current {
+                first.insert(record.id.clone(), current.listed(&record.id));
                 if first.len() > limit {
                     first.pop_last();
                 }

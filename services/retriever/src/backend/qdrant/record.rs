@@ -185,24 +185,7 @@ impl Current {
     pub(super) fn is_settled(&self, timing: &Timing) -> bool {
         elapsed(self.published) > timing.grace + timing.skew
     }
-}
 
-impl From<&Current> for StoredDocument {
-    fn from(current: &Current) -> Self {
-        Self {
-            fingerprint: current.fingerprint,
-            passages: current.passages,
-        }
-    }
-}
-
-/// The record as it is listed; none where no version is visible.
-pub(super) fn listed(record: Record) -> Option<ListedDocument> {
-    let current = record.current?;
-    Some(current.listed(&record.id))
-}
-
-impl Current {
     /// The document as a list has it.
     pub(super) fn listed(self, id: &str) -> ListedDocument {
         ListedDocument {
@@ -211,6 +194,15 @@ impl Current {
             source: self.source,
             owner: self.owner,
             passages: self.passages,
+        }
+    }
+}
+
+impl From<&Current> for StoredDocument {
+    fn from(current: &Current) -> Self {
+        Self {
+            fingerprint: current.fingerprint,
+            passages: current.passages,
         }
     }
 }

@@ -14,7 +14,7 @@ use super::Inner;
 use super::record::{Current, Version};
 use super::wire::{
     DENSE, KIND_PASSAGE, KIND_SECTION, Passage, TERMS, all_payload, chunk, of_kinds, of_versions, passage,
-    passage_fields, section, section_id, sparse, vectors, with_metadata,
+    passage_fields, section, section_id, server_filter, sparse, vectors,
 };
 use crate::backend::gather::{Candidates, Gathering};
 use crate::backend::ranking::{FUSION_DEPTH, RANKED_PER_UNIT, content_hash, first_candidates, part};
@@ -28,7 +28,7 @@ const MAX_SEARCH: Duration = Duration::from_secs(30);
 const ROUNDS: usize = 8;
 
 /// Times that a document is read again because it was replaced meanwhile.
-const READS: usize = 8;
+pub(super) const READS: usize = 8;
 
 const OPERATION: &str = "search";
 
@@ -181,7 +181,7 @@ impl Searching<'_> {
                 variant: Some(query::Variant::Nearest(VectorInput { variant: Some(vector) })),
             }),
             using: Some(using.to_owned()),
-            filter: with_metadata(&self.search.filter),
+            filter: server_filter(&self.search.filter),
             with_payload: passage_fields(),
             with_vectors: vectors(false),
             ..QueryPoints::default()

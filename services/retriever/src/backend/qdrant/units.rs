@@ -4,12 +4,10 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::Inner;
 use super::record::Current;
+use super::search::READS;
 use super::wire::{passage, passage_id, section, section_id};
 use crate::backend::ranking::part;
 use crate::backend::{DocumentUnits, ReadUnits, Section, StoreError, StoredUnit, Unit};
-
-/// Times that a document is read again because it was replaced meanwhile.
-const READS: usize = 8;
 
 /// Units that are read by one call.
 const AT_ONCE: usize = 200;

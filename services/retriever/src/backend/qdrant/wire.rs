@@ -5,7 +5,7 @@
 //! kind: ["document", "unsettled"]       … that names versions that are not visible
 //!   revision: UUID, record: JSON
 //! kind: ["passage"]                     a chunk, with the vectors `dense` and `terms`
-//!   version: UUID, document, index, section, start, end, metadata: [keyword, …]
+//!   version: UUID, document, index, section, start, end, metadata: [keyword, …], numbers: [{field, value}, …]
 //! kind: ["section"]                     a section
 //!   version: UUID, document, index, start, text
 //! ```
@@ -15,14 +15,17 @@ use std::collections::{BTreeMap, HashMap};
 use qdrant_client::qdrant::value::Kind;
 use qdrant_client::qdrant::with_payload_selector::SelectorOptions;
 use qdrant_client::qdrant::{
-    Condition, DenseVector, Filter, NamedVectors, PayloadIncludeSelector, PointId, PointStruct, RetrievedPoint,
-    SparseVector, Value, Vector, VectorOutput, Vectors, WithPayloadSelector, WithVectorsSelector, point_id, vector,
-    vector_output, vectors, vectors_output, with_vectors_selector,
+    Condition, DenseVector, FieldType, Filter, NamedVectors, PayloadIncludeSelector, PointId, PointStruct, Range,
+    RetrievedPoint, SparseVector, Struct, Value, Vector, VectorOutput, Vectors, WithPayloadSelector,
+    WithVectorsSelector, point_id, vector, vector_output, vectors, vectors_output, with_vectors_selector,
 };
 use uuid::Uuid;
 
 use super::record::{Record, Version};
-use crate::backend::{Chunk, Section};
+use crate::backend::filter::{
+    METADATA, NUMBERS, NUMBERS_FIELD, NUMBERS_VALUE, bound, field_keyword, keywords, numbers, value_keyword,
+};
+use crate::backend::{self, Chunk, Section, Test};
 use crate::terms::Terms;
 
 pub(super) const DENSE: &str = "dense";
@@ -31,7 +34,6 @@ pub(super) const TERMS: &str = "terms";
 pub(super) const KIND: &str = "kind";
 pub(super) const VERSION: &str = "version";
 pub(super) const REVISION: &str = "revision";
-pub(super) const METADATA: &str = "metadata";
 const RECORD: &str = "record";
 const DOCUMENT: &str = "document";
 const INDEX: &str = "index";
@@ -40,8 +42,18 @@ const START: &str = "start";
 const END: &str = "end";
 const TEXT: &str = "text";
 
-/// Fields with an index of keywords.
-pub(super) const INDEXED: [&str; 4] = [KIND, VERSION, REVISION, METADATA];
+/// Fields with an index.
+pub(super) fn indexed_fields() -> [(String, FieldType); 6] {
+    let keyword = |name: &str| (name.to_owned(), FieldType::Keyword);
+    [
+        keyword(KIND),
+        keyword(VERSION),
+        keyword(REVISION),
+        keyword(METADATA),
+        keyword(&format!("{NUMBERS}[].{NUMBERS_FIELD}")),
+        (format!("{NUMBERS}[].{NUMBERS_VALUE}"), FieldType::Float),
+    ]
+}
 
 /// Values of the field `kind`.
 pub(super) const KIND_DOCUMENT: &str = "document";
@@ -139,10 +151,11 @@ pub(super) fn passage_point(
     index: u32,
     chunk: &Chunk,
 ) -> PointStruct {
-    let keywords: Vec<String> = metadata
-        .iter()
-        .map(|(key, value)| metadata_keyword(key, value))
-        .collect();
+    let numbers = numbers(metadata).map(|(field, value)| {
+        let fields = [(NUMBERS_FIELD, field.into()), (NUMBERS_VALUE, value.into())];
+        let fields = fields.map(|(name, value)| (name.to_owned(), value));
+        Value::from(Kind::StructValue(Struct { fields: fields.into() }))
+    });
     let dense = vector::Vector::Dense(DenseVector {
         data: chunk.embedding.to_vec(),
     });
@@ -157,7 +170,8 @@ pub(super) fn passage_point(
             (SECTION, i64::from(chunk.section).into()),
             (START, i64::from(chunk.start).into()),
             (END, i64::from(chunk.end).into()),
-            (METADATA, keywords.into()),
+            (METADATA, keywords(metadata).collect::<Vec<_>>().into()),
+            (NUMBERS, numbers.collect::<Vec<_>>().into()),
         ],
         [(DENSE, dense)].into_iter().chain(sparse),
     )
@@ -197,18 +211,38 @@ pub(super) fn sparse(terms: &Terms) -> SparseVector {
     }
 }
 
-/// Encodes a metadata entry as one keyword. The length in front distinguishes `a=b` with the value `c` from `a` with the
-/// value `b=c`.
-fn metadata_keyword(key: &str, value: &str) -> String {
-    format!("{}:{key}={value}", key.len())
-}
-
-/// Points with all of these metadata entries.
-pub(super) fn with_metadata(filter: &BTreeMap<String, String>) -> Option<Filter> {
-    let conditions = filter
-        .iter()
-        .map(|(key, value)| Condition::matches(METADATA, metadata_keyword(key, value)));
-    (!filter.is_empty()).then(|| Filter::must(conditions))
+/// A filter by metadata as the server reads it.
+pub(super) fn server_filter(filter: &[backend::Condition]) -> Option<Filter> {
+    let (mut must, mut must_not) = (Vec::new(), Vec::new());
+    for backend::Condition { field, test } in filter {
+        match test {
+            Test::OneOf(values) => {
+                let keywords: Vec<_> = values.iter().map(|value| value_keyword(field, value)).collect();
+                must.push(Condition::matches(METADATA, keywords));
+            }
+            // The engine takes one condition that must and must not hold for one that must: these differ.
+            Test::Exists(true) => must.push(Condition::matches(METADATA, vec![field_keyword(field)])),
+            Test::Exists(false) => must_not.push(Condition::matches(METADATA, field_keyword(field))),
+            Test::Range(range) => {
+                let within = Range {
+                    gt: bound(range.gt),
+                    gte: bound(range.gte),
+                    lt: bound(range.lt),
+                    lte: bound(range.lte),
+                };
+                let both = Filter::must([
+                    Condition::matches(NUMBERS_FIELD, range.key(field)),
+                    Condition::range(NUMBERS_VALUE, within),
+                ]);
+                must.push(Condition::nested(NUMBERS, both));
+            }
+        }
+    }
+    (!filter.is_empty()).then(|| Filter {
+        must,
+        must_not,
+        ..Filter::default()
+    })
 }
 
 /// Points of one of these kinds.

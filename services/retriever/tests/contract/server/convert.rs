@@ -43,13 +43,29 @@ pub(crate) fn path(name: &str) -> Result<JsonPath, Status> {
 
 /// The engine reads filters as the server's other interface writes them.
 pub(crate) fn filter(filter: &q::Filter) -> Result<Filter, Status> {
-    assert!(filter.should.is_empty() && filter.must_not.is_empty() && filter.min_should.is_none());
-    let conditions = filter.must.iter().map(|condition| match &condition.condition_one_of {
+    serde_json::from_value(filter_json(filter)?).map_err(|error| Status::invalid_argument(error.to_string()))
+}
+
+fn filter_json(filter: &q::Filter) -> Result<Value, Status> {
+    assert!(filter.should.is_empty() && filter.min_should.is_none());
+    let conditions = |of: &[q::Condition]| of.iter().map(condition_json).collect::<Result<Vec<_>, _>>();
+    Ok(json!({ "must": conditions(&filter.must)?, "must_not": conditions(&filter.must_not)? }))
+}
+
+fn condition_json(condition: &q::Condition) -> Result<Value, Status> {
+    match &condition.condition_one_of {
         Some(ConditionOneOf::HasId(ids)) => {
             let ids = ids.has_id.iter().cloned().map(id).collect::<Result<Vec<_>, _>>()?;
             Ok(json!({ "has_id": ids }))
         }
+        Some(ConditionOneOf::Nested(nested)) => {
+            let filter = filter_json(&nested.filter.clone().unwrap_or_default())?;
+            Ok(json!({ "nested": { "key": nested.key, "filter": filter } }))
+        }
         Some(ConditionOneOf::Field(field)) => {
+            if let Some(q::Range { lt, gt, gte, lte }) = field.range {
+                return Ok(json!({ "key": field.key, "range": { "lt": lt, "gt": gt, "gte": gte, "lte": lte } }));
+            }
             let matching = match field.r#match.as_ref().and_then(|value| value.match_value.as_ref()) {
                 Some(MatchValue::Keyword(keyword)) => json!({ "value": keyword }),
                 Some(MatchValue::Keywords(keywords)) => json!({ "any": keywords.strings }),
@@ -58,16 +74,20 @@ pub(crate) fn filter(filter: &q::Filter) -> Result<Filter, Status> {
             Ok(json!({ "key": field.key, "match": matching }))
         }
         _ => Err(unknown("this condition")),
-    });
-    let must = conditions.collect::<Result<Vec<_>, _>>()?;
-    serde_json::from_value(json!({ "must": must })).map_err(|error| Status::invalid_argument(error.to_string()))
+    }
 }
 
 fn json_of(value: q::Value) -> Result<Value, Status> {
     Ok(match value.kind {
         Some(Kind::StringValue(text)) => Value::String(text),
         Some(Kind::IntegerValue(number)) => number.into(),
+        Some(Kind::DoubleValue(number)) => number.into(),
         Some(Kind::BoolValue(is)) => Value::Bool(is),
+        Some(Kind::StructValue(object)) => {
+            let fields = object.fields.into_iter();
+            let fields = fields.map(|(name, value)| Ok((name, json_of(value)?)));
+            Value::Object(fields.collect::<Result<_, Status>>()?)
+        }
         Some(Kind::ListValue(list)) => list
             .values
             .into_iter()
@@ -82,7 +102,17 @@ fn value_of(json: Value) -> q::Value {
     match json {
         Value::String(text) => text.into(),
         Value::Bool(is) => is.into(),
-        Value::Number(number) => number.as_i64().unwrap().into(),
+        Value::Number(number) => match number.as_i64() {
+            Some(whole) => whole.into(),
+            None => number.as_f64().unwrap().into(),
+        },
+        Value::Object(fields) => {
+            let fields = fields.into_iter().map(|(name, value)| (name, value_of(value)));
+            Kind::StructValue(q::Struct {
+                fields: fields.collect(),
+            })
+            .into()
+        }
         Value::Array(values) => values.into_iter().map(value_of).collect::<Vec<_>>().into(),
         other => panic!("{other}"),
     }

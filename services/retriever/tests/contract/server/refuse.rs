@@ -112,20 +112,30 @@ impl Collections for Server {
                 let collections = collections.keys().map(|name| CollectionDescription { name: name.clone() });
                 Ok(ListCollectionsResponse { collections: collections.collect(), time: 0.0 })
             };
+            update_aliases(ChangeAliases) -> CollectionOperationResponse = |server, request| {
+                server.change_aliases(request).map(|()| done())
+            };
+            list_aliases(ListAliasesRequest) -> ListAliasesResponse = |server, _| {
+                let aliases = server.0.aliases.read().unwrap();
+                let aliases = aliases.iter().map(|(alias_name, collection_name)| AliasDescription {
+                    alias_name: alias_name.clone(),
+                    collection_name: collection_name.clone(),
+                });
+                Ok(ListAliasesResponse { aliases: aliases.collect(), time: 0.0 })
+            };
             create(CreateCollection) -> CollectionOperationResponse = |server, request| {
                 server.make(request).map(|()| done())
             };
             delete(DeleteCollection) -> CollectionOperationResponse = |server, request| {
                 let mut collections = server.0.collections.write().unwrap();
                 let result = collections.remove(&request.collection_name).is_some();
+                server.0.aliases.write().unwrap().retain(|_, real| *real != request.collection_name);
                 Ok(CollectionOperationResponse { result, time: 0.0 })
             };
         }
         refused: {
             update(UpdateCollection) -> CollectionOperationResponse;
-            update_aliases(ChangeAliases) -> CollectionOperationResponse;
             list_collection_aliases(ListCollectionAliasesRequest) -> ListAliasesResponse;
-            list_aliases(ListAliasesRequest) -> ListAliasesResponse;
             collection_cluster_info(CollectionClusterInfoRequest) -> CollectionClusterInfoResponse;
             collection_exists(CollectionExistsRequest) -> CollectionExistsResponse;
             update_collection_cluster_setup(UpdateCollectionClusterSetupRequest) -> UpdateCollectionClusterSetupResponse;

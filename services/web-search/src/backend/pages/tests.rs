@@ -383,3 +383,32 @@ async fn a_site_whose_robots_txt_cannot_be_had_is_left_alone() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_site_is_asked_for_its_rules_again_when_it_could_not_answer() {
+    let asked = AtomicUsize::new(0);
+    let server = HttpServer::start(move |_, request| match path(request) {
+        "/robots.txt" if asked.fetch_add(1, Ordering::SeqCst) == 0 => HttpAnswer::response("503 Unavailable", "", ""),
+        "/robots.txt" => HttpAnswer::response("404 Not Found", "", ""),
+        _ => HttpAnswer::response("200 OK", HTML, "text"),
+    })
+    .await;
+    let reader = local(&server);
+    for expected in ["robots", "read"] {
+        assert_eq!(kind(read(&reader, &format!("{}/x", server.url())).await), expected);
+    }
+}
+
+#[tokio::test]
+async fn of_a_long_robots_txt_the_beginning_counts() {
+    let rules = format!("User-agent: *\nDisallow: /private\n{}", "# nothing\n".repeat(100_000));
+    let server = HttpServer::start(move |_, request| match path(request) {
+        "/robots.txt" => HttpAnswer::response("200 OK", "", &rules),
+        _ => HttpAnswer::response("200 OK", HTML, "text"),
+    })
+    .await;
+    let reader = local(&server);
+    for (path, expected) in [("private", "robots"), ("public", "read")] {
+        assert_eq!(kind(read(&reader, &format!("{}/{path}", server.url())).await), expected);
+    }
+}

@@ -1,11 +1,10 @@
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::super::collection::Collection;
 use super::*;
-use crate::backend::{Chunk, EmbedderInfo, NewDocument, Section};
+use crate::backend::{Chunk, Condition, EmbedderInfo, NewDocument, Section, Test};
 
 /// Stores documents of one chunk each: identifier, text and embedding.
 fn stored(folder: &Path, documents: &[(&str, &str, [f32; 2])]) -> Collection {
@@ -51,7 +50,7 @@ fn search(query: Query, limit: usize) -> Search {
         query,
         limit,
         unit: Unit::Section,
-        filter: BTreeMap::new(),
+        filter: Vec::new(),
         ef: None,
         exact: false,
     }
@@ -79,7 +78,10 @@ fn words_find_what_has_them_and_rare_words_count_for_more() {
     assert_eq!(found(&collection, words("yeast needed")), ["bread", "model"]);
     assert_eq!(found(&collection, words("of the")), [""; 0]);
     let filtered = Search {
-        filter: [("id".to_owned(), "bread".to_owned())].into(),
+        filter: vec![Condition {
+            field: "id".to_owned(),
+            test: Test::OneOf(vec!["bread".to_owned()]),
+        }],
         ..search(words("needs"), 4)
     };
     assert_eq!(collection.search(&filtered).unwrap().len(), 1);
