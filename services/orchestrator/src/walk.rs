@@ -18,6 +18,8 @@ mod log;
 mod metrics;
 mod outage;
 mod question;
+mod record;
+mod replay;
 mod services;
 mod size;
 mod span;
@@ -37,5 +39,7 @@ pub use self::{
     grpc::GrpcServices,
     metrics::WalkMetrics,
     question::Question,
+    record::RECORD_VERSION,
     services::{Dependency, Failure, Services},
 };
+pub(crate) use self::replay::RecordedServices;
