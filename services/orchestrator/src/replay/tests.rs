@@ -282,7 +282,7 @@ async fn what_cannot_be_replayed_is_refused_by_field() {
             "thresholds.relevant: must be 0 to 1, is 1.5; thresholds.lower: must be at most `upper`",
         ),
         (
-            refused(|request| drop(request.options.insert("max_retreis".to_owned(), 1.0))).await,
+            refused(|request| request.options = HashMap::from([("max_retreis".to_owned(), 1.0)])).await,
             "max_retreis",
         ),
     ] {

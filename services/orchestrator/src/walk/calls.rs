@@ -74,7 +74,7 @@ impl Begun<'_> {
             failures.push(failure.clone());
         }
         if let Some((recorder, asked)) = self.calls.recorder.as_ref().zip(self.asked.take()) {
-            recorder.ended::<R>(asked, reply, self.at.elapsed());
+            recorder.ended::<R>(asked, reply, self.at);
         }
     }
 }

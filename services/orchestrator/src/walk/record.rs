@@ -3,7 +3,6 @@
 use std::{
     collections::HashSet,
     sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
 };
 
 use emend_proto::v1::{
@@ -15,6 +14,7 @@ use emend_proto::v1::{
 };
 use prost::Message as _;
 use sha2::{Digest as _, Sha256};
+use tokio::time::Instant;
 
 use super::{outage, services::Failure};
 
@@ -76,6 +76,7 @@ impl Asked {
 pub(super) struct Recorder(Mutex<Recording>);
 
 struct Recording {
+    began: Instant,
     record: WalkRecord,
     /// Names of the passages that the record has.
     passages: HashSet<String>,
@@ -87,6 +88,7 @@ impl Recorder {
     pub(super) fn new(question: v1::Question) -> Recorder {
         let bytes = question.encoded_len();
         Recorder(Mutex::new(Recording {
+            began: Instant::now(),
             record: WalkRecord {
                 version: RECORD_VERSION,
                 question: Some(question),
@@ -103,8 +105,8 @@ impl Recorder {
         self.recording().step = number;
     }
 
-    /// Keeps a call that ended.
-    pub(super) fn ended<R: Recordable>(&self, asked: Asked, reply: Result<&R::Reply, &Failure>, took: Duration) {
+    /// Keeps a call that began then and has ended.
+    pub(super) fn ended<R: Recordable>(&self, asked: Asked, reply: Result<&R::Reply, &Failure>, began: Instant) {
         let mut recording = self.recording();
         let found = reply.ok().and_then(R::found);
         let call = RecordedCall {
@@ -113,7 +115,8 @@ impl Recorder {
             key: asked.key,
             passages: found.map_or(asked.passages, |found| found.iter().map(name).collect()),
             most: asked.most,
-            duration: took.try_into().ok(),
+            started: began.duration_since(recording.began).try_into().ok(),
+            duration: began.elapsed().try_into().ok(),
             reply: match reply {
                 Ok(reply) => R::kept(reply),
                 Err(failure) => Some(Reply::Failure(outage::message(failure))),
