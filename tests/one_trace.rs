@@ -1,6 +1,7 @@
 //! One walk is one trace: from the client through the orchestrator into every service.
 
 use emend_chassis::{Telemetry, TelemetryOptions};
+use emend_cli::cluster::Plan;
 use emend_testkit::otlp::{self, Collector};
 use emend_tests::{Fixture, question};
 use opentelemetry_proto::tonic::trace::v1::{Span, status::StatusCode};
@@ -21,6 +22,11 @@ async fn the_span_tree_of_a_walk_is_the_path_it_took() {
     let asked = question("Who built it?", "self-rag", "no-such-village");
     fixture.ask(asked).instrument(refused).await.unwrap_err();
     fixture.cluster.stop().await;
+    let telling = Fixture::with_flags(Plan::default(), &["--llm-record-content"]).await;
+    telling.ingest("village", &[("lighthouse", text)]).await;
+    let asked = question("Who built the Torvik lighthouse in 1873?", "self-rag", "village");
+    let told = telling.ask(asked.clone()).await.unwrap();
+    telling.cluster.stop().await;
     telemetry.shutdown().await;
 
     let spans = collector.spans();
@@ -111,6 +117,32 @@ async fn the_span_tree_of_a_walk_is_the_path_it_took() {
         let text = format!("{span:?}");
         assert!(!text.contains("Torvik") && !text.contains("Ansgar"), "{}", span.name);
     }
+
+    // Where content is recorded, the walk's span has the question and the answer, and a retrieval what it found.
+    let trace = spans.of_trace(&told.trace_id);
+    let says = |span: &str, key: &str| {
+        let span = trace.iter().find(|found| found.name == span).unwrap();
+        otlp::attribute(span, key).unwrap_or_else(|| panic!("{key} of {}", span.name))
+    };
+    let json = |span: &str, key: &str| -> serde_json::Value { serde_json::from_str(&says(span, key)).unwrap() };
+    let walk = "invoke_workflow self-rag";
+    let said = json(walk, "gen_ai.input.messages");
+    assert_eq!(
+        (&said[0]["role"], &said[0]["parts"][0]["content"]),
+        (&"user".into(), &asked.question.clone().into())
+    );
+    let said = json(walk, "gen_ai.output.messages");
+    assert_eq!(
+        (&said[0]["role"], &said[0]["parts"][0]["content"]),
+        (&"assistant".into(), &told.answer.clone().into())
+    );
+    assert_eq!(says("retrieve", "gen_ai.retrieval.query.text"), asked.question);
+    let found = json("retrieve", "gen_ai.retrieval.documents");
+    assert_eq!(
+        (found.as_array().unwrap().len(), &found[0]["content"]),
+        (1, &text.into())
+    );
+    assert!(found[0]["id"].is_string() && found[0]["score"].is_number(), "{found}");
 
     // A walk that ends in an error says so, as does the step that caused it: in its status, with the reason.
     let trace = spans.of_trace(&spans.traces_with(|name| name == "refused")[0]);

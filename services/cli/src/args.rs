@@ -12,6 +12,7 @@ mod graph;
 mod ingest;
 mod keys;
 mod mcp;
+mod replay;
 mod search;
 mod stored;
 
@@ -39,6 +40,7 @@ pub use self::{
     ingest::{FieldOptions, IngestOptions, SelectionOptions},
     keys::{AddKeyOptions, KeysCommand, KeysFileOption},
     mcp::McpOptions,
+    replay::{ReplayOptions, TraceOptions},
     search::Search,
     stored::{DocumentsCommand, StoredOptions},
 };
@@ -195,6 +197,30 @@ pub enum Command {
     /// Show and check graphs, and draw walks on them
     #[command(subcommand)]
     Graph(GraphCommand),
+    /// Show a recorded walk as a tree with the time that each step and call took
+    ///
+    /// A bar stands where in the walk's time a step or a call was. Calls are shown where the walk has a record.
+    #[command(after_help = "Examples:\n  \
+        emend ask --docs ./handbook --json \"Who approves leave?\" > walk.json\n  \
+        emend trace walk.json\n  \
+        emend ask --docs ./handbook --json \"Who approves leave?\" | emend trace -")]
+    Trace(TraceOptions),
+    /// Walk again what a record holds, under other options or thresholds or on another graph, without any call
+    ///
+    /// Says at which step the path turns, and why: what a threshold would have changed. Where the new path needs a call that
+    /// was not made when the walk was recorded, the replay says which and ends there.
+    ///
+    /// --coefficients and --threshold hold the recorded probabilities against other thresholds; recorded verdicts stand
+    /// where neither sets one. A walk on its own graph keeps the options it was recorded with.
+    ///
+    /// Exit status: 0 replayed to its end, 1 an error, 2 a wrong command line, 6 the record ended first.
+    #[command(after_help = "Examples:\n  \
+        emend ask --docs ./handbook --json \"Who approves leave?\" > walk.json\n  \
+        emend replay walk.json --option max_retries=0\n  \
+        emend replay walk.json --threshold relevant=0.6\n  \
+        emend replay walk.json --coefficients mine.toml --json | jq .turn\n  \
+        emend replay walk.json --graph mine.yaml")]
+    Replay(Box<ReplayOptions>),
     /// Make, list and remove the API keys of services
     ///
     /// A file of keys says who may call the services and what each may do. Services that are started with --keys-file (or

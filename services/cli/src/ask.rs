@@ -97,6 +97,8 @@ impl Asked {
             history: history.messages,
             budget: options.budget.message(),
             search: options.search.map(SearchMode::from).unwrap_or_default().into(),
+            // What is kept can be replayed.
+            record: options.json.is_some(),
         }
     }
 }

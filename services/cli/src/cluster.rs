@@ -298,6 +298,7 @@ impl Cluster {
                 options.services.rewriter_url = url(Component::Rewriter)?;
                 options.services.web_search_url = url(Component::WebSearch)?;
                 options.graphs_dir.clone_from(&local.graphs_dir);
+                options.record_content |= local.chat.llm_record_content;
                 self.spawn(component, emend_orchestrator::serve(options, listener, shutdown))
             }
             Component::Gateway => {

@@ -2,19 +2,13 @@
 
 mod export;
 
-use std::{
-    fs,
-    io::{self, Read},
-    path::Path,
-    process::ExitCode,
-    time::Duration,
-};
+use std::{fs, path::Path, process::ExitCode, time::Duration};
 
 use anyhow::{Context as _, Result, bail};
-use emend_core::{Deadline, Scope, cut, limits::MAX_MESSAGE_BYTES, open_regular};
+use emend_core::{Deadline, Scope, cut, limits::MAX_MESSAGE_BYTES};
 use emend_orchestrator::feedback::FeedbackFolder;
 use emend_proto::v1::{
-    Feedback, FeedbackPassage, FeedbackVerdict, RecordFeedbackRequest, WalkResult, WalkStatus,
+    Feedback, FeedbackPassage, FeedbackVerdict, RecordFeedbackRequest, WalkResult,
     orchestrator_service_client::OrchestratorServiceClient,
 };
 use serde_json::json;
@@ -22,11 +16,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     args::{FeedbackCommand, RecordOptions, SaidVerdict},
-    json as proto_json, terminal,
+    terminal, walk_file,
 };
 
-/// Largest file of a result, in bytes: a message of the largest size, in JSON.
-const MAX_RESULT_BYTES: u64 = 32 << 20;
 /// Longest time to record feedback.
 const MAX_RECORD_TIME: Duration = Duration::from_secs(30);
 
@@ -43,7 +35,7 @@ pub async fn run(command: FeedbackCommand) -> Result<ExitCode> {
 }
 
 async fn record(options: RecordOptions) -> Result<()> {
-    let result = options.result.as_deref().map(read_result).transpose()?;
+    let result = options.result.as_deref().map(walk_file::read).transpose()?;
     let feedback = feedback(&options, result)?;
     let deadline = Deadline::after(MAX_RECORD_TIME);
     let id = match (&options.url, &options.feedback_dir) {
@@ -70,38 +62,6 @@ async fn record(options: RecordOptions) -> Result<()> {
         terminal::eprintln(format_args!("recorded as {id}"));
         Ok(())
     }
-}
-
-/// Reads what `emend ask --json` printed.
-fn read_result(file: &Path) -> Result<WalkResult> {
-    let name = file.display().to_string();
-    let cannot = || format!("cannot read {name}");
-    let mut text = String::new();
-    let reader: Box<dyn Read> = match name.as_str() {
-        "-" => Box::new(io::stdin().lock()),
-        _ => Box::new(open_regular(file).with_context(cannot)?),
-    };
-    reader
-        .take(MAX_RESULT_BYTES + 1)
-        .read_to_string(&mut text)
-        .with_context(cannot)?;
-    if text.len() as u64 > MAX_RESULT_BYTES {
-        bail!(
-            "{name} has more than {} MiB; give what `emend ask --json` printed",
-            MAX_RESULT_BYTES >> 20
-        );
-    }
-    let value: serde_json::Value = serde_json::from_str(&text)
-        .with_context(|| format!("{name} is not JSON; give what `emend ask --json` printed"))?;
-    if value.get("status").is_none() {
-        bail!("{name} is no result: it has no `status`; give what `emend ask --json` printed");
-    }
-    let result: WalkResult = proto_json::message("WalkResult", value)
-        .with_context(|| format!("{name} is no result; give what `emend ask --json` printed"))?;
-    if result.status() == WalkStatus::Unspecified {
-        bail!("{name} is no result: its `status` is unknown; give what `emend ask --json` printed");
-    }
-    Ok(result)
 }
 
 fn feedback(options: &RecordOptions, result: Option<WalkResult>) -> Result<Feedback> {

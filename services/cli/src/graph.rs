@@ -2,7 +2,6 @@
 
 mod check;
 mod show;
-mod walk;
 
 use std::{fs, path::Path, process::ExitCode, sync::Arc};
 
@@ -15,7 +14,7 @@ use emend_orchestrator::{
 
 use crate::{
     args::{GraphCommand, GraphFormat},
-    terminal,
+    terminal, walk_file,
 };
 
 /// Exit status of a wrong command line, as clap has it.
@@ -44,7 +43,7 @@ pub fn run(command: GraphCommand) -> Result<ExitCode> {
                     terminal::eprintln("error: --walk draws on the flowchart; leave --format out or make it mermaid");
                     return Ok(ExitCode::from(MISUSED));
                 }
-                terminal::print(mermaid::walked(&graph, &walk::read(&walk)?)?)?;
+                terminal::print(mermaid::walked(&graph, &walk_file::read(&walk)?)?)?;
                 return Ok(ExitCode::SUCCESS);
             }
             match format.unwrap_or(GraphFormat::Summary) {
@@ -64,7 +63,7 @@ pub fn run(command: GraphCommand) -> Result<ExitCode> {
 }
 
 /// The graph of a name or a file. What looks like a path is one; a name that no graph has may be one too.
-fn found(name: &str, graphs_dir: Option<&Path>) -> Result<Arc<Graph>> {
+pub(crate) fn found(name: &str, graphs_dir: Option<&Path>) -> Result<Arc<Graph>> {
     let path = Path::new(name);
     let is_path = path.components().count() > 1
         || path

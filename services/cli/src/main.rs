@@ -41,6 +41,8 @@ async fn main() -> ExitCode {
         Command::Health(options) => emend_cli::health::run(options).await,
         Command::Collections(command) => emend_cli::collections::run(command).await,
         Command::Graph(options) => emend_cli::graph::run(options),
+        Command::Trace(options) => emend_cli::trace::run(&options),
+        Command::Replay(options) => emend_cli::replay::run(*options).await,
         Command::Keys(options) => emend_cli::keys::run(options),
         Command::Models(options) => emend_cli::models::run(options).await,
         Command::Eval(EvalCommand::Qa(options)) => emend_cli::eval::qa(*options).await,

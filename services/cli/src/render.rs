@@ -12,7 +12,7 @@ use anstyle::{AnsiColor, Style};
 pub use self::{
     error::{error, error_json, reader_left},
     live::Live,
-    result::{failure, result},
+    result::{failure, result, verdict},
 };
 
 const GOOD: Style = AnsiColor::Green.on_default();
@@ -21,8 +21,26 @@ const BAD: Style = AnsiColor::Red.on_default();
 const DIM: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
 
+/// A mark of what differs.
+pub(crate) fn marked(mark: &str) -> String {
+    format!("{DOUBTFUL}{mark}{DOUBTFUL:#}")
+}
+
+/// A bar of this width for a part of a whole, where the part is in it; at least one character.
+pub(crate) fn bar(began: Duration, took: Duration, whole: Duration, width: usize, fill: char) -> String {
+    let share = |time: Duration| match whole.as_secs_f64() {
+        0.0 => 0,
+        whole => (time.as_secs_f64() / whole * width as f64).round() as usize,
+    };
+    let start = share(began).min(width.saturating_sub(1));
+    let length = share(took).clamp(1, width - start);
+    let filled: String = std::iter::repeat_n(fill, length).collect();
+    let (before, after) = (" ".repeat(start), " ".repeat(width - start - length));
+    format!("{before}{GOOD}{filled}{GOOD:#}{after}")
+}
+
 /// Formats a duration in milliseconds, or in seconds from 10 s.
-fn short(duration: Duration) -> String {
+pub(crate) fn short(duration: Duration) -> String {
     match duration.as_millis() {
         ms @ 0..10_000 => format!("{ms} ms"),
         ms => format!("{:.1} s", ms as f64 / 1000.0),

@@ -6,7 +6,8 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use emend_proto::v1::{
-    AskRequest, AskStreamRequest, AskStreamResponse, Feedback, Question, RecordFeedbackRequest, walk_event::Event,
+    AskRequest, AskStreamRequest, AskStreamResponse, Feedback, Question, RecordFeedbackRequest, ReplayWalkRequest,
+    walk_event::Event,
 };
 use futures::{Stream, StreamExt as _};
 use http::HeaderMap;
@@ -47,6 +48,19 @@ pub(crate) async fn ask(
             })
         }
     }
+}
+
+/// Walks again what a record holds.
+pub(crate) async fn replay(
+    State(gateway): State<Arc<Gateway>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let deadline = request::deadline(&headers, gateway.default_timeout)?;
+    let replay: ReplayWalkRequest = request::message(&gateway.memory, &headers, body, "ReplayWalkRequest").await?;
+    let call = request::call(&headers, replay, deadline);
+    let replayed = gateway.services.orchestrator().replay_walk(call).await?.into_inner();
+    respond::message(&gateway.memory, "ReplayWalkResponse", &replayed).await
 }
 
 /// Keeps what a person says of an answer.

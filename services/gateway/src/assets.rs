@@ -45,6 +45,7 @@ const ASSETS: &[Asset] = &[
         SCRIPT,
         include_bytes!("../assets/js/passages-view.js"),
     ),
+    asset("js/replay.js", SCRIPT, include_bytes!("../assets/js/replay.js")),
     asset("js/steps-view.js", SCRIPT, include_bytes!("../assets/js/steps-view.js")),
     asset("js/theme.js", SCRIPT, include_bytes!("../assets/js/theme.js")),
     asset("js/walk-view.js", SCRIPT, include_bytes!("../assets/js/walk-view.js")),

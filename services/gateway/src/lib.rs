@@ -17,6 +17,7 @@
 //! | `GET /v1/collections/{name}/documents/{id}` | `GetDocument` | `GetDocumentResponse`; `?parents=` too |
 //! | `DELETE /v1/collections/{name}/documents/{id}` | `DeleteDocuments` | `DeleteDocumentsResponse` |
 //! | `POST /v1/documents` | `Ingest` | what became of each document, see below |
+//! | `POST /v1/replay` | `ReplayWalk` | `ReplayWalkResponse`; the body is a `ReplayWalkRequest` |
 //! | `POST /v1/feedback` | `OrchestratorService/RecordFeedback` | `RecordFeedbackResponse`; the body is a `Feedback` |
 //! | `GET /openapi.json` | | OpenAPI 3.1, made from the contracts |
 //! | `GET /livez`, `GET /readyz` | health of both services | `ok`, or a problem |

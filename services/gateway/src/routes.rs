@@ -18,6 +18,7 @@ use crate::{Gateway, ask, assets, collections, documents, edge, graphs, grpc_web
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     Ask,
+    ReplayWalk,
     RecordFeedback,
     Search,
     ListGraphs,
@@ -42,8 +43,9 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
-    pub(crate) const ALL: [Self; 22] = [
+    pub(crate) const ALL: [Self; 23] = [
         Self::Ask,
+        Self::ReplayWalk,
         Self::RecordFeedback,
         Self::Search,
         Self::ListGraphs,
@@ -71,6 +73,7 @@ impl Operation {
     pub(crate) const fn route(self) -> (&'static str, &'static str) {
         match self {
             Self::Ask => ("POST", "/v1/ask"),
+            Self::ReplayWalk => ("POST", "/v1/replay"),
             Self::Search => ("POST", "/v1/search"),
             Self::ListGraphs => ("GET", "/v1/graphs"),
             Self::GetGraph => ("GET", "/v1/graphs/{name}"),
@@ -98,6 +101,7 @@ impl Operation {
     fn handler(self) -> MethodRouter<Arc<Gateway>> {
         match self {
             Self::Ask => post(ask::ask),
+            Self::ReplayWalk => post(ask::replay),
             Self::Search => post(collections::search),
             Self::ListGraphs => get(graphs::list),
             Self::GetGraph => get(graphs::one),

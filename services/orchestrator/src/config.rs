@@ -76,6 +76,14 @@ pub struct Options {
     /// none is kept
     #[arg(long, env = "EMEND_FEEDBACK_DIR", value_name = "FOLDER", help_heading = "Feedback")]
     pub feedback_dir: Option<PathBuf>,
+
+    /// Record questions, passages and answers in the spans of walks. Off by default, because they may be confidential
+    #[arg(
+        long,
+        env = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT",
+        help_heading = "Telemetry"
+    )]
+    pub record_content: bool,
 }
 
 /// URLs of the other five services. Calls to a name that resolves to several addresses are balanced

@@ -11,6 +11,7 @@ mod error;
 pub mod feedback;
 pub mod graph;
 pub mod mermaid;
+pub mod replay;
 mod service;
 mod validate;
 pub mod walk;
@@ -90,7 +91,8 @@ pub async fn serve(options: Options, listener: TcpListener, shutdown: Cancellati
             |walks| {
                 let orchestrator = Orchestrator::new(catalog, &options.default_graph, walks)
                     .with_feedback(feedback)
-                    .graph_yaml(options.graph_yaml);
+                    .graph_yaml(options.graph_yaml)
+                    .record_content(options.record_content);
                 OrchestratorServiceServer::new(orchestrator)
                     .max_decoding_message_size(MAX_MESSAGE_BYTES)
                     .max_encoding_message_size(MAX_MESSAGE_BYTES)

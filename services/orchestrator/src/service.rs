@@ -6,21 +6,21 @@ use emend_chassis::{ActorHandle, Caller, Identity, InvalidRequest, Permission, V
 use emend_proto::v1::{
     self, AskRequest, AskResponse, AskStreamRequest, AskStreamResponse, GetGraphRequest, GetGraphResponse, GraphEdge,
     GraphNode, GraphOption, GraphSummary, ListGraphsRequest, ListGraphsResponse, RecordFeedbackRequest,
-    RecordFeedbackResponse, ValidateGraphRequest, ValidateGraphResponse, WalkStatus,
-    orchestrator_service_server::OrchestratorService,
+    RecordFeedbackResponse, ReplayWalkRequest, ReplayWalkResponse, ValidateGraphRequest, ValidateGraphResponse,
+    WalkStatus, orchestrator_service_server::OrchestratorService,
 };
 use futures::{Stream, TryStreamExt as _};
 use tonic::{Request, Response, Status};
 
 use crate::{
-    catalog::LiveCatalog,
+    catalog::{Catalog, LiveCatalog},
     checks::GraphChecks,
     feedback::{FeedbackError, FeedbackFolder},
     graph::{BoundError, Effort, Finding, FinishStatus, Graph, Node, Options, Target, WorstCase},
-    mermaid, validate,
+    mermaid, replay, validate,
     walk::WalkRequest,
     walk_request::{Graphs, walk_request},
-    work::{Ask, AskStream, WalkRunner},
+    work::{Ask, AskStream, ReplayWalk, WalkRunner},
 };
 
 /// Events buffered for a slow reader. When the buffer is full, the walk waits.
@@ -39,6 +39,8 @@ pub struct Orchestrator {
     walks: ActorHandle<WalkRunner>,
     /// Whether callers may bring graphs of their own.
     graph_yaml: bool,
+    /// Whether questions, passages and answers stand in spans.
+    content: bool,
 }
 
 impl Orchestrator {
@@ -51,6 +53,7 @@ impl Orchestrator {
             feedback: None,
             walks,
             graph_yaml: true,
+            content: false,
         }
     }
 
@@ -65,6 +68,13 @@ impl Orchestrator {
     #[must_use]
     pub fn graph_yaml(mut self, allowed: bool) -> Self {
         self.graph_yaml = allowed;
+        self
+    }
+
+    /// Whether questions, passages and answers stand in the spans of walks; they do not unless told otherwise.
+    #[must_use]
+    pub fn record_content(mut self, recorded: bool) -> Self {
+        self.content = recorded;
         self
     }
 
@@ -98,6 +108,14 @@ impl Orchestrator {
         Ok(())
     }
 
+    fn graphs<'a>(&'a self, catalog: &'a Catalog) -> Graphs<'a> {
+        Graphs {
+            catalog,
+            default: &self.default_graph,
+            checks: &self.checks,
+        }
+    }
+
     /// Validates a question and resolves its graph, options and budget.
     async fn walk_request(
         &self,
@@ -108,14 +126,11 @@ impl Orchestrator {
         if let Some(question) = &question {
             self.may_ask(question, &identity)?;
         }
-        let graphs = Graphs {
-            catalog: &self.catalog.current(),
-            default: &self.default_graph,
-            checks: &self.checks,
-        };
-        match walk_request(graphs, &caller.scope(), question).await {
+        let catalog = self.catalog.current();
+        match walk_request(self.graphs(&catalog), &caller.scope(), question).await {
             Ok(walk_request) => Ok(WalkRequest {
                 caller: identity,
+                content: self.content,
                 ..walk_request
             }),
             Err(status) => Err(identity.conceal(status)),
@@ -182,6 +197,16 @@ impl OrchestratorService for Orchestrator {
         let folder = self.feedback.as_ref().ok_or(FeedbackError::Off)?;
         let id = folder.record(feedback, &caller.scope()).await?;
         Ok(Response::new(RecordFeedbackResponse { id }))
+    }
+
+    async fn replay_walk(&self, request: Request<ReplayWalkRequest>) -> Result<Response<ReplayWalkResponse>, Status> {
+        let (caller, identity) = (self.walks.caller(&request), Identity::of(&request));
+        let asked = replay::check(request.into_inner())?;
+        self.may_ask(asked.question(), &identity)?;
+        let catalog = self.catalog.current();
+        let replay = asked.resolve(self.graphs(&catalog), &caller.scope()).await;
+        let replay = replay.map_err(|status| identity.conceal(status))?;
+        Ok(Response::new(self.walks.call(ReplayWalk(replay), caller).await?))
     }
 
     async fn validate_graph(

@@ -18,6 +18,8 @@ mod log;
 mod metrics;
 mod outage;
 mod question;
+mod record;
+mod replay;
 mod services;
 mod size;
 mod span;
@@ -29,6 +31,7 @@ pub(crate) mod scripted;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub(crate) use self::replay::RecordedServices;
 pub use self::{
     budget::Budget,
     engine::{WalkRequest, walk},
@@ -37,5 +40,6 @@ pub use self::{
     grpc::GrpcServices,
     metrics::WalkMetrics,
     question::Question,
+    record::RECORD_VERSION,
     services::{Dependency, Failure, Services},
 };

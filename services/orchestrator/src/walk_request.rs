@@ -42,6 +42,7 @@ pub(crate) async fn walk_request(
     let mut violations = Violations::new();
     validate::question(&question, &mut violations);
     let budget = validate::budget(question.budget.as_ref(), &mut violations);
+    let record = question.record.then(|| question.clone());
     let yaml = std::mem::take(&mut question.graph_yaml);
     let is_own_graph = !yaml.is_empty();
     let graph = if yaml.is_empty() {
@@ -68,6 +69,14 @@ pub(crate) async fn walk_request(
         }
     }
     violations.finish()?;
+    let record = record.map(|asked| v1::Question {
+        graph: if is_own_graph {
+            String::new()
+        } else {
+            graph.name().to_owned()
+        },
+        ..asked
+    });
     Ok(WalkRequest {
         graph,
         is_own_graph,
@@ -75,6 +84,8 @@ pub(crate) async fn walk_request(
         question: Question::new(question),
         budget,
         caller: Identity::default(),
+        record,
+        content: false,
     })
 }
 

@@ -7,10 +7,13 @@ use std::{
 
 use emend_chassis::{EventSender, UpstreamError, Work};
 use emend_core::Scope;
-use emend_proto::v1::{AskStreamResponse, WalkResult};
+use emend_proto::v1::{AskStreamResponse, ReplayWalkResponse, WalkResult};
 use futures::FutureExt as _;
 
-use crate::walk::{Events, Services, WalkError, WalkMetrics, WalkRequest, walk};
+use crate::{
+    replay::Replay,
+    walk::{Events, Services, WalkError, WalkMetrics, WalkRequest, walk},
+};
 
 /// Runs a walk and replies with its result.
 #[derive(Debug)]
@@ -45,6 +48,20 @@ impl Work<WalkRunner> for AskStream {
             .walk(self.walk_request, Events::to(self.events), scope)
             .await
             .map(drop)
+    }
+}
+
+/// Replays a walk; the runner's services are not called.
+#[derive(Debug)]
+pub(crate) struct ReplayWalk(pub(crate) Replay);
+
+impl Work<WalkRunner> for ReplayWalk {
+    type Reply = ReplayWalkResponse;
+    type Error = WalkError;
+    const NAME: &'static str = "replay_walk";
+
+    async fn run(self, _: &WalkRunner, _: &Scope) -> Result<ReplayWalkResponse, WalkError> {
+        self.0.run().await
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    net::SocketAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -23,7 +24,7 @@ use opentelemetry_proto::tonic::{
     common::v1::{AnyValue, any_value::Value},
     trace::v1::Span,
 };
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Request, Response, Status};
 
@@ -31,6 +32,7 @@ use tonic::{Request, Response, Status};
 #[derive(Clone, Default)]
 pub struct Collector {
     received: Arc<Mutex<Received>>,
+    server: Arc<Mutex<Option<(oneshot::Sender<()>, JoinHandle<()>)>>>,
 }
 
 #[derive(Default)]
@@ -52,17 +54,37 @@ pub struct Log {
 }
 
 impl Collector {
-    /// Listens on a free port of 127.0.0.1, and says at which URL. It stops with the runtime of the test.
+    /// Listens on a free port of 127.0.0.1, and says at which URL. It stops with the last clone of it.
     pub async fn start() -> (Self, String) {
+        Self::start_at(([127, 0, 0, 1], 0).into()).await
+    }
+
+    /// Listens at an address, and says at which URL.
+    pub async fn start_at(address: SocketAddr) -> (Self, String) {
         let collector = Self::default();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = TcpListener::bind(address).await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let server = tonic::transport::Server::builder()
             .add_service(TraceServiceServer::new(collector.clone()))
             .add_service(MetricsServiceServer::new(collector.clone()))
             .add_service(LogsServiceServer::new(collector.clone()));
-        tokio::spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
+        let (stop, stopped) = oneshot::channel();
+        let serving = tokio::spawn(async move {
+            let incoming = TcpListenerStream::new(listener);
+            let stopped = async { drop(stopped.await) };
+            server.serve_with_incoming_shutdown(incoming, stopped).await.unwrap();
+        });
+        *collector.server.lock().unwrap_or_else(PoisonError::into_inner) = Some((stop, serving));
         (collector, url)
+    }
+
+    /// Stops listening and closes the connections.
+    pub async fn stop(&self) {
+        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some((stop, serving)) = server {
+            drop(stop);
+            serving.await.unwrap();
+        }
     }
 
     /// The spans so far.

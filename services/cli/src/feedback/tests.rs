@@ -89,22 +89,3 @@ fn numbers_that_are_none_of_the_result_are_refused() {
         assert!(refused.to_string().contains(says), "{refused}");
     }
 }
-
-#[test]
-fn a_file_that_is_no_result_is_said_to_be_none() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("r.json");
-    for (text, says) in [
-        ("{\"error\": 1}", "no `status`"),
-        ("words", "not JSON"),
-        ("{\"status\": \"SOON\"}", "no result"),
-    ] {
-        fs::write(&path, text).unwrap();
-        let refused = format!("{:#}", read_result(&path).unwrap_err());
-        assert!(
-            refused.contains(says) && refused.contains("emend ask --json"),
-            "{refused}"
-        );
-    }
-    assert!(read_result(folder.path()).is_err());
-}

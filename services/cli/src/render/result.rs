@@ -102,7 +102,9 @@ fn source_line(document: Option<&GradedPassage>, citation: &Citation) -> String 
     line
 }
 
-fn verdict(result: &WalkResult) -> String {
+/// How a walk ended, with what it cost and why.
+#[must_use]
+pub fn verdict(result: &WalkResult) -> String {
     let (word, style) = match result.status() {
         WalkStatus::Answered => ("answered", GOOD),
         WalkStatus::Unverified => ("unverified", DOUBTFUL),

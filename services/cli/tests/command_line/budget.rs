@@ -8,10 +8,11 @@ use emend_core::limits;
 use emend_proto::v1::{
     AskRequest, ChatMessage, DecideRetrievalRequest, Document, GenerateRequest, GradeDocumentsRequest,
     GradeGroundednessRequest, GradeUsefulnessRequest, IngestRequest, Passage, Question, RefineKnowledgeRequest,
-    RetrieveRequest, RewritePurpose, RewriteRequest, SearchRequest, ValidateGraphRequest, chat_message::Role,
-    generator_service_client::GeneratorServiceClient, grader_service_client::GraderServiceClient,
-    orchestrator_service_client::OrchestratorServiceClient, retriever_service_client::RetrieverServiceClient,
-    rewriter_service_client::RewriterServiceClient, web_search_service_client::WebSearchServiceClient,
+    ReplayWalkRequest, RetrieveRequest, RewritePurpose, RewriteRequest, SearchRequest, ValidateGraphRequest,
+    WalkRecord, WalkResult, chat_message::Role, generator_service_client::GeneratorServiceClient,
+    grader_service_client::GraderServiceClient, orchestrator_service_client::OrchestratorServiceClient,
+    retriever_service_client::RetrieverServiceClient, rewriter_service_client::RewriterServiceClient,
+    web_search_service_client::WebSearchServiceClient,
 };
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, join_all};
@@ -29,6 +30,30 @@ const MAX_RESIDENT: u64 = 1 << 30;
 const DEADLINE: Duration = Duration::from_secs(2);
 /// A guard against hanging, never a measure.
 const HANG: Duration = Duration::from_secs(60);
+
+/// A walk with the largest question that a record has.
+fn recorded(question: &str) -> WalkResult {
+    WalkResult {
+        record: Some(WalkRecord {
+            version: 1,
+            question: Some(Question {
+                question: question.to_owned(),
+                history: history(),
+                graph_yaml: graph(),
+                ..Question::default()
+            }),
+            passages: vec![
+                Passage {
+                    text: text(64 << 10),
+                    ..Passage::default()
+                };
+                32
+            ],
+            ..WalkRecord::default()
+        }),
+        ..WalkResult::default()
+    }
+}
 
 /// Text of so many bytes, whose words repeat late.
 fn text(bytes: usize) -> String {
@@ -232,6 +257,14 @@ fn calls(up: &Up) -> Vec<(&'static str, usize, Call)> {
             ValidateGraphRequest {
                 yaml: graph(),
                 ..ValidateGraphRequest::default()
+            }
+        ),
+        call!(
+            orchestrator.clone(),
+            replay_walk,
+            ReplayWalkRequest {
+                walk: Some(recorded(&question)),
+                ..ReplayWalkRequest::default()
             }
         ),
         call!(

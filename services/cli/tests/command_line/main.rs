@@ -14,6 +14,7 @@ mod grades;
 mod graphs;
 mod ingest;
 mod pages;
+mod replay;
 mod security;
 #[cfg(target_os = "linux")]
 mod stream;

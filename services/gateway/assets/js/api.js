@@ -91,6 +91,11 @@ export async function ask(question, { signal, onEvent }) {
   if (!finished) throw new Problem({ detail: 'The answer broke off: the gateway ended the stream before the walk was done.' });
 }
 
+/** Walks a recorded walk again. @param {object} replay a `ReplayWalkRequest` of the contract */
+export function replayWalk(replay) {
+  return json('v1/replay', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(replay) });
+}
+
 /**
  * Adds files to a collection.
  * @param {string} collection

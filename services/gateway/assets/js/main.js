@@ -5,6 +5,7 @@ import { add, droppedFiles, openDocuments } from './documents.js';
 import { byId, h, openDialog } from './dom.js';
 import { openHistory, remember, save, saved } from './history.js';
 import { chosenOptions, showOptions } from './options.js';
+import { openReplay, turned } from './replay.js';
 import { setUpTheme } from './theme.js';
 import { WalkView } from './walk-view.js';
 
@@ -71,6 +72,7 @@ function question() {
     graph: byId('graph').value,
     collection: byId('collection').value,
     options: chosenOptions(byId('options')),
+    record: true,
   };
   if (byId('search').value) asked.search = byId('search').value;
   if (byId('no-web').checked) asked.budget = { webSearches: 0 };
@@ -114,9 +116,30 @@ async function walk(view, signal) {
   }
   const kept = saved(view.graphName, view.question, view.events);
   remember(kept);
-  view.offer(h('button', { type: 'button', onclick: () => save(kept) }, 'Save'));
+  offer(view, kept);
   const message = view.events.at(-1)?.finished?.message;
   if (message) follow(view.question, message);
+}
+
+/** Offers to save a walk that has ended and, where it has a record, to replay it. */
+function offer(view, kept) {
+  const result = view.events.at(-1)?.finished;
+  const replay = () => openReplay(result, view.graphName, { describe, graphs: [...byId('graph').options].map(({ value }) => value) },
+    (graph, replayed) => showReplay(view, graph, replayed).catch((error) => problem(error.message)));
+  view.offer(
+    result?.record && h('button', { type: 'button', onclick: replay }, 'Replay with…'),
+    h('button', { type: 'button', onclick: () => save(kept) }, 'Save'));
+}
+
+/** Shows a replay beside its walk. */
+async function showReplay(view, graph, { events = [], turn, end }) {
+  const replayed = new WalkView(await describe(graph), view.question);
+  for (const event of events) replayed.apply(event);
+  replayed.note(turned(turn));
+  if (end) replayed.fail(`Here the record ends: step ${end.step} ${end.node} calls ${end.method}: ${end.missing}.`);
+  replayed.offer();
+  byId('walks').replaceChildren(view.element, replayed.element);
+  byId('walks').classList.add('compared');
 }
 
 function follow(asked, message) {
@@ -137,7 +160,7 @@ async function show(kept) {
   try {
     const view = new WalkView(await describe(kept.graph), kept.question);
     for (const event of kept.events) view.apply(event);
-    view.offer(h('button', { type: 'button', onclick: () => save(kept) }, 'Save'));
+    offer(view, kept);
     byId('walks').replaceChildren(view.element);
     byId('walks').classList.remove('compared');
     byId('question').value = kept.question.question;

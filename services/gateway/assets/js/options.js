@@ -6,12 +6,13 @@ import { h } from './dom.js';
  * Fills a place with an input for each option.
  * @param {HTMLElement} place
  * @param {object[]} options `GraphOption`s
+ * @param {Object<string, number>} [values] what holds where nothing is set, in place of the defaults
  */
-export function showOptions(place, options) {
+export function showOptions(place, options, values = {}) {
   place.replaceChildren(...options.map((option) => {
     const input = h('input', {
       type: 'number', name: option.name, min: String(option.minimum ?? 0), max: String(option.maximum), step: 'any',
-      placeholder: option.defaultValue === undefined ? 'calibrated' : String(option.defaultValue),
+      placeholder: String(values[option.name] ?? option.defaultValue ?? 'calibrated'),
     });
     return h('label', { title: option.description },
       h('span', {}, option.name.replaceAll('_', ' ')), input,

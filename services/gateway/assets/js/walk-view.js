@@ -22,12 +22,13 @@ export class WalkView {
     this.answer = h('div', { 'aria-live': 'polite' });
     this.steps = h('div');
     this.passages = h('div');
+    this.remark = h('p.remark', { role: 'status', hidden: true });
     this.problem = h('p.problem', { role: 'alert', hidden: true });
     this.tools = h('div.row.tools', { hidden: true });
     this.element = h('article.card.walk', { 'aria-label': `Walk of ${this.graphName}` },
       h('div.row', {}, h('h2', { dir: 'auto' }, question.question), h('span.grow'), h('span.badge', {}, this.graphName)),
       h('div.columns', {},
-        h('div', {}, this.answer, this.problem, this.tools,
+        h('div', {}, this.remark, this.answer, this.problem, this.tools,
           h('h3', {}, 'Passages'), this.passages),
         h('div', {}, this.graph.element, h('h3', {}, 'Steps'), this.steps)));
     this.#draw();
@@ -44,13 +45,19 @@ export class WalkView {
     this.#drawSoon();
   }
 
+  /** Says something of the walk as a whole. */
+  note(message) {
+    this.remark.textContent = message;
+    this.remark.hidden = false;
+  }
+
   /** Shows what ended the walk without a result. */
   fail(message) {
     this.problem.textContent = message;
     this.problem.hidden = false;
   }
 
-  /** Offers what can be done with a walk that has ended. @param {...Node} tools */
+  /** Offers what can be done with a walk that has ended. @param {...(Node|false|undefined)} tools */
   offer(...tools) {
     const count = this.events.length;
     const slider = h('input', {
@@ -60,7 +67,7 @@ export class WalkView {
         this.#drawSoon();
       },
     });
-    this.tools.replaceChildren(h('span.dim', {}, 'Replay'), slider, h('span.grow'), ...tools);
+    this.tools.replaceChildren(h('span.dim', {}, 'Replay'), slider, h('span.grow'), ...tools.filter(Boolean));
     this.tools.hidden = false;
   }
 

@@ -91,6 +91,13 @@ const fn described(operation: Operation) -> Described {
             gives: "GetDocumentResponse",
             ..NONE
         },
+        Operation::ReplayWalk => Described {
+            rpc: "OrchestratorService/ReplayWalk",
+            summary: "Walk again what a record holds, under other options or thresholds or on another graph",
+            takes: "ReplayWalkRequest",
+            gives: "ReplayWalkResponse",
+            ..NONE
+        },
         Operation::RecordFeedback => Described {
             rpc: "OrchestratorService/RecordFeedback",
             summary: "Keep what a person says of an answer",

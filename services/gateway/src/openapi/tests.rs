@@ -42,6 +42,8 @@ fn every_field_that_can_be_reached_is_in_the_document() {
         "GetDocumentResponse",
         "Feedback",
         "RecordFeedbackResponse",
+        "ReplayWalkRequest",
+        "ReplayWalkResponse",
     ];
     let pool = emend_json::pool().unwrap();
     let message = |name: &str| pool.get_message_by_name(&format!("{PACKAGE}.{name}")).unwrap();

@@ -274,6 +274,17 @@ impl OrchestratorService for StandIn {
         Ok(Response::new(RecordFeedbackResponse { id: feedback.walk_id }))
     }
 
+    async fn replay_walk(&self, request: Request<ReplayWalkRequest>) -> Result<Response<ReplayWalkResponse>, Status> {
+        let end = RecordEnd {
+            missing: request.into_inner().graph,
+            ..RecordEnd::default()
+        };
+        Ok(Response::new(ReplayWalkResponse {
+            end: Some(end),
+            ..ReplayWalkResponse::default()
+        }))
+    }
+
     async fn get_graph(&self, request: Request<GetGraphRequest>) -> Result<Response<GetGraphResponse>, Status> {
         let name = request.into_inner().name;
         if name != "self-rag" {

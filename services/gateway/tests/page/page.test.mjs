@@ -112,6 +112,23 @@ describe('a question', () => {
     await page.waitForFunction(() => document.querySelector('#problem').textContent.includes('is not a walk of this version'));
   }));
 
+  test('is replayed with another threshold, which turns its path', () => open(async (page) => {
+    await ask(page, LEAVE);
+    await page.getByRole('button', { name: 'Replay with…' }).click();
+    await page.fill('#replay input[name=relevant]', '1');
+    assert.deepEqual(await violations(page), []);
+    await page.getByRole('button', { name: 'Replay', exact: true }).click();
+    await page.waitForSelector('.remark:not([hidden])');
+    assert.match(await page.textContent('.remark:not([hidden])'), /turned at step 2 grade_documents: none_relevant \(recorded: \w+_relevant\) → rewrite/);
+    assert.match(await page.locator('.walk').nth(1).locator('.problem').textContent(), /^Here the record ends: step 3 rewrite calls Rewrite/);
+    await picture(page, 'replay');
+    await page.getByRole('button', { name: 'Replay with…' }).click();
+    await page.fill('#replay input[name=max_rewrites]', '21');
+    await page.evaluate(() => document.querySelector('#replay form').setAttribute('novalidate', ''));
+    await page.getByRole('button', { name: 'Replay', exact: true }).click();
+    await page.waitForFunction(() => document.querySelector('#replay .problem').textContent.includes('max_rewrites'));
+  }, {}, { provokes: true }));
+
   test('goes over two graphs side by side', () => open(async (page) => {
     await page.selectOption('#compare', 'plain-rag');
     await page.fill('#question', LEAVE);

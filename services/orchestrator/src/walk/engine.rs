@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use emend_chassis::{Identity, keys, telemetry};
 use emend_core::Deadline;
-use emend_proto::v1::{EdgeTaken, Limit, Step, WalkResult};
+use emend_proto::v1::{self, EdgeTaken, Limit, Step, WalkResult};
 use tokio::time::Instant;
 use tracing::{Instrument as _, Span};
 
@@ -21,6 +21,7 @@ use super::{
     metrics::WalkMetrics,
     outage::MAX_CAUSE_BYTES,
     question::Question,
+    record::Recorder,
     services::Services,
     size, span,
     state::{State, add_usage},
@@ -47,6 +48,10 @@ pub struct WalkRequest {
     pub budget: Budget,
     /// Who asks, and so whose budget of the day each step is paid from.
     pub caller: Identity,
+    /// The question as it was asked, where the result is to carry a record.
+    pub record: Option<v1::Question>,
+    /// Whether question, passages and answer stand in the walk's spans.
+    pub content: bool,
 }
 
 /// Walks a graph for a question and returns the result before the caller's deadline (R11). The last event is the
@@ -65,7 +70,10 @@ pub async fn walk(
 ) -> Result<WalkResult, WalkError> {
     let graph = walk_request.graph.name();
     let span = span::of_walk(graph, walk_request.caller.name());
-    let calls = Calls::new(services);
+    if walk_request.content {
+        span::asked(&span, &walk_request.question);
+    }
+    let calls = Calls::new(services, walk_request.record.clone().map(Recorder::new));
     let run = WalkRun {
         visits: vec![0; walk_request.graph.nodes().len()],
         last_visit: vec![None; walk_request.graph.nodes().len()],
@@ -84,8 +92,8 @@ pub async fn walk(
     };
     let ended = run.run().instrument(span.clone()).await;
     let known = (!walk_request.is_own_graph).then_some(graph);
-    metrics.ended(known, walk_request.caller.name(), &ended, &span);
-    span::walk_ended(&span, &ended);
+    metrics.ended(known, walk_request.caller.name(), &ended);
+    span::walk_ended(&span, &ended, walk_request.content);
     let id = telemetry::trace_id(&span).unwrap_or_else(|| format!("{:032x}", fastrand::u128(..)));
     span.in_scope(|| log::ended(&id, walk_request.caller.name(), &ended));
     ended
@@ -147,6 +155,7 @@ impl WalkRun<'_> {
             return Ok(Some(end));
         }
         let recorder = StepRecorder::begin(&self.context, CONDENSE, CONDENSE, 1).await?;
+        self.calls.step(recorder.number);
         let (condensed, mut report) = action::condense(&mut self.context)
             .instrument(recorder.span.clone())
             .await;
@@ -249,6 +258,7 @@ impl WalkRun<'_> {
         self.cost = self.cost.plus(cost);
 
         let recorder = StepRecorder::begin(&self.context, node.name(), node.action().name(), visit).await?;
+        self.calls.step(recorder.number);
         let ran = action::run(node.config(), &mut self.context, &self.walk_request.options)
             .instrument(recorder.span.clone())
             .await;
@@ -257,6 +267,9 @@ impl WalkRun<'_> {
         self.pay(&report);
         settled.inspect_err(|error| span::step_failed(&recorder.span, error))?;
         self.overrun(cost, &report);
+        if self.walk_request.content {
+            span::found(&recorder.span, node.action(), &self.context.state.query, &report);
+        }
         self.metrics.stepped(node.action(), outcome);
         self.metrics.corrected(node.action(), self.context.state.generations);
         if let Some(failure) = &report.failure {
@@ -338,6 +351,7 @@ impl WalkRun<'_> {
         let result = finish::result(self.context.state, end);
         let graph = &self.walk_request.graph;
         let mut result = WalkResult {
+            record: self.calls.record(),
             graph: graph.name().to_owned(),
             options: self
                 .walk_request

@@ -1,15 +1,16 @@
 //! Walks by graph, status and limit, steps by action and outcome, corrections by kind.
 
+use std::sync::Arc;
+
 use emend_chassis::metrics::meter;
-use emend_core::{Code, ServiceError as _, semconv};
+use emend_core::{ServiceError as _, semconv};
 use emend_proto::v1::{Limit, WalkResult};
 use opentelemetry::{
     KeyValue,
-    metrics::{Counter, Histogram},
+    metrics::{Counter, Histogram, InstrumentProvider, Meter},
 };
-use tracing::Span;
 
-use super::error::WalkError;
+use super::{error::WalkError, span::status_name};
 use crate::graph::{Action, Outcome};
 
 /// Bounds of the histogram of steps.
@@ -26,7 +27,22 @@ pub struct WalkMetrics {
 
 impl Default for WalkMetrics {
     fn default() -> Self {
-        let meter = meter();
+        WalkMetrics::of(&meter())
+    }
+}
+
+/// Makes instruments that count nothing.
+struct Uncounted;
+
+impl InstrumentProvider for Uncounted {}
+
+impl WalkMetrics {
+    /// Instruments that count nothing, for walks that are only replayed.
+    pub(crate) fn uncounted() -> Self {
+        WalkMetrics::of(&Meter::new(Arc::new(Uncounted)))
+    }
+
+    fn of(meter: &Meter) -> Self {
         WalkMetrics {
             walks: meter.u64_counter(semconv::EMEND_WALKS).with_unit("{walk}").build(),
             steps: meter.u64_counter(semconv::EMEND_STEPS).with_unit("{step}").build(),
@@ -41,27 +57,15 @@ impl Default for WalkMetrics {
                 .build(),
         }
     }
-}
 
-impl WalkMetrics {
-    /// Counts a walk that ended, for the key of its caller, and records its status in its span. A graph of the request has no
-    /// name here.
-    pub(super) fn ended(
-        &self,
-        graph: Option<&str>,
-        key: Option<&str>,
-        ended: &Result<WalkResult, WalkError>,
-        span: &Span,
-    ) {
+    /// Counts a walk that ended, for the key of its caller. A graph of the request has no name here.
+    pub(super) fn ended(&self, graph: Option<&str>, key: Option<&str>, ended: &Result<WalkResult, WalkError>) {
         let graph = graph.unwrap_or(semconv::EMEND_GRAPH_OF_REQUEST).to_owned();
         let mut of = vec![KeyValue::new(semconv::GEN_AI_WORKFLOW_NAME, graph)];
         of.extend(key.map(|key| KeyValue::new(semconv::EMEND_KEY_NAME, key.to_owned())));
         match ended {
             Ok(result) => {
-                let status = result.status().as_str_name();
-                let status = status.strip_prefix("WALK_STATUS_").unwrap_or(status);
-                span.record(semconv::EMEND_WALK_STATUS, status);
-                span.record(semconv::EMEND_WALK_STEPS, result.steps.len());
+                let status = status_name(result);
                 let limit = match result.exhausted() {
                     Limit::Unspecified => "NONE",
                     limit => limit.as_str_name().trim_start_matches("LIMIT_"),
@@ -72,9 +76,7 @@ impl WalkMetrics {
                 self.walks.add(1, &of);
             }
             Err(error) => {
-                let code: Code = error.code();
-                span.record(semconv::ERROR_TYPE, code.name());
-                of.push(KeyValue::new(semconv::ERROR_TYPE, code.name()));
+                of.push(KeyValue::new(semconv::ERROR_TYPE, error.code().name()));
                 self.walks.add(1, &of);
             }
         }

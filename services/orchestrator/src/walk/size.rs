@@ -25,7 +25,8 @@ pub(super) fn fit_texts(steps: &mut [Step], most: usize) {
 /// Shortens a result to the size that clients accept by default, the least important parts first
 /// (R15).
 pub(super) fn fit_result(result: &mut WalkResult) {
-    let stages: [fn(&mut WalkResult, usize); 5] = [
+    let stages: [fn(&mut WalkResult, usize); 6] = [
+        |result, _| result.record = None,
         |result, excess| cut(step_texts(&mut result.steps), excess),
         |result, excess| {
             let cited = cited(result);

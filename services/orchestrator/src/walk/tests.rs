@@ -74,6 +74,8 @@ fn walk_request_of(graph: Arc<Graph>, options: &[(&str, f64)]) -> WalkRequest {
         }),
         budget: super::Budget::default(),
         caller: emend_chassis::Identity::default(),
+        record: None,
+        content: false,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Logs on standard error, traces, metrics and logs to an OpenTelemetry collector where one is configured, and metrics for
 //! Prometheus where an address is given.
 
+mod exporter;
 mod scrape;
 
 use std::io::IsTerminal;
@@ -30,6 +31,7 @@ use tracing_subscriber::{Layer, Registry};
 
 use crate::config::{LogFormat, ServiceOptions};
 use emend_core::{printable_line, semconv};
+use exporter::Reporting;
 use scrape::Scrape;
 
 /// How long the last telemetry may take to leave.
@@ -207,10 +209,10 @@ impl Telemetry {
             scrape: None,
         };
         if let Some(endpoint) = options.traces {
-            let exporter = SpanExporter::builder().with_tonic().with_endpoint(endpoint).build()?;
+            let exporter = SpanExporter::builder().with_tonic().with_endpoint(&endpoint).build()?;
             let sampler = Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(options.sample_ratio)));
             let provider = SdkTracerProvider::builder()
-                .with_batch_exporter(exporter)
+                .with_batch_exporter(Reporting::new(exporter, "traces", &endpoint))
                 .with_sampler(sampler)
                 .with_resource(resource.clone())
                 .build();
@@ -230,8 +232,11 @@ impl Telemetry {
         if options.metrics.is_some() || options.metrics_listen.is_some() {
             let mut builder = SdkMeterProvider::builder().with_resource(resource.clone());
             if let Some(endpoint) = options.metrics {
-                let exporter = MetricExporter::builder().with_tonic().with_endpoint(endpoint).build()?;
-                builder = builder.with_periodic_exporter(exporter);
+                let exporter = MetricExporter::builder()
+                    .with_tonic()
+                    .with_endpoint(&endpoint)
+                    .build()?;
+                builder = builder.with_periodic_exporter(Reporting::new(exporter, "metrics", &endpoint));
             }
             if let Some(address) = options.metrics_listen {
                 let metrics = Metrics::new();
@@ -244,9 +249,9 @@ impl Telemetry {
             telemetry.meter = Some(provider);
         }
         if let Some(endpoint) = options.logs {
-            let exporter = LogExporter::builder().with_tonic().with_endpoint(endpoint).build()?;
+            let exporter = LogExporter::builder().with_tonic().with_endpoint(&endpoint).build()?;
             let provider = SdkLoggerProvider::builder()
-                .with_batch_exporter(exporter)
+                .with_batch_exporter(Reporting::new(exporter, "logs", &endpoint))
                 .with_resource(resource)
                 .build();
             layers.push(

@@ -145,9 +145,13 @@ pub const EMEND_LLM_FALLBACK_REASON: &str = "emend.llm.fallback.reason";
 pub const EMEND_LLM_RESPONSE_FORMAT: &str = "emend.llm.response_format";
 /// A prompt's name with its language and version.
 pub const EMEND_PROMPT_VERSION: &str = "emend.prompt.version";
-/// What was sent to the model; only where content is recorded.
+/// What a retrieval searched for; only where content is recorded.
+pub const GEN_AI_RETRIEVAL_QUERY_TEXT: &str = "gen_ai.retrieval.query.text";
+/// What it found, as a JSON array of `id`, `score` and `content`; only where content is recorded.
+pub const GEN_AI_RETRIEVAL_DOCUMENTS: &str = "gen_ai.retrieval.documents";
+/// What was sent to the model, and on a walk what was asked; only where content is recorded.
 pub const GEN_AI_INPUT_MESSAGES: &str = "gen_ai.input.messages";
-/// What the model wrote; only where content is recorded.
+/// What the model wrote, and on a walk its answer; only where content is recorded.
 pub const GEN_AI_OUTPUT_MESSAGES: &str = "gen_ai.output.messages";
 /// Frequency penalty asked for.
 pub const GEN_AI_REQUEST_FREQUENCY_PENALTY: &str = "gen_ai.request.frequency_penalty";

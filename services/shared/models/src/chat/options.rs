@@ -94,7 +94,7 @@ pub struct ChatOptions {
     /// it is not counted. The caller's deadline also applies: with fallback models, set the timeout to a fraction of it.
     #[arg(long, env = "EMEND_LLM_TIMEOUT", default_value = "60s", value_parser = duration)]
     pub llm_timeout: Duration,
-    /// Record prompts and replies in spans. Off by default, because questions and passages may be confidential.
+    /// Record prompts and replies in spans, and with walks in this process their questions, passages and answers. Off by default, because questions and passages may be confidential.
     #[arg(
         long,
         env = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT",

@@ -1,0 +1,318 @@
+//! Walks again what a record holds, and says where the path turns.
+//!
+//! The walk is a real one; only its services are replaced by the record. It leaves no trace,
+//! no log and no metrics, and no time runs out in it.
+
+use std::time::Duration;
+
+use emend_chassis::{EventSender, InvalidRequest, Violations};
+use emend_core::{Deadline, Scope, limits::MAX_RESULT_BYTES};
+use emend_proto::v1::{
+    self, AskStreamResponse, EdgeTaken, GradeThresholds, RecordEnd, ReplayWalkRequest, ReplayWalkResponse, Step, Turn,
+    WalkEvent, walk_event::Event,
+};
+use futures::StreamExt as _;
+use prost::Message as _;
+use tonic::Status;
+use tracing::{instrument::WithSubscriber as _, subscriber::NoSubscriber};
+
+use crate::{
+    catalog::Catalog,
+    checks::GraphChecks,
+    graph::{Action, Node},
+    walk::{Events, RECORD_VERSION, RecordedServices, WalkError, WalkMetrics, WalkRequest, walk},
+    walk_request::{Graphs, walk_request},
+};
+
+/// Events that wait for the collector, which runs beside the walk.
+const EVENTS: usize = 64;
+/// Where a walk goes at its end, as edges name it.
+const FINISH: &str = "finish";
+
+/// Replays a walk on these graphs.
+///
+/// # Errors
+/// As `ReplayWalk` of the contract has them.
+pub async fn replay(
+    catalog: &Catalog,
+    request: ReplayWalkRequest,
+    scope: &Scope,
+) -> Result<ReplayWalkResponse, Status> {
+    let graphs = Graphs {
+        catalog,
+        default: "",
+        checks: &GraphChecks::default(),
+    };
+    let replay = check(request)?.resolve(graphs, scope).await?;
+    replay.run().await.map_err(|error| emend_chassis::status(&error))
+}
+
+/// A walk to replay whose fields are in order, with what is asked this time.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    walk: v1::WalkResult,
+    record: v1::WalkRecord,
+    question: v1::Question,
+    thresholds: GradeThresholds,
+}
+
+/// Checks a request, but for what depends on the graphs.
+pub(crate) fn check(request: ReplayWalkRequest) -> Result<Checked, InvalidRequest> {
+    let ReplayWalkRequest {
+        walk,
+        graph,
+        graph_yaml,
+        options,
+        thresholds,
+    } = request;
+    let mut walk = walk.ok_or_else(|| InvalidRequest::field("walk", "is missing; set it"))?;
+    let mut record = walk.record.take().ok_or_else(|| {
+        InvalidRequest::field(
+            "walk.record",
+            "is missing, so the walk cannot be replayed: ask with `record` set, as `emend ask --json` does; a result above \
+             4 MiB goes without its record",
+        )
+    })?;
+    let thresholds = thresholds.unwrap_or_default();
+    let mut violations = Violations::new();
+    violations.require(record.version == RECORD_VERSION, "walk.record.version", || {
+        format!(
+            "is {}, and this service replays version {RECORD_VERSION} only: use the release that wrote the record, or ask again",
+            record.version
+        )
+    });
+    for (name, value) in named(&thresholds) {
+        let fits = value.is_none_or(|value| (0.0..=1.0).contains(&value));
+        violations.require(fits, &format!("thresholds.{name}"), || {
+            format!("must be 0 to 1, is {}", value.unwrap_or_default())
+        });
+    }
+    for (low, high, least, most) in [
+        ("lower", "upper", thresholds.lower, thresholds.upper),
+        ("partially", "fully", thresholds.partially, thresholds.fully),
+    ] {
+        if let Some((least, most)) = least.zip(most) {
+            violations.require(least <= most, &format!("thresholds.{low}"), || {
+                format!("must be at most `{high}`, which is {most}, is {least}")
+            });
+        }
+    }
+    violations.finish()?;
+    let mut question = record.question.take().unwrap_or_default();
+    question.record = false;
+    question.budget.iter_mut().for_each(|budget| budget.time = None);
+    let same_graph = graph_yaml.is_empty() && (graph.is_empty() || graph == question.graph);
+    if same_graph {
+        question.options.clone_from(&walk.options);
+    } else {
+        question.options.clear();
+        (question.graph, question.graph_yaml) = (graph, graph_yaml);
+    }
+    question.options.extend(options);
+    Ok(Checked {
+        walk,
+        record,
+        question,
+        thresholds,
+    })
+}
+
+/// The thresholds by name.
+fn named(thresholds: &GradeThresholds) -> [(&'static str, Option<f64>); 8] {
+    let GradeThresholds {
+        relevant,
+        lower,
+        upper,
+        fully,
+        partially,
+        useful,
+        quote,
+        strip,
+    } = *thresholds;
+    [
+        ("relevant", relevant),
+        ("lower", lower),
+        ("upper", upper),
+        ("fully", fully),
+        ("partially", partially),
+        ("useful", useful),
+        ("quote", quote),
+        ("strip", strip),
+    ]
+}
+
+impl Checked {
+    /// What is asked this time.
+    pub(crate) fn question(&self) -> &v1::Question {
+        &self.question
+    }
+
+    /// Resolves graph and options.
+    pub(crate) async fn resolve(self, graphs: Graphs<'_>, scope: &Scope) -> Result<Replay, Status> {
+        let walk_request = walk_request(graphs, scope, Some(self.question)).await?;
+        let evaluation = |(_, node): (_, &Node)| node.action() == Action::EvaluateDocuments;
+        let evaluates = walk_request.graph.nodes().any(evaluation);
+        Ok(Replay {
+            services: RecordedServices::new(self.record, self.thresholds, evaluates),
+            recorded: self.walk.steps,
+            walk_request,
+        })
+    }
+}
+
+/// A walk that can be replayed.
+#[derive(Debug)]
+pub(crate) struct Replay {
+    walk_request: WalkRequest,
+    services: RecordedServices,
+    recorded: Vec<Step>,
+}
+
+impl Replay {
+    /// Walks until the end, or until the record has no reply.
+    ///
+    /// # Errors
+    /// [`WalkError`]: a recorded reply refused the question, or the walk panicked.
+    pub(crate) async fn run(self) -> Result<ReplayWalkResponse, WalkError> {
+        let (sender, mut coming) = EventSender::<AskStreamResponse>::channel(EVENTS);
+        let mut events: Vec<WalkEvent> = Vec::new();
+        let missing = {
+            let walking = async {
+                let sender = Events::to(sender);
+                let metrics = WalkMetrics::uncounted();
+                let request = self.walk_request.clone();
+                walk(
+                    request,
+                    &self.services,
+                    Deadline::after(Duration::MAX),
+                    &sender,
+                    &metrics,
+                )
+                .await
+            };
+            let collecting = async {
+                while let Some(response) = coming.next().await {
+                    events.extend(response.event);
+                }
+            };
+            // In this order, so that what was sent before the record ended is collected.
+            let walked = futures::future::join(walking, collecting).with_subscriber(NoSubscriber::new());
+            tokio::select! {
+                biased;
+                (walked, ()) = walked => { walked?; None }
+                missing = self.services.end() => Some(missing),
+            }
+        };
+        let path = Path::of(&events);
+        let response = ReplayWalkResponse {
+            turn: path.turn(&self.recorded),
+            end: missing.map(|missing| RecordEnd {
+                step: path.under_way.0,
+                node: path.under_way.1.to_owned(),
+                method: missing.method.to_owned(),
+                missing: missing.what,
+            }),
+            events: Vec::new(),
+        };
+        Ok(fitting(response, events))
+    }
+}
+
+/// The response with its events, without what they can do without where they are too large.
+fn fitting(response: ReplayWalkResponse, mut events: Vec<WalkEvent>) -> ReplayWalkResponse {
+    let size: usize = events.iter().map(WalkEvent::encoded_len).sum();
+    if size > MAX_RESULT_BYTES {
+        let steps = events.iter_mut().filter_map(|event| match &mut event.event {
+            Some(Event::StepFinished(finished)) => finished.step.as_mut(),
+            _ => None,
+        });
+        for step in steps {
+            step.passages.clear();
+            step.strips.clear();
+        }
+    }
+    ReplayWalkResponse { events, ..response }
+}
+
+/// The way of a replay as its events tell it.
+struct Path<'a> {
+    steps: Vec<(&'a Step, Option<&'a EdgeTaken>)>,
+    /// Number and node of the latest step that began.
+    under_way: (u32, &'a str),
+}
+
+impl<'a> Path<'a> {
+    fn of(events: &'a [WalkEvent]) -> Path<'a> {
+        let mut path = Path {
+            steps: Vec::new(),
+            under_way: (0, ""),
+        };
+        for event in events.iter().filter_map(|event| event.event.as_ref()) {
+            match event {
+                Event::StepStarted(started) => path.under_way = (started.step, &started.node),
+                Event::StepFinished(finished) => path.steps.extend(finished.step.as_ref().map(|step| (step, None))),
+                Event::EdgeTaken(edge) => {
+                    if let Some((_, taken)) = path.steps.last_mut() {
+                        *taken = Some(edge);
+                    }
+                }
+                _ => {}
+            }
+        }
+        path
+    }
+
+    /// Where it first differs from the recorded steps. Nodes of different graphs are compared by what they do.
+    fn turn(&self, recorded: &[Step]) -> Option<Turn> {
+        for (place, (step, edge)) in self.steps.iter().enumerate() {
+            let Some(before) = recorded.get(place) else { break };
+            if before.action != step.action {
+                return Some(self.turn_before(place, recorded));
+            }
+            if before.outcome != step.outcome {
+                return Some(turn(before, recorded.get(place + 1), step, *edge));
+            }
+        }
+        let (last, edge) = self.steps.last()?;
+        let place = self.steps.len() - 1;
+        let before = recorded.get(place)?;
+        let goes_on = edge.map(|edge| edge.to != FINISH);
+        let went_on = recorded.len() > self.steps.len();
+        (goes_on == Some(!went_on)).then(|| turn(before, recorded.get(place + 1), last, *edge))
+    }
+
+    /// The turn where the steps at this place do something else.
+    fn turn_before(&self, place: usize, recorded: &[Step]) -> Turn {
+        match place
+            .checked_sub(1)
+            .and_then(|before| Some((before, self.steps.get(before)?)))
+        {
+            Some((before, (step, edge))) => turn(&recorded[before], recorded.get(place), step, *edge),
+            None => Turn {
+                recorded_next: recorded.first().map(|step| step.node.clone()).unwrap_or_default(),
+                next: self
+                    .steps
+                    .first()
+                    .map(|(step, _)| step.node.clone())
+                    .unwrap_or_default(),
+                reason: "the walk begins with another step".to_owned(),
+                ..Turn::default()
+            },
+        }
+    }
+}
+
+fn turn(before: &Step, before_next: Option<&Step>, step: &Step, edge: Option<&EdgeTaken>) -> Turn {
+    Turn {
+        step: step.number,
+        node: step.node.clone(),
+        recorded_outcome: before.outcome.clone(),
+        outcome: step.outcome.clone(),
+        recorded_next: before_next.map_or_else(|| FINISH.to_owned(), |next| next.node.clone()),
+        next: edge.map(|edge| edge.to.clone()).unwrap_or_default(),
+        reason: edge.map(|edge| edge.reason.clone()).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
