@@ -20,7 +20,7 @@ fn named(server: &Running, name: &str, tls: ClientTls) -> Upstream {
     let address = server.address;
     let options = UpstreamOptions {
         tls: Some(tls),
-        resolver: Some(Arc::new(move || async move { Ok(vec![address]) }.boxed())),
+        resolver: Some(Arc::new(move |_: &str, _| async move { Ok(vec![address]) }.boxed())),
         ..UpstreamOptions::default()
     };
     Upstream::with_options(&format!("https://{name}:{}", address.port()), options).unwrap()
