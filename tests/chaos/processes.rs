@@ -123,7 +123,7 @@ pub(crate) fn with_model<'a>(model: &'a str, backend: &'a str) -> [&'a str; 6] {
 /// time. A walk of [`GRAPH`](crate::outcome::GRAPH) asks each of them.
 pub(crate) struct Services {
     pub(crate) all: Vec<Service>,
-    pub(crate) model: LanguageModel,
+    _model: LanguageModel,
     _data: [TempDir; 2],
 }
 
@@ -145,7 +145,7 @@ impl Services {
         ingest(&all[0].url()).await;
         Self {
             all,
-            model,
+            _model: model,
             _data: [data, pages],
         }
     }

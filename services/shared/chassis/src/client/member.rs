@@ -138,7 +138,8 @@ pub(super) struct Load {
 
 impl Load {
     /// Gives a call to one of the servers: of two that are drawn the one with fewer calls, which spreads them nearly as
-    /// well as looking at all (the power of two choices). One that is ejected gets a call only after a rest.
+    /// well as looking at all (the power of two choices). One that is ejected gets a call only after a rest, or for being
+    /// slow where there is no other.
     ///
     /// # Errors
     /// [`Resting`] where every server rests; `None` of it where there is no server.
@@ -163,7 +164,11 @@ impl Load {
                 }
             }
             (Some(one), None) => one,
-            (None, _) => return Err(resting(members)),
+            // Slow is better than nothing.
+            (None, _) => match slow(members) {
+                Some(slow) => slow,
+                None => return Err(resting(members)),
+            },
         };
         let began = Instant::now();
         chosen.standing().probe();
@@ -226,6 +231,13 @@ impl Drop for Load {
             self.fault(Fault::Silent, 1);
         }
     }
+}
+
+/// Of the servers that were ejected for being slow the one with the fewest calls.
+fn slow(members: &[Arc<Member>]) -> Option<&Arc<Member>> {
+    let is_slow = |member: &Member| member.standing().ejection().is_some_and(|ejection| ejection.fault == Fault::Slow);
+    let slow = members.iter().filter(|member| is_slow(member));
+    slow.min_by_key(|member| member.calls.load(Ordering::Relaxed))
 }
 
 /// The first of the servers that is asked again.

@@ -127,6 +127,7 @@ async fn a_slow_server_rests_while_half_of_the_others_stay() {
     }
     let chosen = ports(&members, 200);
     assert!(!chosen[100..].contains(&2), "{chosen:?}");
+    assert_eq!(ports(&members[1..2], 10), [2; 10], "slow is better than nothing");
     assert!(chosen.contains(&1) && chosen.contains(&3), "twice as long is not slow");
     // Of two servers that are left, both stay.
     for _ in 0..100 {

@@ -247,6 +247,10 @@ async fn wrong_files_are_refused_with_their_option() {
         tls_cert: Some(authority.path("nowhere.pem")),
         ..one.server()
     };
+    let device = ServerTlsOptions {
+        tls_cert: Some("/dev/null".into()),
+        ..one.server()
+    };
     let only_ca = ServerTlsOptions {
         tls_client_ca: Some(authority.file()),
         ..ServerTlsOptions::default()
@@ -260,6 +264,7 @@ async fn wrong_files_are_refused_with_their_option() {
         (swapped, ["--tls-cert", "no certificate"]),
         (alone, ["--tls-cert", "--tls-key"]),
         (missing, ["--tls-cert", "nowhere.pem"]),
+        (device, ["--tls-cert", "cannot read"]),
         (only_ca, ["--tls-client-ca", "--tls-cert"]),
         (no_key, ["--tls-key", "no private key"]),
     ] {
