@@ -170,8 +170,7 @@ impl Load {
                 None => return Err(resting(members)),
             },
         };
-        let began = Instant::now();
-        chosen.standing().probe();
+        let began = chosen.standing().begin();
         chosen.calls.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
             member: Arc::clone(chosen),
@@ -235,7 +234,12 @@ impl Drop for Load {
 
 /// Of the servers that were ejected for being slow the one with the fewest calls.
 fn slow(members: &[Arc<Member>]) -> Option<&Arc<Member>> {
-    let is_slow = |member: &Member| member.standing().ejection().is_some_and(|ejection| ejection.fault == Fault::Slow);
+    let is_slow = |member: &Member| {
+        member
+            .standing()
+            .ejection()
+            .is_some_and(|ejection| ejection.fault == Fault::Slow)
+    };
     let slow = members.iter().filter(|member| is_slow(member));
     slow.min_by_key(|member| member.calls.load(Ordering::Relaxed))
 }

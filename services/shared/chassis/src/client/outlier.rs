@@ -87,12 +87,14 @@ impl Standing {
         self.ejection.is_none_or(|ejection| ejection.until <= Instant::now())
     }
 
-    /// It has rested, and is about to get the one call that sees how it does.
-    pub(super) fn probe(&mut self) {
+    /// It gets a call, which begins now; one that has rested gets the one call that sees how it does.
+    pub(super) fn begin(&mut self) -> Instant {
+        let now = Instant::now();
         if let Some(ejection) = &mut self.ejection {
-            ejection.since = Instant::now();
-            ejection.until = ejection.since + REST.after(self.ejections);
+            ejection.since = now;
+            ejection.until = now + REST.after(self.ejections);
         }
+        now
     }
 
     /// A call that began then has failed, which counts as so many. Whether the server is ejected by it.
