@@ -74,6 +74,8 @@ pub struct HttpServer {
 struct Shared {
     seen: watch::Sender<Seen>,
     open: watch::Sender<bool>,
+    /// Before each answer.
+    delay: watch::Sender<Duration>,
     requests: Arc<Mutex<Vec<HttpRequest>>>,
 }
 
@@ -85,6 +87,7 @@ impl HttpServer {
         let shared = Shared {
             seen: watch::Sender::new(Seen::default()),
             open: watch::Sender::new(true),
+            delay: watch::Sender::default(),
             requests: Arc::default(),
         };
         let (answer, of_server) = (Arc::new(answer), shared.clone());
@@ -105,6 +108,12 @@ impl HttpServer {
     /// Holds every answer until [`HttpServer::open`].
     pub fn shut(self) -> Self {
         self.shared.open.send_replace(false);
+        self
+    }
+
+    /// Takes so long for every answer, many at a time.
+    pub fn delayed(self, delay: Duration) -> Self {
+        self.shared.delay.send_replace(delay);
         self
     }
 
@@ -166,9 +175,14 @@ impl Shared {
                 tokio::task::yield_now().await;
             }
         };
+        let delay = *self.delay.borrow();
+        let may_answer = async {
+            tokio::time::sleep(delay).await;
+            gate.wait_for(|open| *open).await.is_ok()
+        };
         tokio::select! {
             biased;
-            _ = gate.wait_for(|open| *open) => {}
+            _ = may_answer => {}
             () = left => return self.seen.send_modify(|seen| seen.inside -= 1),
         }
         // Counted out before the answer is sent, for the next request may come as soon as it is.

@@ -1,6 +1,8 @@
 //! A stand-in for a language model: an OpenAI-compatible server that grades by the words a text shares with the question
 //! and answers with the sentence that shares most.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::http_server::{HttpAnswer, HttpRequest, HttpServer};
@@ -14,9 +16,19 @@ pub struct LanguageModel {
 impl LanguageModel {
     /// Listens on a free port of 127.0.0.1.
     pub async fn start() -> Self {
+        Self::start_slow(Duration::ZERO).await
+    }
+
+    /// The same, which takes so long for every answer, many at a time.
+    pub async fn start_slow(delay: Duration) -> Self {
         Self {
-            server: HttpServer::start(|_, request| answer(request)).await,
+            server: HttpServer::start(|_, request| answer(request)).await.delayed(delay),
         }
+    }
+
+    /// How many requests there were so far.
+    pub fn requests(&self) -> usize {
+        self.server.seen().requests
     }
 
     /// The base URL of its API.

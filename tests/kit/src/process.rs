@@ -4,7 +4,7 @@ use std::{
     fs,
     io::{self, BufRead as _, BufReader, Read},
     net::SocketAddr,
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     thread,
     time::Duration,
 };
@@ -36,7 +36,7 @@ impl Process {
     /// # Errors
     /// As [`Process::start`].
     pub fn start_logging(command: &mut Command) -> io::Result<Process> {
-        Self::spawned(command.stdin(Stdio::null()).stderr(Stdio::piped()), |child| {
+        Self::spawned(command.stdin(Stdio::piped()).stderr(Stdio::piped()), |child| {
             child.stderr.take()
         })
     }
@@ -74,6 +74,44 @@ impl Process {
     /// Where it listens, as a client has it.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Sends it a signal, by the name that `kill` knows: `TERM`, `STOP`, `CONT`.
+    ///
+    /// # Errors
+    /// An [`io::Error`] when it cannot be sent.
+    pub fn signal(&self, signal: &str) -> io::Result<()> {
+        let sent = Command::new("kill")
+            .args([format!("-{signal}"), self.child.id().to_string()])
+            .status()?;
+        if sent.success() {
+            Ok(())
+        } else {
+            Err(io::Error::other(format!("{signal} was not sent: {sent}")))
+        }
+    }
+
+    /// Waits until it ends by itself.
+    ///
+    /// # Errors
+    /// An [`io::Error`] when the operating system does not tell.
+    pub fn wait(mut self) -> io::Result<ExitStatus> {
+        self.child.wait()
+    }
+
+    /// Files and connections that it has open; `None` where there is no `/proc`.
+    pub fn handles(&self) -> Option<usize> {
+        Some(fs::read_dir(format!("/proc/{}/fd", self.child.id())).ok()?.count())
+    }
+
+    /// Threads that it has; `None` where there is no `/proc`.
+    pub fn threads(&self) -> Option<usize> {
+        Some(fs::read_dir(format!("/proc/{}/task", self.child.id())).ok()?.count())
     }
 
     /// Processor time that it has used so far; `None` where there is no `/proc`.

@@ -3,9 +3,10 @@
 use std::future::Future;
 
 use emend_chassis::{
-    Attempt, ERROR_DOMAIN, TracedChannel, Upstream, UpstreamError, UpstreamOptions, code_of_grpc, retrying, status,
+    Attempt, TracedChannel, Upstream, UpstreamError, UpstreamOptions, code_of_grpc, failed_model_calls, retrying,
+    status,
 };
-use emend_core::{Code, Deadline, FieldViolation, MODEL_CALLS};
+use emend_core::{Code, Deadline, FieldViolation};
 use emend_proto::v1::{
     DecideRetrievalRequest, DecideRetrievalResponse, GenerateRequest, GenerateResponse, GradeDocumentsRequest,
     GradeDocumentsResponse, GradeGroundednessRequest, GradeGroundednessResponse, GradeUsefulnessRequest,
@@ -83,15 +84,6 @@ where
         }
     };
     retrying(deadline, attempt).await.flatten()
-}
-
-/// The calls of a model that a service made before it gave up; `None` for a failure that no model caused.
-fn failed_model_calls(status: &Status) -> Option<u32> {
-    let info = status
-        .get_details_error_info()
-        .filter(|info| info.domain == ERROR_DOMAIN)?;
-    let calls = info.metadata.get(MODEL_CALLS)?;
-    Some(calls.parse().unwrap_or_default())
 }
 
 /// Makes a unary call.

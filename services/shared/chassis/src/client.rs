@@ -1,10 +1,12 @@
 //! Clients of other services: balanced over the replicas behind a name, traced, bounded.
 
 mod channel;
+mod circuit;
 mod dial;
 mod discovery;
 mod key;
 mod member;
+mod outlier;
 mod retry;
 mod unsent;
 
@@ -20,15 +22,16 @@ use tonic::transport::Endpoint;
 pub use channel::TracedChannel;
 pub use discovery::Resolve;
 pub use key::{ApiKey, ApiKeyError};
-pub use retry::{Attempt, request, retrying};
+pub use retry::{Attempt, failed_model_calls, request, retrying};
 
 use emend_core::semconv;
 
 use crate::metrics;
 use crate::tls::{ClientTls, ClientTlsOptions, TlsError};
 use channel::Shared;
+use circuit::Circuit;
 use dial::Dial;
-use discovery::{Discovery, Finder, SystemResolver};
+use discovery::{Discovery, Finder};
 
 /// Largest headers of a response that are read, in bytes. Our own services send at most 7 KiB; another implementation may
 /// put its error at length into a status, and hyper's own 16 KiB would lose the code with it.
@@ -155,20 +158,19 @@ impl Upstream {
         };
         // What a call says of where it goes: behind TLS the name that the certificate has, as other implementations check.
         let origin: Option<Uri> = tls.then(|| target.trim_end_matches('/').parse().ok()).flatten();
-        let resolver = options.resolver.clone().unwrap_or_else(|| {
-            Arc::new(SystemResolver {
-                host: host.clone(),
-                port,
-            })
-        });
+        let resolver = options.resolver.clone().unwrap_or_else(|| Arc::new(discovery::system));
         let target: Arc<str> = target.into();
         let closed = CancellationToken::new();
+        let metrics = Arc::new(metrics::UpstreamMetrics::new(&host));
         let finder = Finder {
             target: Arc::clone(&target),
+            host: host.clone(),
+            port,
             resolver,
             every: options.resolve_every,
             connect_timeout: options.connect_timeout,
             dial,
+            metrics: Arc::clone(&metrics),
             endpoint: Box::new(move |address| {
                 let endpoint = Endpoint::from_shared(format!("http://{address}"))?;
                 let endpoint = match &origin {
@@ -194,7 +196,8 @@ impl Upstream {
             answer_limit: options.keepalive_timeout,
             api_key: options.api_key,
             discovery,
-            duration: metrics::seconds(semconv::RPC_CLIENT_CALL_DURATION),
+            duration: crate::metrics::seconds(semconv::RPC_CLIENT_CALL_DURATION),
+            circuit: Circuit::new(metrics),
             _closed: closed.drop_guard(),
         }))))
     }

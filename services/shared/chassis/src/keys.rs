@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use clap::ValueEnum as _;
 use emend_core::{Secret, Source, Watched};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
@@ -40,6 +41,8 @@ use meter::Meter;
 const PREFIX: &str = "emend_";
 /// Random bytes of a key.
 const KEY_BYTES: usize = 32;
+/// The name of a program's own key. No key of a file can have it, and so none shares what it has used.
+const OWN_NAME: &str = "emend itself";
 /// Most bytes of what a caller shows that are looked at.
 const MAX_SHOWN_BYTES: usize = 256;
 
@@ -106,14 +109,9 @@ impl Key {
     /// A key for everything, of the program itself.
     fn own(key: &Secret) -> Self {
         Self {
-            name: "emend".to_owned(),
+            name: OWN_NAME.to_owned(),
             digest: digest(key.reveal()),
-            allow: vec![
-                Permission::Ask,
-                Permission::Ingest,
-                Permission::Admin,
-                Permission::GraphYaml,
-            ],
+            allow: Permission::value_variants().to_vec(),
             collections: vec![Pattern::all()],
             graphs: vec![Pattern::all()],
             rate: None,

@@ -35,7 +35,8 @@
 //! * **A name is many servers.** gRPC stays on one connection. [`Upstream`] resolves its name again and again, gives each
 //!   call to one of the servers, and says why where there is none. Servers close connections of a certain age, and
 //!   [`retrying`] makes an idempotent call again elsewhere. A process that hangs still has its connections accepted, by the
-//!   operating system: a server counts as there when it speaks, and one that does not loses the calls that it has.
+//!   operating system: a server counts as there when it speaks, and one that does not loses the calls that it has. One
+//!   that fails, is silent or slow rests for a while; where all rest calls fail at once, and few are tried again.
 //! * **One list of options.** The clap struct. A TOML file becomes its defaults before it parses: see [`config`].
 //! * **An end in order.** NOT_SERVING, no new connections, running calls end or are cut off, telemetry is flushed on a
 //!   blocking thread: its exporters wait for the runtime.
@@ -62,7 +63,8 @@ pub use actor::{
 };
 pub use caller::Caller;
 pub use client::{
-    ApiKey, ApiKeyError, Attempt, Resolve, TracedChannel, Upstream, UpstreamError, UpstreamOptions, request, retrying,
+    ApiKey, ApiKeyError, Attempt, Resolve, TracedChannel, Upstream, UpstreamError, UpstreamOptions, failed_model_calls,
+    request, retrying,
 };
 pub use config::{ConfigError, LogFormat, ServiceOptions};
 pub use error::ServeError;

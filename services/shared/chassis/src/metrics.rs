@@ -104,3 +104,52 @@ impl ActorMetrics {
         self.queued.add(-1, &self.actor);
     }
 }
+
+/// The instruments of one upstream.
+#[derive(Debug)]
+pub(crate) struct UpstreamMetrics {
+    ejections: Counter<u64>,
+    open: UpDownCounter<i64>,
+    refused: Counter<u64>,
+    server: KeyValue,
+}
+
+impl UpstreamMetrics {
+    pub(crate) fn new(host: &str) -> Self {
+        let meter = meter();
+        let metrics = Self {
+            ejections: meter
+                .u64_counter(semconv::EMEND_UPSTREAM_EJECTIONS)
+                .with_unit("{ejection}")
+                .build(),
+            open: meter
+                .i64_up_down_counter(semconv::EMEND_UPSTREAM_OPEN)
+                .with_unit("{circuit}")
+                .build(),
+            refused: meter
+                .u64_counter(semconv::EMEND_UPSTREAM_RETRIES_REFUSED)
+                .with_unit("{call}")
+                .build(),
+            server: KeyValue::new(semconv::SERVER_ADDRESS, host.to_owned()),
+        };
+        metrics.open(0);
+        metrics.refused.add(0, std::slice::from_ref(&metrics.server));
+        metrics
+    }
+
+    /// A server is ejected.
+    pub(crate) fn ejected(&self, fault: &'static str) {
+        let fault = KeyValue::new(semconv::ERROR_TYPE, fault);
+        self.ejections.add(1, &[self.server.clone(), fault]);
+    }
+
+    /// So many more circuits are open.
+    pub(crate) fn open(&self, more: i64) {
+        self.open.add(more, std::slice::from_ref(&self.server));
+    }
+
+    /// A call may not be tried again.
+    pub(crate) fn retry_refused(&self) {
+        self.refused.add(1, std::slice::from_ref(&self.server));
+    }
+}

@@ -19,7 +19,7 @@ pub(crate) trait Record: Send + Unpin + 'static {
     fn end(&mut self, code: Code, message: &str);
 
     /// What the reader of the body gets for an error of the transport.
-    fn transport_error(&self, error: Status) -> Status {
+    fn transport_error(&mut self, error: Status) -> Status {
         error
     }
 }
@@ -54,8 +54,8 @@ impl<R: Record> Ending<R> {
         }
     }
 
-    fn transport_error(&self, error: Status) -> Status {
-        match &self.0 {
+    fn transport_error(&mut self, error: Status) -> Status {
+        match &mut self.0 {
             Some(record) => record.transport_error(error),
             None => error,
         }

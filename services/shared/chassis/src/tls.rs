@@ -100,7 +100,7 @@ fn read(option: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
         source,
     };
     let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).map_err(failed)?;
+    let file = emend_core::open_regular(path).map_err(failed)?;
     file.take(MAX_PEM_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > MAX_PEM_BYTES {
         return Err(TlsError::Pem {

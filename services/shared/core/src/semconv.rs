@@ -89,6 +89,12 @@ pub const EMEND_ACTOR_REJECTED: &str = "emend.actor.admissions_rejected";
 pub const EMEND_ACTOR_SKIPPED: &str = "emend.actor.skipped";
 /// Counter: actors that died and were replaced.
 pub const EMEND_ACTOR_RESTARTS: &str = "emend.actor.restarts";
+/// Counter: servers that were left alone for a while, by [`SERVER_ADDRESS`] and [`ERROR_TYPE`] (`fails`, `silent`, `slow`).
+pub const EMEND_UPSTREAM_EJECTIONS: &str = "emend.upstream.ejections";
+/// Up-down counter: clients that fail calls at once, because every server behind the name is left alone.
+pub const EMEND_UPSTREAM_OPEN: &str = "emend.upstream.circuits_open";
+/// Counter: failed calls that were not to be tried again, because enough were.
+pub const EMEND_UPSTREAM_RETRIES_REFUSED: &str = "emend.upstream.retries_refused";
 /// Counter: doubtful grades for which the second backend of a cascade was asked.
 pub const EMEND_CASCADE_ASKED: &str = "emend.cascade.asked";
 /// Counter: grades of the first backend of a cascade that were sure, so that the second was not asked.

@@ -11,20 +11,22 @@ use opentelemetry::metrics::Histogram;
 use opentelemetry_http::HeaderInjector;
 use tokio::time::Instant;
 use tonic::body::Body;
+use tonic::metadata::MetadataMap;
 use tonic::{Code, Status};
 use tower::Service;
 use tracing::{Instrument, Span};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
+use super::circuit::{Circuit, forbid_retry};
 use super::discovery::{Discovery, Members};
 use super::key::ApiKey;
 use super::member::Load;
-use super::retry::{expired_as_deadline_exceeded, is_expired};
+use super::retry::{asked_to_wait, expired_as_deadline_exceeded, failed_model_calls, is_expired};
 use super::unsent::{self, Failed};
 use crate::observed::{Ending, ObservedBody, Record};
 use crate::status::{grpc_code_name, status};
 use crate::timeout::parse_timeout;
-use emend_core::{Deadline, error_chain, fail_span, semconv};
+use emend_core::{Deadline, ServiceError, error_chain, fail_span, semconv};
 
 /// What all channels of one upstream share.
 #[derive(Debug)]
@@ -40,6 +42,7 @@ pub(super) struct Shared {
     pub(super) api_key: Option<ApiKey>,
     pub(super) discovery: Discovery,
     pub(super) duration: Histogram<f64>,
+    pub(super) circuit: Circuit,
     /// Ends the discovery.
     pub(super) _closed: tokio_util::sync::DropGuard,
 }
@@ -90,10 +93,10 @@ impl Service<http::Request<Body>> for TracedChannel {
                 let answered = deadline
                     .run(shared.send(request, deadline))
                     .await
-                    .unwrap_or_else(|late| Err(status(&late)));
+                    .unwrap_or_else(|_| Err(status(&NoAnswer(Arc::clone(&shared.target)))));
                 match answered {
                     Ok((response, load)) => {
-                        ending.update(|call| call.load = Some(load));
+                        ending.update(|call| call.load = load);
                         Ok(ObservedBody::wrap(response, ending, Some(deadline)).map(Body::new))
                     }
                     Err(status) => {
@@ -108,43 +111,78 @@ impl Service<http::Request<Body>> for TracedChannel {
 }
 
 impl Shared {
-    async fn send(&self, request: http::Request<Body>, deadline: Deadline) -> Result<Sent, Status> {
+    async fn send(&self, request: http::Request<Body>, deadline: Deadline) -> Result<Answered, Status> {
+        self.circuit.called();
         let ready = self.discovery.ready().await;
         let members = ready.map_err(|reason| Status::unavailable(&*reason))?;
         let sent = unsent::send(|request| self.call(&members, request, deadline), request).await;
-        let (response, load) = sent.map_err(|status| self.broken(status))?;
-        match Status::from_header_map(response.headers()) {
-            Some(status) if is_expired(&status) => Err(expired_as_deadline_exceeded(status)),
-            Some(status) if status.code() == Code::Unavailable => {
-                // A server that drains says so; it may have left already.
-                self.discovery.suspect();
-                Ok((response, load))
-            }
-            _ => Ok((response, load)),
+        let (mut response, mut load) = sent.map_err(|failed| self.failed(failed))?;
+        let Some(status) = Status::from_header_map(response.headers()) else {
+            load.answered();
+            return Ok((response, Some(load)));
+        };
+        let load = if is_fault(&status) {
+            load.failed();
+            None
+        } else {
+            load.answered();
+            Some(load)
+        };
+        if status.code() == Code::Unavailable {
+            // A server that drains says so; it may have left already.
+            self.discovery.suspect();
         }
+        if is_expired(&status) {
+            return Err(expired_as_deadline_exceeded(status));
+        }
+        if asked_to_wait(&status).is_some() && !self.circuit.may_retry() {
+            forbid_retry(response.headers_mut());
+        }
+        Ok((response, load))
     }
 
     /// Hands a request to one of the servers, and waits for the answer for as long as the server is there.
     async fn call(&self, members: &Members, request: http::Request<Body>, deadline: Deadline) -> Result<Sent, Failed> {
-        let mut load = Load::on(members, deadline).ok_or_else(|| Status::unavailable("no server"))?;
-        let member = Arc::clone(&load.member);
-        let response = tokio::select! {
-            biased;
-            response = unsent::once(member.channel.clone(), request) => response,
-            () = member.silent(self.patience, self.answer_limit) => {
-                Err(Status::unavailable(format!("{} does not answer", member.address)).into())
-            }
+        let mut load = match Load::on(members, deadline) {
+            Ok(load) => load,
+            Err(resting) => return Err(self.circuit.open(&self.target, resting).into()),
         };
-        match response {
-            Ok(response) => {
-                load.answered();
-                Ok((response, load))
-            }
-            Err(failed) => {
-                load.failed();
-                Err(failed)
+        if !load.is_probe() {
+            self.circuit.close(&self.target);
+        }
+        let member = Arc::clone(&load.member);
+        tokio::select! {
+            biased;
+            response = unsent::once(member.channel.clone(), request) => match response {
+                Ok(response) => Ok((response, load)),
+                Err(failed) => {
+                    load.returned();
+                    Err(Failed { load: Some(load), ..failed })
+                }
+            },
+            () = member.silent(self.patience, self.answer_limit) => {
+                load.silent();
+                let status = Status::unavailable(format!("{} does not answer", member.address));
+                Err(Failed { load: Some(load), ..status.into() })
             }
         }
+    }
+
+    /// What the caller is told of a call that has no answer.
+    fn failed(&self, failed: Failed) -> Status {
+        let Some(load) = failed.load else {
+            return failed.status;
+        };
+        let mut status = self.broken(failed.status);
+        if failed.sent && is_fault(&status) {
+            load.failed();
+        }
+        if asked_to_wait(&status).is_some() && !self.circuit.may_retry() {
+            let mut headers = std::mem::take(status.metadata_mut()).into_headers();
+            forbid_retry(&mut headers);
+            *status.metadata_mut() = MetadataMap::from_headers(headers);
+        }
+        status
     }
 
     /// What the caller is told of a connection that broke: tonic calls most of that UNKNOWN or INTERNAL, and neither
@@ -163,8 +201,30 @@ impl Shared {
     }
 }
 
+/// [`emend_core::Code::DeadlineExceeded`].
+#[derive(Debug, thiserror::Error)]
+#[error("{0} gave no answer before the deadline: give the call a longer timeout")]
+struct NoAnswer(Arc<str>);
+
+impl ServiceError for NoAnswer {
+    fn code(&self) -> emend_core::Code {
+        emend_core::Code::DeadlineExceeded
+    }
+}
+
+/// Whether a server failed that answers so, and not what it was asked for: a model that failed behind it is none of it.
+fn is_fault(status: &Status) -> bool {
+    let failed = matches!(
+        status.code(),
+        Code::Unavailable | Code::Internal | Code::Unknown | Code::DataLoss
+    );
+    failed && failed_model_calls(status).is_none()
+}
+
 /// A response, and the call that its server has until its end.
 type Sent = (http::Response<Body>, Load);
+/// The same; no call where the response says that the server failed.
+type Answered = (http::Response<Body>, Option<Load>);
 
 /// The client span of a call; none for health checks and reflection, as on the server.
 fn span(method: &str, shared: &Shared) -> Span {
@@ -207,12 +267,18 @@ struct Call {
     span: Span,
     method: String,
     started: Instant,
-    /// The call as its server has it, once it answered.
+    /// The call as its server has it, from its answer on.
     load: Option<Load>,
 }
 
 impl Record for Call {
     fn end(&mut self, code: Code, message: &str) {
+        if let Some(load) = self.load.take()
+            && code != Code::DeadlineExceeded
+            && load.worked()
+        {
+            self.shared.circuit.close(&self.shared.target);
+        }
         let name = grpc_code_name(code);
         // A span ends where it was left last: without this, that of a stream would end with the headers.
         let _entered = self.span.enter();
@@ -232,7 +298,13 @@ impl Record for Call {
             .record(self.started.elapsed().as_secs_f64(), &attributes);
     }
 
-    fn transport_error(&self, error: Status) -> Status {
-        self.shared.broken(error)
+    fn transport_error(&mut self, error: Status) -> Status {
+        let status = self.shared.broken(error);
+        if let Some(load) = self.load.take()
+            && is_fault(&status)
+        {
+            load.failed();
+        }
+        status
     }
 }

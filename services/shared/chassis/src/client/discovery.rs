@@ -21,33 +21,27 @@ use emend_core::list_names;
 
 use super::dial::Dial;
 use super::member::{Member, greet};
+use crate::metrics::UpstreamMetrics;
 
 /// Looks up the addresses behind a name. Closures that return a boxed future are resolvers.
 pub trait Resolve: Send + Sync + 'static {
-    /// All addresses at this moment; none is as good as an error.
-    fn resolve(&self) -> BoxFuture<'static, std::io::Result<Vec<SocketAddr>>>;
+    /// All addresses of a host at this moment, with this port; none is as good as an error.
+    fn resolve(&self, host: &str, port: u16) -> BoxFuture<'static, std::io::Result<Vec<SocketAddr>>>;
 }
 
 impl<F> Resolve for F
 where
-    F: Fn() -> BoxFuture<'static, std::io::Result<Vec<SocketAddr>>> + Send + Sync + 'static,
+    F: Fn(&str, u16) -> BoxFuture<'static, std::io::Result<Vec<SocketAddr>>> + Send + Sync + 'static,
 {
-    fn resolve(&self) -> BoxFuture<'static, std::io::Result<Vec<SocketAddr>>> {
-        self()
+    fn resolve(&self, host: &str, port: u16) -> BoxFuture<'static, std::io::Result<Vec<SocketAddr>>> {
+        self(host, port)
     }
 }
 
 /// The operating system's resolver.
-pub(super) struct SystemResolver {
-    pub(super) host: String,
-    pub(super) port: u16,
-}
-
-impl Resolve for SystemResolver {
-    fn resolve(&self) -> BoxFuture<'static, std::io::Result<Vec<SocketAddr>>> {
-        let (host, port) = (self.host.clone(), self.port);
-        Box::pin(async move { Ok(tokio::net::lookup_host((host, port)).await?.collect()) })
-    }
+pub(super) fn system(host: &str, port: u16) -> BoxFuture<'static, std::io::Result<Vec<SocketAddr>>> {
+    let host = host.to_owned();
+    Box::pin(async move { Ok(tokio::net::lookup_host((host, port)).await?.collect()) })
 }
 
 /// Rounds of lookup asked for by failing calls are at least this far apart.
@@ -138,10 +132,13 @@ impl Discovery {
 pub(super) struct Finder {
     /// What the user wrote, for messages.
     pub(super) target: Arc<str>,
+    pub(super) host: String,
+    pub(super) port: u16,
     pub(super) resolver: Arc<dyn Resolve>,
     pub(super) every: Duration,
     pub(super) connect_timeout: Duration,
     pub(super) dial: Dial,
+    pub(super) metrics: Arc<UpstreamMetrics>,
     pub(super) endpoint: Box<dyn Fn(SocketAddr) -> Result<Endpoint, tonic::transport::Error> + Send + Sync>,
 }
 
@@ -174,7 +171,9 @@ impl Rounds {
     /// One round: resolves, tries what is new (or, `suspicious`, everything), and publishes what changed.
     async fn look(&mut self, suspicious: bool) {
         self.round += 1;
-        let found = match timeout(self.finder.connect_timeout, self.finder.resolver.resolve()).await {
+        let Finder { host, port, .. } = &self.finder;
+        let resolving = self.finder.resolver.resolve(host, *port);
+        let found = match timeout(self.finder.connect_timeout, resolving).await {
             Ok(Ok(found)) if found.is_empty() => Err("the name has no addresses".to_owned()),
             Ok(Ok(found)) => Ok(found.into_iter().collect::<BTreeSet<_>>()),
             Ok(Err(error)) => Err(error.to_string()),
@@ -237,8 +236,8 @@ impl Rounds {
         }
         match (self.finder.endpoint)(address) {
             Ok(endpoint) => {
-                self.members
-                    .insert(address, Member::new(address, &endpoint, &self.finder.dial));
+                let member = Member::new(address, &endpoint, &self.finder.dial, &self.finder.metrics);
+                self.members.insert(address, member);
                 tracing::debug!(target = &*self.finder.target, %address, "server found");
                 // At once: one server that hangs must not hold up calls to those that do not.
                 self.publish();

@@ -1,8 +1,8 @@
-//! One server behind a name: its connection, what it has to do, and whether it answers.
+//! One server behind a name: its connection, what it has to do, and how it does.
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex as SyncMutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,14 +13,12 @@ use tokio::time::{Instant, sleep, timeout};
 use tonic::transport::{Channel, Endpoint};
 
 use super::dial::Dial;
+use super::outlier::{Fault, MAX_FAILURES, Standing, is_slow};
+use crate::metrics::UpstreamMetrics;
 use crate::tls::{explain, is_alert};
 
-/// Calls in a row that a server may leave unanswered before others are asked.
-const MAX_TIMEOUTS: u32 = 5;
 /// A call that was given less time says nothing about the server.
 const MIN_PATIENCE: Duration = Duration::from_secs(1);
-/// How long a server that does not answer is left alone before it gets a call again.
-const REST: Duration = Duration::from_secs(10);
 /// The beginning of HTTP/2 on the client's side: the preface, and a SETTINGS frame that sets nothing (RFC 9113, sections
 /// 3.4 and 6.5).
 const GREETING: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
@@ -37,64 +35,29 @@ pub(super) struct Member {
     dial: Dial,
     /// Calls that it has.
     calls: AtomicUsize,
-    /// Calls in a row that it did not answer; it is left alone from [`MAX_TIMEOUTS`] on.
-    timeouts: AtomicU32,
-    /// Until when it is left alone.
-    rests_until: SyncMutex<Instant>,
+    standing: SyncMutex<Standing>,
     /// When it was last greeted, and whether it answered.
     greeted: Mutex<Option<(Instant, bool)>>,
+    metrics: Arc<UpstreamMetrics>,
 }
 
 impl Member {
     /// A server that is connected to with its first call. Inside a tokio runtime.
-    pub(super) fn new(address: SocketAddr, endpoint: &Endpoint, dial: &Dial) -> Arc<Self> {
+    pub(super) fn new(
+        address: SocketAddr,
+        endpoint: &Endpoint,
+        dial: &Dial,
+        metrics: &Arc<UpstreamMetrics>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             address,
             channel: dial.channel(address, endpoint),
             dial: dial.clone(),
             calls: AtomicUsize::new(0),
-            timeouts: AtomicU32::new(0),
-            rests_until: SyncMutex::new(Instant::now()),
+            standing: SyncMutex::default(),
             greeted: Mutex::new(None),
+            metrics: Arc::clone(metrics),
         })
-    }
-
-    /// Whether it does not answer, as far as is known.
-    fn is_out(&self) -> bool {
-        self.timeouts.load(Ordering::Relaxed) >= MAX_TIMEOUTS
-    }
-
-    /// Whether it is to get calls: it answers, or has rested.
-    fn is_ready(&self) -> bool {
-        !self.is_out() || *self.rests_until() <= Instant::now()
-    }
-
-    fn rest(&self) {
-        *self.rests_until() = Instant::now() + REST;
-    }
-
-    /// It answered a call.
-    pub(super) fn answered(&self) {
-        if self.timeouts.load(Ordering::Relaxed) > 0 && self.timeouts.swap(0, Ordering::Relaxed) >= MAX_TIMEOUTS {
-            tracing::info!(address = %self.address, "a server answers again");
-        }
-    }
-
-    /// It left a call unanswered for so long, to the deadline.
-    pub(super) fn timed_out(&self, waited: Duration) {
-        if waited >= MIN_PATIENCE {
-            self.unanswered(1);
-        }
-    }
-
-    fn unanswered(&self, calls: u32) {
-        let before = self.timeouts.fetch_add(calls, Ordering::Relaxed);
-        if before + calls >= MAX_TIMEOUTS {
-            if before < MAX_TIMEOUTS {
-                tracing::warn!(address = %self.address, "a server does not answer: others are asked");
-            }
-            self.rest();
-        }
     }
 
     /// Resolves when the server is found not to answer: it is greeted after `patience`, and again and again, on a connection
@@ -114,72 +77,184 @@ impl Member {
                 }
             };
             if !answers {
-                self.unanswered(MAX_TIMEOUTS);
                 return;
             }
         }
     }
 
-    // A panic while the lock is held leaves nothing half-done.
-    fn rests_until(&self) -> MutexGuard<'_, Instant> {
-        self.rests_until.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Ejects it if it is slow among `all`, of which at least half are to stay.
+    fn eject_if_slow(&self, all: &[Arc<Self>]) -> bool {
+        let Some(latency) = self.standing().latency() else {
+            return false;
+        };
+        let ready = all.iter().filter(|member| member.standing().ejection().is_none());
+        if 2 * (ready.count().saturating_sub(1)) < all.len() {
+            return false;
+        }
+        let others = all.iter().filter(|member| member.address != self.address);
+        let mut others: Vec<_> = others.filter_map(|member| member.standing().latency()).collect();
+        others.sort_unstable();
+        let slow = others
+            .get(others.len() / 2)
+            .is_some_and(|median| is_slow(latency, *median));
+        if slow {
+            let ejected = self.standing().eject(Fault::Slow);
+            self.say(ejected, Fault::Slow);
+        }
+        slow
     }
+
+    fn say(&self, ejected: bool, fault: Fault) {
+        if ejected {
+            self.metrics.ejected(fault.name());
+            tracing::warn!(address = %self.address, %fault, "a server is left alone for a while: others are asked");
+        }
+    }
+
+    // A panic while the lock is held leaves nothing half-done.
+    fn standing(&self) -> MutexGuard<'_, Standing> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Every server of a name rests: its circuit is open.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("{address} {fault}, and is asked again in {} ms", left.as_millis())]
+pub(super) struct Resting {
+    /// The server that is asked again first.
+    address: SocketAddr,
+    fault: Fault,
+    left: Duration,
 }
 
 /// A call that a server has, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Load {
     pub(super) member: Arc<Member>,
-    /// Since when, and until when, an answer is waited for; none once it is there.
-    waits: Option<(Instant, Deadline)>,
+    began: Instant,
+    /// Until when an answer is waited for; none once it is there, or known not to come.
+    waits: Option<Deadline>,
 }
 
 impl Load {
     /// Gives a call to one of the servers: of two that are drawn the one with fewer calls, which spreads them nearly as
-    /// well as looking at all (the power of two choices). One that does not answer gets a call only after a rest, or where
-    /// there is no other.
-    pub(super) fn on(members: &[Arc<Member>], deadline: Deadline) -> Option<Self> {
+    /// well as looking at all (the power of two choices). One that is ejected gets a call only after a rest, or for being
+    /// slow where there is no other.
+    ///
+    /// # Errors
+    /// [`Resting`] where every server rests; `None` of it where there is no server.
+    pub(super) fn on(members: &[Arc<Member>], deadline: Deadline) -> Result<Self, Option<Resting>> {
         let start = fastrand::usize(..members.len().max(1));
-        let (before, after) = members.split_at_checked(start)?;
-        let mut drawn = after.iter().chain(before);
-        let chosen = drawn
-            .clone()
-            .filter(|member| member.is_ready())
-            .take(2)
-            .min_by_key(|member| member.calls.load(Ordering::Relaxed))
-            .or_else(|| drawn.next())?;
-        if chosen.is_out() {
-            // To see whether it answers, one call is enough.
-            chosen.rest();
-        }
+        let (before, after) = members.split_at_checked(start).unwrap_or_default();
+        let mut drawn = after.iter().chain(before).filter(|member| member.standing().is_ready());
+        let chosen = match (drawn.next(), drawn.next()) {
+            (Some(one), Some(other)) => {
+                let slower = |one: &Member, other: &Member| {
+                    let (one, other) = (one.standing().latency(), other.standing().latency());
+                    one.zip(other).is_some_and(|(one, other)| is_slow(one, other))
+                };
+                if slower(one, other) && one.eject_if_slow(members) {
+                    other
+                } else if slower(other, one) && other.eject_if_slow(members)
+                    || one.calls.load(Ordering::Relaxed) <= other.calls.load(Ordering::Relaxed)
+                {
+                    one
+                } else {
+                    other
+                }
+            }
+            (Some(one), None) => one,
+            // Slow is better than nothing.
+            (None, _) => match slow(members) {
+                Some(slow) => slow,
+                None => return Err(resting(members)),
+            },
+        };
+        let began = chosen.standing().begin();
         chosen.calls.fetch_add(1, Ordering::Relaxed);
-        Some(Self {
+        Ok(Self {
             member: Arc::clone(chosen),
-            waits: Some((Instant::now(), deadline)),
+            began,
+            waits: Some(deadline),
         })
+    }
+
+    /// Whether it is the one call that sees how an ejected server does.
+    pub(super) fn is_probe(&self) -> bool {
+        self.member.standing().ejection().is_some()
     }
 
     /// The server answered, whatever it said.
     pub(super) fn answered(&mut self) {
         self.waits = None;
-        self.member.answered();
+        self.member.standing().answered(self.began.elapsed());
     }
 
-    /// There will be no answer, which is known by other means than waiting.
-    pub(super) fn failed(&mut self) {
+    /// The server did what it was asked to. Whether it comes back by it.
+    pub(super) fn worked(mut self) -> bool {
         self.waits = None;
+        let back = self.member.standing().worked(self.began);
+        if back {
+            tracing::info!(address = %self.member.address, "a server works again");
+        }
+        back
+    }
+
+    /// The server failed.
+    pub(super) fn failed(mut self) {
+        self.waits = None;
+        self.fault(Fault::Fails, 1);
+    }
+
+    /// The server was found not to answer, neither this call nor anybody.
+    pub(super) fn silent(&mut self) {
+        self.waits = None;
+        self.fault(Fault::Silent, MAX_FAILURES);
+    }
+
+    /// There will be no answer, which says nothing of the server.
+    pub(super) fn returned(&mut self) {
+        self.waits = None;
+    }
+
+    fn fault(&self, fault: Fault, failures: u32) {
+        let ejected = self.member.standing().failed(self.began, fault, failures);
+        self.member.say(ejected, fault);
     }
 }
 
 impl Drop for Load {
     fn drop(&mut self) {
         self.member.calls.fetch_sub(1, Ordering::Relaxed);
-        if let Some((since, deadline)) = self.waits
-            && deadline.is_expired()
-        {
-            self.member.timed_out(since.elapsed());
+        if self.waits.is_some_and(|deadline| deadline.is_expired()) && self.began.elapsed() >= MIN_PATIENCE {
+            self.fault(Fault::Silent, 1);
         }
     }
+}
+
+/// Of the servers that were ejected for being slow the one with the fewest calls.
+fn slow(members: &[Arc<Member>]) -> Option<&Arc<Member>> {
+    let is_slow = |member: &Member| {
+        member
+            .standing()
+            .ejection()
+            .is_some_and(|ejection| ejection.fault == Fault::Slow)
+    };
+    let slow = members.iter().filter(|member| is_slow(member));
+    slow.min_by_key(|member| member.calls.load(Ordering::Relaxed))
+}
+
+/// The first of the servers that is asked again.
+fn resting(members: &[Arc<Member>]) -> Option<Resting> {
+    let ejected = members
+        .iter()
+        .filter_map(|member| Some((member, member.standing().ejection()?)));
+    let (member, ejection) = ejected.min_by_key(|(_, ejection)| ejection.until)?;
+    Some(Resting {
+        address: member.address,
+        fault: ejection.fault,
+        left: ejection.until.saturating_duration_since(Instant::now()),
+    })
 }
 
 /// Why there is no answer to a greeting.

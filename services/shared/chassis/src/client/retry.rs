@@ -6,9 +6,10 @@ use std::time::Duration;
 use tonic::{Code, Request, Status};
 use tonic_types::StatusExt;
 
-use emend_core::{Backoff, Deadline, DeadlineExceeded};
+use emend_core::{Backoff, Deadline, DeadlineExceeded, MODEL_CALLS};
 
-use crate::status::status;
+use super::circuit::PUSHBACK;
+use crate::status::{ERROR_DOMAIN, status};
 
 /// Most attempts at one call.
 const MAX_ATTEMPTS: u32 = 6;
@@ -96,8 +97,22 @@ pub(super) fn is_expired(status: &Status) -> bool {
     status.code() == Code::Cancelled && status.message() == "Timeout expired"
 }
 
+/// The calls of a model that a service made before it gave up; `None` for a failure that no model caused.
+pub fn failed_model_calls(status: &Status) -> Option<u32> {
+    let info = status
+        .get_details_error_info()
+        .filter(|info| info.domain == ERROR_DOMAIN)?;
+    let calls = info.metadata.get(MODEL_CALLS)?;
+    Some(calls.parse().unwrap_or_default())
+}
+
 /// How long the server asks to wait at least; `None` when the call is not to be made again.
-fn asked_to_wait(status: &Status) -> Option<Duration> {
+pub(super) fn asked_to_wait(status: &Status) -> Option<Duration> {
+    // Said by the server, or by this client's own budget. Any value but a time means no.
+    if status.metadata().contains_key(PUSHBACK) {
+        let pushback = status.metadata().get(PUSHBACK)?.to_str().ok()?.parse().ok()?;
+        return Some(Duration::from_millis(pushback));
+    }
     let asked = status
         .get_details_retry_info()
         .map(|info| info.retry_delay.unwrap_or_default());

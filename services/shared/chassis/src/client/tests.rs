@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,7 @@ impl Name {
 
     fn upstream_with(&self, options: UpstreamOptions) -> Upstream {
         let name = self.clone();
-        let resolver = move || {
+        let resolver = move |_: &str, _| {
             let addresses = name.0.lock().unwrap().clone();
             async move { Ok(addresses) }.boxed()
         };
@@ -206,7 +206,7 @@ async fn a_name_that_does_not_resolve_is_unavailable_and_named() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_resolver_that_hangs_is_bounded_by_the_deadline() {
     let options = UpstreamOptions {
-        resolver: Some(Arc::new(|| std::future::pending().boxed())),
+        resolver: Some(Arc::new(|_: &str, _| std::future::pending().boxed())),
         connect_timeout: Duration::from_secs(3600),
         ..UpstreamOptions::default()
     };
@@ -265,6 +265,92 @@ async fn a_server_that_hangs_loses_its_calls_and_gets_no_more_until_it_answers()
 
     drop(frozen);
     hang_guard(async move { until_seen(&upstream, &["first", "second"]).await }).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::await_holding_lock, reason = "only threads of actors wait for it")]
+async fn a_server_that_freezes_in_the_middle_of_a_stream_ends_it_by_its_pings() {
+    let server = start("one").await;
+    let name = Name::default();
+    name.set([server.address]);
+    let upstream = name.upstream_with(UpstreamOptions {
+        keepalive_interval: Duration::from_millis(100),
+        keepalive_timeout: Duration::from_millis(100),
+        ..UpstreamOptions::default()
+    });
+    let gate = server.gate.clone();
+    gate.release.add_permits(1);
+    let mut client = GeneratorServiceClient::new(upstream.channel());
+    let request = request(GenerateRequest::default(), Deadline::after(Duration::from_secs(3600)));
+    let mut events = client.generate(request).await.unwrap().into_inner();
+    assert!(events.message().await.unwrap().is_some());
+    let begun = gate.begun.load(Ordering::SeqCst);
+    let frozen = gate.thread.lock().unwrap();
+    let mut other = server.client().await;
+    let _blocked = tokio::spawn(async move { other.search(search("block")).await });
+    gate.reached(&gate.begun, begun + 1).await;
+    let status = hang_guard(async move { events.message().await }).await.unwrap_err();
+    assert_eq!(status.code(), Code::Unavailable, "{status:?}");
+    assert!(status.message().contains("http://searchers:50055"), "{status:?}");
+    drop(frozen);
+}
+
+/// A server that cannot serve until it is told to; it counts its calls.
+#[derive(Clone, Default)]
+struct Failing {
+    calls: Arc<AtomicUsize>,
+    works: Arc<AtomicBool>,
+}
+
+#[tonic::async_trait]
+impl WebSearchService for Failing {
+    async fn search(&self, _: tonic::Request<SearchRequest>) -> Result<tonic::Response<SearchResponse>, tonic::Status> {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        match self.works.load(Ordering::SeqCst) {
+            true => Ok(tonic::Response::new(SearchResponse::default())),
+            false => Err(tonic::Status::unavailable("told to fail")),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_every_server_fails_calls_fail_at_once_until_one_works() {
+    let failing = Failing::default();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let name = Name::default();
+    name.set([listener.local_addr().unwrap()]);
+    let service = WebSearchServiceServer::new(failing.clone());
+    let server = tonic::transport::Server::builder().add_service(service);
+    tokio::spawn(server.serve_with_incoming(tonic::transport::server::TcpIncoming::from(listener)));
+    let upstream = name.upstream();
+    // Until every server rests.
+    let status = loop {
+        let status = who(&upstream).await.unwrap_err();
+        if !status.message().contains("told to fail") {
+            break status;
+        }
+    };
+    assert_eq!(status.code(), Code::Unavailable, "{status:?}");
+    for part in ["http://searchers:50055", "fails", "asked again in"] {
+        assert!(status.message().contains(part), "{part}: {status:?}");
+    }
+    let calls = || failing.calls.load(Ordering::SeqCst);
+    let asked = calls();
+    let ask = || (0..100).map(|_| who(&upstream));
+    let refused = futures::future::join_all(ask()).await;
+    assert!(refused.iter().all(Result::is_err));
+    // It may have rested meanwhile, and then one call each time sees how it does.
+    assert!(calls() <= asked + 10);
+
+    failing.works.store(true, Ordering::SeqCst);
+    let until = async {
+        while who(&upstream).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), until).await.unwrap();
+    let answered = futures::future::join_all(ask()).await;
+    assert!(answered.iter().all(Result::is_ok), "{answered:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

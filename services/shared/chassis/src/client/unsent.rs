@@ -15,6 +15,8 @@ use tonic::Status;
 use tonic::body::Body;
 use tower::{BoxError, Service, ServiceExt};
 
+use super::member::Load;
+
 /// Most times that a call is handed to a connection.
 const MAX_SENDS: u32 = 3;
 /// Largest request that is kept until it is answered, in bytes, to be sent again.
@@ -26,6 +28,10 @@ pub(super) struct Failed {
     pub(super) status: Status,
     /// The server said that it did not look at the call, which may have reached it.
     pub(super) unprocessed: bool,
+    /// The server that had the call; none where it was given to nobody.
+    pub(super) load: Option<Load>,
+    /// Whether the server may have looked at the call.
+    pub(super) sent: bool,
 }
 
 impl From<Status> for Failed {
@@ -33,6 +39,8 @@ impl From<Status> for Failed {
         Self {
             status,
             unprocessed: false,
+            load: None,
+            sent: false,
         }
     }
 }
@@ -51,8 +59,8 @@ impl From<BoxError> for Failed {
             cause = error.source();
         }
         Self {
-            status: Status::from_error(error),
             unprocessed,
+            ..Status::from_error(error).into()
         }
     }
 }
@@ -61,7 +69,7 @@ impl From<BoxError> for Failed {
 pub(super) async fn send<R, Fut>(
     mut once: impl FnMut(http::Request<Body>) -> Fut,
     mut request: http::Request<Body>,
-) -> Result<R, Status>
+) -> Result<R, Failed>
 where
     Fut: Future<Output = Result<R, Failed>>,
 {
@@ -73,12 +81,12 @@ where
                 Ok(body) if failed.unprocessed || body.first.is_none() => {
                     request = http::Request::from_parts(parts, Body::new(body));
                 }
-                _ => return Err(failed.status),
+                _ => return Err(Failed { sent: true, ..failed }),
             },
             Ok(response) => return Ok(response),
         }
     }
-    once(request).await.map_err(|failed| failed.status)
+    once(request).await
 }
 
 /// Hands a request to a connection.

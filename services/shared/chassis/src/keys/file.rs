@@ -1,6 +1,6 @@
 //! The file of keys: TOML, a table for each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -210,9 +210,12 @@ impl KeysFile {
         beside.push(".new");
         let beside = PathBuf::from(beside);
         let mut options = fs::OpenOptions::new();
-        options.write(true).create(true).truncate(true);
+        // Never into a file, or through a link, that somebody else put there.
+        options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        // What a process left that was ended while it wrote.
+        drop(fs::remove_file(&beside));
         let written = options.open(&beside).and_then(|mut file| {
             file.write_all(HEADER.as_bytes())?;
             file.write_all(text.as_bytes())?;
@@ -229,6 +232,16 @@ impl KeysFile {
         };
         if self.keys.len() > MAX_KEYS {
             return Err(wrong(KeysError::TooMany.to_string()));
+        }
+        let mut names = HashMap::new();
+        for (name, entry) in &self.keys {
+            if let Some(other) = names.insert(entry.sha256.to_ascii_lowercase(), name) {
+                return Err(wrong(format!(
+                    "keys.{} and keys.{} have the same sha256: nobody could say which of them may do what; remove one",
+                    cut(other),
+                    cut(name)
+                )));
+            }
         }
         let key = |(name, entry): (String, KeyEntry)| {
             check_name(&name).map_err(|error| wrong(error.to_string()))?;

@@ -71,8 +71,41 @@ fn only_the_owner_may_read_the_file() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("keys.toml");
+    // Not even where somebody expects it.
+    let elsewhere = folder.path().join("elsewhere");
+    fs::write(&elsewhere, "theirs").unwrap();
+    std::os::unix::fs::symlink(&elsewhere, folder.path().join("keys.toml.new")).unwrap();
     KeysFile::default().write(&path).unwrap();
-    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(fs::symlink_metadata(&path).unwrap().permissions().mode(), 0o100_600);
+    assert_eq!(fs::read_to_string(elsewhere).unwrap(), "theirs");
+}
+
+#[test]
+fn the_programs_own_key_may_do_everything_and_uses_up_nothing_of_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("keys.toml");
+    let ((key, digest), (own, _)) = (new_key().unwrap(), new_key().unwrap());
+    let mut file = KeysFile::default();
+    assert!(file.add(OWN_NAME, entry(&digest)).is_err());
+    let limited = KeyEntry {
+        rate: Some("1/h".parse().unwrap()),
+        ..entry(&digest)
+    };
+    file.add("emend", limited).unwrap();
+    file.write(&path).unwrap();
+    let options = ServiceOptions {
+        keys_file: Some(path),
+        own_key: Some(own.clone()),
+        ..ServiceOptions::default()
+    };
+    let keys = Keys::load(&options).unwrap().unwrap();
+    let call = |key: &Secret| keys.identify(key.reveal()).unwrap().call();
+    call(&key).unwrap();
+    for permission in Permission::value_variants() {
+        keys.identify(own.reveal()).unwrap().may(*permission).unwrap();
+        call(&own).unwrap();
+        assert!(call(&key).is_err());
+    }
 }
 
 #[test]
@@ -99,6 +132,10 @@ fn a_wrong_file_says_what_is_wrong_and_repeats_no_key() {
             "unknown field",
         ),
         (format!("[keys.a]\nsha256 = \"{digest}\"\n"), "missing field"),
+        (
+            format!("[keys.a]\nsha256 = \"{digest}\"\n{rest}[keys.b]\nsha256 = \"{digest}\"\n{rest}"),
+            "keys.a and keys.b have the same",
+        ),
         (
             format!(
                 "[keys.a]\nsha256 = \"{digest}\"\n{}",

@@ -1,11 +1,14 @@
 use tokio::net::TcpListener;
 
+use super::super::outlier::REST;
 use super::*;
 
 fn members(count: u16) -> Vec<Arc<Member>> {
+    let metrics = Arc::new(UpstreamMetrics::new("server"));
     let member = |port| {
         let endpoint = Endpoint::from_static("http://127.0.0.1:1");
-        Member::new(SocketAddr::from(([127, 0, 0, 1], port)), &endpoint, &Dial::Plain)
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        Member::new(address, &endpoint, &Dial::Plain, &metrics)
     };
     (1..=count).map(member).collect()
 }
@@ -14,9 +17,20 @@ fn later() -> Deadline {
     Deadline::after(Duration::from_secs(3600))
 }
 
+fn call(members: &[Arc<Member>]) -> Load {
+    Load::on(members, later()).unwrap()
+}
+
 fn ports(members: &[Arc<Member>], calls: usize) -> Vec<u16> {
-    let port = |_| Load::on(members, later()).unwrap().member.address.port();
-    (0..calls).map(port).collect()
+    (0..calls).map(|_| call(members).member.address.port()).collect()
+}
+
+/// A call that is answered after so long.
+async fn answered_after(members: &[Arc<Member>], took: Duration) {
+    let mut load = call(members);
+    sleep(took).await;
+    load.answered();
+    load.worked();
 }
 
 /// A call that is not answered before its deadline, of so many seconds.
@@ -29,39 +43,116 @@ async fn leave(members: &[Arc<Member>], seconds: u64) {
 #[tokio::test(start_paused = true)]
 async fn calls_go_to_those_who_have_few() {
     let members = members(2);
-    let held: Vec<_> = (0..20).map(|_| Load::on(&members, later()).unwrap()).collect();
+    let held: Vec<_> = (0..20).map(|_| call(&members)).collect();
     assert_eq!(members[0].calls.load(Ordering::Relaxed), 10);
     drop(held);
     assert_eq!(members[1].calls.load(Ordering::Relaxed), 0);
-    assert!(Load::on(&[], later()).is_none());
+    assert!(Load::on(&[], later()).unwrap_err().is_none());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_leaves_calls_unanswered_rests_and_is_tried_again() {
     let members = members(2);
     let bad = &members[..1];
-    for _ in 0..MAX_TIMEOUTS {
+    for _ in 0..MAX_FAILURES {
         assert!(ports(&members, 100).contains(&1));
         leave(bad, 2).await;
     }
     assert_eq!(ports(&members, 100), vec![2; 100]);
-    // Where there is no other it is still asked.
-    assert_eq!(ports(bad, 1), [1]);
-    sleep(REST).await;
+    sleep(REST.first).await;
     let tried = ports(&members, 100);
     assert_eq!(
         tried.iter().filter(|port| **port == 1).count(),
         1,
         "one call is enough to see"
     );
-    Load::on(bad, later()).unwrap().answered();
+    sleep(REST.first).await;
+    call(bad).worked();
     assert!(ports(&members, 100).contains(&1), "it answered");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_fails_rests_ever_longer_until_a_call_works() {
+    let members = members(2);
+    let bad = &members[..1];
+    let (early, _other) = (call(bad), call(&members[1..]));
+    for failures in 0..MAX_FAILURES {
+        // What works between two failures: they are not in a row.
+        if failures == 2 {
+            call(bad).worked();
+            for _ in 1..MAX_FAILURES {
+                call(bad).failed();
+            }
+            assert!(ports(&members, 100).contains(&1));
+            call(bad).worked();
+        }
+        call(bad).failed();
+    }
+    for _ in 3..MAX_FAILURES {
+        call(bad).failed();
+    }
+    for rests in 1..=8 {
+        assert_eq!(ports(&members, 100), vec![2; 100]);
+        sleep(REST.after(rests) - Duration::from_millis(1)).await;
+        let resting = Load::on(bad, later()).unwrap_err().unwrap();
+        assert_eq!(
+            resting.to_string(),
+            "127.0.0.1:1 fails, and is asked again in 1 ms",
+            "{rests}"
+        );
+        sleep(Duration::from_millis(1)).await;
+        call(bad).failed();
+    }
+    assert_eq!(REST.after(8), Duration::from_secs(5), "soon forgotten");
+    // A call from before says nothing.
+    early.worked();
+    assert_eq!(ports(&members, 100), vec![2; 100]);
+    sleep(REST.longest).await;
+    call(bad).worked();
+    assert!(ports(&members, 100).contains(&1));
+    // And the next time it begins with a short rest.
+    (0..MAX_FAILURES).for_each(|_| call(bad).failed());
+    sleep(REST.first).await;
+    call(bad).worked();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_server_rests_while_half_of_the_others_stay() {
+    let members = members(3);
+    let (fast, slow) = (Duration::from_millis(50), Duration::from_millis(400));
+    for _ in 0..20 {
+        answered_after(&members[..1], fast).await;
+        answered_after(&members[1..2], slow).await;
+        answered_after(&members[2..], fast * 2).await;
+    }
+    let chosen = ports(&members, 200);
+    assert!(!chosen[100..].contains(&2), "{chosen:?}");
+    assert_eq!(ports(&members[1..2], 10), [2; 10], "slow is better than nothing");
+    assert!(chosen.contains(&1) && chosen.contains(&3), "twice as long is not slow");
+    // Of two servers that are left, both stay.
+    for _ in 0..100 {
+        answered_after(&members[2..], slow).await;
+    }
+    assert!(ports(&members, 100).contains(&3));
+    sleep(REST.first).await;
+    answered_after(&members[1..2], slow).await;
+    assert!(ports(&members, 100).contains(&2), "what it took before is forgotten");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_another_a_slow_server_is_as_good_as_any() {
+    let members = members(2);
+    for _ in 0..40 {
+        answered_after(&members[..1], Duration::from_secs(9)).await;
+    }
+    assert!(ports(&members, 100).contains(&1), "nothing is known of the other");
+    assert_eq!(ports(&members[..1], 10), [1; 10]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_caller_with_little_time_and_one_who_leaves_say_nothing_about_the_server() {
     let members = members(2);
-    for _ in 0..2 * MAX_TIMEOUTS {
+    for _ in 0..2 * MAX_FAILURES {
         let load = Load::on(&members[..1], Deadline::after(Duration::from_millis(10))).unwrap();
         sleep(Duration::from_millis(20)).await;
         drop(load);

@@ -83,6 +83,22 @@ async fn a_server_that_stays_down_is_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_pushback_is_a_wait_or_an_end() {
+    for (pushback, attempts, waited) in [("-1", 1, 0), ("no", 1, 0), ("300", 2, 300)] {
+        let (made, started) = (Cell::new(0), tokio::time::Instant::now());
+        let reply = retrying(Deadline::after(Duration::from_secs(30)), |attempt| {
+            made.set(attempt.number);
+            let mut status = Status::unavailable("down");
+            status.metadata_mut().insert(PUSHBACK, pushback.parse().unwrap());
+            async move { if attempt.number == 1 { Err(status) } else { Ok(()) } }
+        });
+        assert_eq!(reply.await.is_ok(), attempts == 2, "{pushback}");
+        assert_eq!(made.get(), attempts, "{pushback}");
+        assert!(started.elapsed() >= Duration::from_millis(waited), "{pushback}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_expired_timeout_is_deadline_exceeded() {
     let expired = || async { Err::<(), _>(Status::cancelled("Timeout expired")) };
     let error = retrying(Deadline::after(Duration::from_secs(1)), |_| expired())

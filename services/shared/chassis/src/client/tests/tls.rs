@@ -20,7 +20,7 @@ fn named(server: &Running, name: &str, tls: ClientTls) -> Upstream {
     let address = server.address;
     let options = UpstreamOptions {
         tls: Some(tls),
-        resolver: Some(Arc::new(move || async move { Ok(vec![address]) }.boxed())),
+        resolver: Some(Arc::new(move |_: &str, _| async move { Ok(vec![address]) }.boxed())),
         ..UpstreamOptions::default()
     };
     Upstream::with_options(&format!("https://{name}:{}", address.port()), options).unwrap()
@@ -247,6 +247,10 @@ async fn wrong_files_are_refused_with_their_option() {
         tls_cert: Some(authority.path("nowhere.pem")),
         ..one.server()
     };
+    let device = ServerTlsOptions {
+        tls_cert: Some("/dev/null".into()),
+        ..one.server()
+    };
     let only_ca = ServerTlsOptions {
         tls_client_ca: Some(authority.file()),
         ..ServerTlsOptions::default()
@@ -260,6 +264,7 @@ async fn wrong_files_are_refused_with_their_option() {
         (swapped, ["--tls-cert", "no certificate"]),
         (alone, ["--tls-cert", "--tls-key"]),
         (missing, ["--tls-cert", "nowhere.pem"]),
+        (device, ["--tls-cert", "cannot read"]),
         (only_ca, ["--tls-client-ca", "--tls-cert"]),
         (no_key, ["--tls-key", "no private key"]),
     ] {

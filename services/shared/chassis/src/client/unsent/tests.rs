@@ -42,7 +42,7 @@ async fn sent_to(closings: usize, reads: bool, says: fn() -> BoxError) -> (Resul
         })
     };
     let answered = send(|request| once(service.clone(), request), request()).await;
-    let answered = answered.map_err(|status| status.code());
+    let answered = answered.map_err(|failed| failed.status.code());
     (answered, calls.load(Ordering::SeqCst))
 }
 
@@ -73,8 +73,8 @@ async fn a_call_that_was_read_and_that_the_server_left_out_is_sent_again_from_it
                 let question = request.into_body().collect().await?.to_bytes();
                 match left_out {
                     true => Err(Failed {
-                        status: Status::unavailable("going away"),
                         unprocessed: true,
+                        ..Status::unavailable("going away").into()
                     }),
                     false => Ok(question),
                 }
@@ -95,14 +95,14 @@ async fn what_is_too_large_to_keep_is_not_sent_again() {
             async move {
                 request.into_body().collect().await?;
                 Err::<(), _>(Failed {
-                    status: Status::unavailable("going away"),
                     unprocessed: true,
+                    ..Status::unavailable("going away").into()
                 })
             }
         },
         http::Request::new(Body::new(large)),
     );
-    assert_eq!(answered.await.unwrap_err().code(), Code::Unavailable);
+    assert_eq!(answered.await.unwrap_err().status.code(), Code::Unavailable);
     assert_eq!(calls, 1);
 }
 
@@ -117,6 +117,7 @@ async fn other_errors_are_returned_as_they_are() {
     let service = service_fn(|_: http::Request<Body>| async {
         Err::<Bytes, BoxError>(Status::unavailable("nobody listens").into())
     });
-    let status = send(|request| once(service, request), request()).await.unwrap_err();
+    let failed = send(|request| once(service, request), request()).await.unwrap_err();
+    let status = failed.status;
     assert_eq!((status.code(), status.message()), (Code::Unavailable, "nobody listens"));
 }

@@ -90,6 +90,8 @@ pub(super) struct Budget {
     mib: usize,
     requests: Semaphore,
     pub(super) messages: Arc<Semaphore>,
+    /// Large requests that are built at once.
+    pub(super) builds: Arc<Semaphore>,
     streams: Arc<Semaphore>,
 }
 
@@ -101,6 +103,7 @@ impl Budget {
             mib,
             requests: Semaphore::new(mib << 20),
             messages: Arc::new(Semaphore::new(mib << 20)),
+            builds: Arc::new(Semaphore::new(1)),
             streams: Arc::new(Semaphore::new(MAX_CLIENT_STREAMS)),
         })
     }

@@ -63,6 +63,18 @@ async fn a_request_of_a_million_empty_elements_is_refused_and_its_field_named() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_large_request_that_is_worked_on_holds_up_no_other() {
+    let server = Running::start("one", ServiceOptions::default()).await;
+    let (mut first, mut second) = (server.client().await, server.client().await);
+    let held = tokio::spawn(async move { first.search(large("hold", 600_000)).await });
+    server.gate.reached(&server.gate.begun, 1).await;
+    let answer = second.search(large("who", 600_000)).await.unwrap();
+    assert_eq!(answer.into_inner().provider, "one");
+    server.gate.release.add_permits(1);
+    held.await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn requests_above_the_memory_for_them_are_refused_until_there_is_room() {
     let server = Running::start("one", one_mib()).await;
     let (mut first, mut second) = (server.client().await, server.client().await);

@@ -90,6 +90,28 @@ async fn a_request_holds_its_bytes_and_what_is_built_from_them() {
     assert_eq!(budget.free(), 1 << 20);
 }
 
+#[tokio::test]
+async fn large_requests_are_built_one_after_the_other_and_small_ones_in_between() {
+    let budget = Budget::new(1);
+    let [(one, mut first), (two, mut second), (three, mut small)] = [(); 3].map(|()| body(&budget, SEARCH));
+    for (sender, bytes) in [(one, LARGE_BYTES), (two, LARGE_BYTES), (three, 1000)] {
+        sender.send(message(bytes)).await.unwrap();
+    }
+    assert!(next(&mut first).await.is_ok());
+    assert!(second.frame().now_or_never().is_none(), "the first is being built");
+    assert!(!http_body::Body::is_end_stream(&second));
+    assert!(next(&mut small).await.is_ok());
+    // Who looks for the end has built what there was.
+    assert!(first.frame().await.is_none());
+    assert!(next(&mut second).await.is_ok());
+    // One that is given up while it is built, or while it waits, keeps nobody waiting.
+    let (sender, mut third) = body(&budget, SEARCH);
+    sender.send(message(LARGE_BYTES)).await.unwrap();
+    assert!(third.frame().now_or_never().is_none());
+    drop(second);
+    assert!(next(&mut third).await.is_ok());
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_request_that_does_not_come_is_not_waited_for_without_end() {
     let budget = Budget::new(1);
