@@ -58,7 +58,7 @@ pub async fn run(command: CollectionsCommand) -> Result<ExitCode> {
         Some(url) => (None, place.connect.upstream(url)?.channel()),
         None => {
             let embedder = match &command {
-                CollectionsCommand::Copy { embedder, .. } => Some(embedder),
+                CollectionsCommand::Copy { embedder, .. } => Some(&**embedder),
                 _ => None,
             };
             let local = Cluster::start(&local_options(&place, embedder), Plan::only(Component::Retriever)).await?;
