@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use emend_proto::v1::{
     Collection, CopyCollectionRequest, CopyCollectionResponse, EmbeddedDocument, EmbeddedPassage, EmbeddedSection,
     GetCollectionRequest, ImportCollectionRequest, ListCollectionsRequest,
@@ -5,6 +7,7 @@ use emend_proto::v1::{
 use tonic::{Code, Status, Streaming};
 
 use super::*;
+use crate::backend::{EmbedderInfo, NewDocument};
 
 impl Running {
     async fn copying(&mut self, from: &str, to: &str) -> Result<Streaming<CopyCollectionResponse>, Status> {
@@ -96,9 +99,32 @@ fn lantern(collection: &str) -> RetrieveRequest {
     }
 }
 
+/// Leaves a copy that was begun, which another one does not go on with.
+async fn begun_with_another_embedder(folder: &Path, name: &str) {
+    let store = EdgeStore::open(folder).unwrap();
+    let draft = store.draft(name).await.unwrap();
+    let embedder = EmbedderInfo {
+        id: "third".to_owned(),
+        dimensions: 1,
+    };
+    let document = NewDocument {
+        id: "anchor".to_owned(),
+        fingerprint: [7; 32],
+        title: String::new(),
+        source: String::new(),
+        owner: String::new(),
+        metadata: BTreeMap::new(),
+        sections: Vec::new(),
+        chunks: Vec::new(),
+    };
+    store.put(&draft, &embedder, document).await.unwrap();
+    store.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_copy_goes_on_where_it_broke_off_and_takes_its_place_when_it_is_whole() {
     let folder = tempfile::tempdir().unwrap();
+    begun_with_another_embedder(folder.path(), "new").await;
     let mut retriever = Running::start(folder.path(), &["--chunk-tokens", "64"]).await;
     retriever.import_foreign("old", &["anchor", "buoy", "lantern"]).await;
     let error = retriever.client.retrieve(lantern("old")).await.unwrap_err();

@@ -1,6 +1,6 @@
 //! Copies that take a collection's place.
 //!
-//! A name is a collection of the server, or an alias of one that a copy made, which is called `.copy.NUMBER.NAME`. Every copy
+//! A name is a collection of the server, or an alias of one that a copy made, which is called `~copy.NUMBER.NAME`. Every copy
 //! has the number after the one that the alias stands for: one that broke off is found again, and no number means two copies.
 //! The server changes an alias in one step. Readers and writers look up once what a name stands for and stay with it, so that
 //! none sees a part of both. What an alias stood for is removed at once: who still reads it learns that it is gone, and looks
@@ -14,7 +14,8 @@ use qdrant_client::qdrant::{
 use super::Inner;
 use crate::backend::StoreError;
 
-const COPY: &str = ".copy.";
+/// What the name of a copy begins with: no request can name it.
+pub(super) const COPY: &str = "~copy.";
 
 impl Inner {
     /// The collection that a name stands for: itself, unless it is an alias.

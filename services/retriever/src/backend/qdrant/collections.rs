@@ -15,6 +15,7 @@ use qdrant_client::qdrant::{
 };
 
 use super::Inner;
+use super::aliases::COPY;
 use super::record::Version;
 use super::wire::{
     DENSE, KIND_DOCUMENT, KIND_PASSAGE, KIND_UNSETTLED, TERMS, Unreadable, all_payload, indexed_fields, kept, of_kinds,
@@ -239,7 +240,7 @@ impl Inner {
     async fn names(&self) -> Result<Vec<String>, StoreError> {
         let mut names = self.listed().await?;
         names.extend(self.aliases().await?.into_iter().map(|(alias, _)| alias));
-        names.retain(|name| !name.is_empty() && !name.starts_with('.'));
+        names.retain(|name| !name.is_empty() && !name.starts_with(COPY));
         names.sort();
         Ok(names)
     }
