@@ -37,6 +37,6 @@ impl InProcess {
     pub async fn stop(self) {
         drop((self.channel, self.stop));
         let ended = tokio::time::timeout(Duration::from_secs(60), self.served).await;
-        ended.expect("the service stops").unwrap().unwrap();
+        ended.unwrap().unwrap().unwrap();
     }
 }

@@ -1,7 +1,7 @@
 //! The one parser of verdicts (R5): reads them from replies in any format: bare words, sentences, labels, Markdown or JSON.
 //!
 //! Every function returns `None` if the reply has no clear verdict. Callers report such a grade as UNGRADED (R4), never as a
-//! negative one: a parser that misreads "no." as anything but "no" is how a web search never runs.
+//! negative one: a graph that misses a "no." would not search the web.
 
 mod likelihood;
 mod list;

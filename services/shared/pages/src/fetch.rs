@@ -157,7 +157,7 @@ impl PageFetcher {
             lookup,
         };
         let client = http::builder()
-            // A proxy would look the name up itself and connect to what it likes.
+            // A proxy would look the name up itself and could connect to an address that is not permitted.
             .no_proxy()
             .dns_resolver(Arc::new(resolver))
             .referer(false)
@@ -298,7 +298,7 @@ fn unreachable(error: reqwest::Error) -> PageError {
 /// The content type of a page, one of `types`.
 fn content_type(response: &Response, types: &[&str]) -> Result<String, PageError> {
     let value = response.headers().get(CONTENT_TYPE).map(HeaderValue::to_str);
-    // Without one it is looked at as HTML, as browsers do.
+    // Without one it is read as HTML, as browsers do.
     let text = value.and_then(Result::ok).unwrap_or("text/html").to_ascii_lowercase();
     let kind = text.split(';').next().unwrap_or_default().trim();
     if types.contains(&kind) {

@@ -7,7 +7,7 @@ use reqwest::{ClientBuilder, StatusCode};
 use tracing::{Span, field, info_span};
 use url::Url;
 
-/// A client's builder. What cannot be connected to within 5 s is taken for gone.
+/// A client's builder, with 5 s to connect.
 pub fn builder() -> ClientBuilder {
     emend_core::http::builder().connect_timeout(Duration::from_secs(5))
 }
@@ -33,7 +33,7 @@ pub fn record_status(status: StatusCode) {
     Span::current().record(semconv::HTTP_RESPONSE_STATUS_CODE, status.as_u16());
 }
 
-/// Records in the current span why the request failed, in a word of few.
+/// Records in the current span why the request failed, as a low-cardinality `error.type`.
 pub fn record_error(kind: &str) {
     fail_span(&Span::current(), kind, kind);
 }

@@ -1,4 +1,4 @@
-//! What sites ask of programs (RFC 9309).
+//! The rules of sites for programs: `robots.txt` (RFC 9309).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +33,7 @@ impl Default for Robots {
 }
 
 impl Robots {
-    /// Whether the site of `url` lets us have it. A site without `robots.txt` allows everything; one that cannot be
+    /// Whether the site of `url` allows it to be fetched. A site without `robots.txt` allows everything; one that cannot be
     /// asked, nothing, and it is asked again for its next page.
     pub(crate) async fn allow(&self, url: &Url, fetcher: &PageFetcher) -> bool {
         let site = url.origin().ascii_serialization();

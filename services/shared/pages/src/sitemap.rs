@@ -56,9 +56,9 @@ pub enum SitemapError {
     TooLarge {
         /// Its address.
         url: String,
-        /// Of what there is too much.
+        /// What is counted, in the plural.
         what: &'static str,
-        /// How much is taken.
+        /// Most of them.
         limit: usize,
     },
 }
@@ -68,7 +68,7 @@ pub enum SitemapError {
 pub struct Listed {
     /// The pages, in the order of the sitemap, each once.
     pub pages: Vec<Url>,
-    /// What is named and not taken, with the reason: addresses of other sites, and what is no address.
+    /// Entries that are left out, with the reason: addresses of other sites, and text that is no address.
     pub left_out: Vec<(String, &'static str)>,
 }
 
@@ -221,7 +221,7 @@ fn parse(text: &str, url: &Url) -> Result<File, SitemapError> {
     }
 }
 
-/// Adds to an address, which is refused later where it is too long.
+/// Appends to an address; one that becomes too long is refused later.
 fn push(address: &mut String, text: &str) {
     if address.len() <= MAX_URL_BYTES {
         address.push_str(&text[..text.floor_char_boundary(MAX_URL_BYTES + 1)]);

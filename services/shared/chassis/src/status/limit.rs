@@ -41,37 +41,41 @@ const VIOLATION_OVERHEAD: usize = 12;
 const CONTENT_TYPE: &str = "content-type";
 const TOO_LARGE_TO_SEND: &str = "Error, encoded message length too large: ";
 const TOO_LARGE_TO_READ: &str = "Error, decoded message length too large: ";
+const MALFORMED: &str = "failed to decode Protobuf message: ";
 
-/// A message that is larger than this server sends or takes. tonic says OUT_OF_RANGE to both, which callers take for
-/// a mistake of theirs.
+/// What tonic reports with a code that blames the wrong side: OUT_OF_RANGE for a message that is too large either way, and
+/// INTERNAL for a request that is malformed.
 #[derive(Debug, thiserror::Error)]
-enum TooLarge {
+enum Misreported {
     /// [`emend_core::Code::Internal`]: whoever asked cannot make the answer smaller.
     #[error("the response is larger than this server may send: {0}")]
-    Response(String),
+    LargeResponse(String),
     /// [`emend_core::Code::InvalidArgument`].
     #[error("the request is larger than this server takes: {0}")]
-    Request(String),
+    LargeRequest(String),
+    /// [`emend_core::Code::InvalidArgument`].
+    #[error("the request is malformed: {0}")]
+    MalformedRequest(String),
 }
 
-impl ServiceError for TooLarge {
+impl ServiceError for Misreported {
     fn code(&self) -> emend_core::Code {
         match self {
-            Self::Response(_) => emend_core::Code::Internal,
-            Self::Request(_) => emend_core::Code::InvalidArgument,
+            Self::LargeResponse(_) => emend_core::Code::Internal,
+            Self::LargeRequest(_) | Self::MalformedRequest(_) => emend_core::Code::InvalidArgument,
         }
     }
 }
 
 /// Makes the status in the headers or trailers of a response what a client can read: no longer than the limits of this
-/// module, and with the right code for a message that is too large. Headers without a status, and those that are right
+/// module, and with the right code for a message that is too large or malformed. Headers without a status, and those that are right
 /// already, stay as they are.
 pub(crate) fn settle(headers: &mut HeaderMap) {
     let Some(code) = headers.get(Status::GRPC_STATUS) else {
         return;
     };
-    let out_of_range = code.as_bytes() == b"11";
-    if !out_of_range && fits(headers) {
+    let may_be_misreported = matches!(code.as_bytes(), b"11" | b"13");
+    if !may_be_misreported && fits(headers) {
         return;
     }
     let Some(found) = Status::from_header_map(headers) else {
@@ -104,18 +108,14 @@ pub(crate) fn bytes(headers: &HeaderMap) -> usize {
     each.sum()
 }
 
-/// The status that tonic should have sent for a message that is too large.
+/// The status that tonic should have sent.
 fn corrected(found: Status) -> Status {
-    let message = found.message();
+    let after = |prefix| found.message().strip_prefix(prefix).map(str::to_owned);
     let error = match found.code() {
-        Code::OutOfRange => message.strip_prefix(TOO_LARGE_TO_SEND).map_or_else(
-            || {
-                message
-                    .strip_prefix(TOO_LARGE_TO_READ)
-                    .map(|sizes| TooLarge::Request(sizes.to_owned()))
-            },
-            |sizes| Some(TooLarge::Response(sizes.to_owned())),
-        ),
+        Code::OutOfRange => after(TOO_LARGE_TO_SEND)
+            .map(Misreported::LargeResponse)
+            .or_else(|| after(TOO_LARGE_TO_READ).map(Misreported::LargeRequest)),
+        Code::Internal => after(MALFORMED).map(Misreported::MalformedRequest),
         _ => None,
     };
     error.map_or(found, |error| status(&error))

@@ -8,8 +8,8 @@ use std::sync::OnceLock;
 use crate::PassageText;
 use emend_text::{self as text, Language};
 
-/// Most sentences of a text. The last one holds what is left of a longer text: nobody reads two thousand sentences as one
-/// piece of evidence, and each of them costs features, memory and a place in the answer.
+/// Most sentences of a text. The last one holds the rest of a longer text: no piece of evidence needs two thousand
+/// sentences, and each of them costs features and memory.
 pub(crate) const MAX_SENTENCES: usize = 2000;
 /// Most names of a text that are looked for in other texts: those that come first.
 const MAX_NAMES: usize = 100;

@@ -133,3 +133,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_malformed_request_is_its_callers_fault() {
+    let sent = Status::internal("failed to decode Protobuf message: Question.question: invalid string value");
+    let (told, _) = settled(&sent);
+    assert_eq!(told.code(), Code::InvalidArgument);
+    assert_eq!(
+        told.message(),
+        "the request is malformed: Question.question: invalid string value"
+    );
+    let own = Status::internal("the store failed to decode Protobuf message: none");
+    assert_eq!(settled(&own).0.code(), Code::Internal);
+}

@@ -1,5 +1,7 @@
 //! Whatever questions, passages and conversations contain, the fences of a prompt hold and its size is bounded.
 
+use std::sync::LazyLock;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::json;
@@ -100,7 +102,8 @@ fn fenced(user: &str, mark: &str) -> Vec<String> {
 fn check<P: Prompt>(input: &P, language: Language, expected: &[String]) -> Result<(), TestCaseError> {
     let context = serde_json::to_value(input).unwrap();
     let mark = fence(&context);
-    let rendered = prompts().render(input, language).unwrap();
+    static PROMPTS: LazyLock<Prompts> = LazyLock::new(prompts);
+    let rendered = PROMPTS.render(input, language).unwrap();
     let [system, user] = rendered.messages.as_slice() else {
         panic!("two messages")
     };
