@@ -132,6 +132,8 @@ pub(super) struct Resting {
 pub(super) struct Load {
     pub(super) member: Arc<Member>,
     began: Instant,
+    /// Calls that the server had then, with this one.
+    calls: u32,
     /// Until when an answer is waited for; none once it is there, or known not to come.
     waits: Option<Deadline>,
 }
@@ -171,10 +173,11 @@ impl Load {
             },
         };
         let began = chosen.standing().begin();
-        chosen.calls.fetch_add(1, Ordering::Relaxed);
+        let others = chosen.calls.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
             member: Arc::clone(chosen),
             began,
+            calls: u32::try_from(others).unwrap_or(u32::MAX).saturating_add(1),
             waits: Some(deadline),
         })
     }
@@ -187,7 +190,8 @@ impl Load {
     /// The server answered, whatever it said.
     pub(super) fn answered(&mut self) {
         self.waits = None;
-        self.member.standing().answered(self.began.elapsed());
+        let took = self.began.elapsed();
+        self.member.standing().answered(took, self.calls);
     }
 
     /// The server did what it was asked to. Whether it comes back by it.

@@ -15,11 +15,11 @@ pub(super) const MAX_FAILURES: u32 = 5;
 /// How long a server rests after its first ejection in a row, the second, and so on. Short, so that soon after a fault
 /// is gone nothing of it is left.
 pub(super) const REST: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(5));
-/// Answers after which the latency of a server says something, and of which it is about the mean.
+/// Answers after which the latency of a server says something; it is about the mean of as many.
 const MIN_ANSWERS: u32 = 20;
 /// A server is slow at so many times the latency of the others, and so much more.
 const SLOW_TIMES: u32 = 3;
-const SLOW_MORE: Duration = Duration::from_millis(100);
+const SLOW_MORE: Duration = Duration::from_millis(50);
 
 /// Why a server is ejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ pub(super) struct Standing {
     ejection: Option<Ejection>,
     /// Answers, and how long they took.
     answers: u32,
-    mean: Duration,
+    latency: Duration,
 }
 
 impl Standing {
@@ -90,7 +90,9 @@ impl Standing {
     /// It gets a call, which begins now; one that has rested gets the one call that sees how it does.
     pub(super) fn begin(&mut self) -> Instant {
         let now = Instant::now();
-        if let Some(ejection) = &mut self.ejection {
+        if let Some(ejection) = &mut self.ejection
+            && ejection.until <= now
+        {
             ejection.since = now;
             ejection.until = now + REST.after(self.ejections);
         }
@@ -130,17 +132,18 @@ impl Standing {
         self.ejection.is_none_or(|ejection| began >= ejection.since)
     }
 
-    /// It took so long to answer.
-    pub(super) fn answered(&mut self, took: Duration) {
+    /// It took so long to answer one of so many calls. A server that has more of them is not slow for that, so each has a
+    /// part of the time.
+    pub(super) fn answered(&mut self, took: Duration, calls: u32) {
         self.answers = self.answers.saturating_add(1);
-        // Of all answers at first, then ever less of the old ones.
+        // The mean of all answers at first, then ever less of the old ones.
         let weight = self.answers.min(MIN_ANSWERS);
-        self.mean = (self.mean * (weight - 1) + took) / weight;
+        self.latency = (self.latency * (weight - 1) + took / calls) / weight;
     }
 
     /// How long it takes to answer, once that is known.
     pub(super) fn latency(&self) -> Option<Duration> {
-        (self.answers >= MIN_ANSWERS).then_some(self.mean)
+        (self.answers >= MIN_ANSWERS).then_some(self.latency)
     }
 }
 

@@ -140,6 +140,29 @@ async fn a_slow_server_rests_while_half_of_the_others_stay() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_with_more_calls_is_not_slow_for_that() {
+    let members = members(2);
+    for _ in 0..5 {
+        let mut held: Vec<_> = (0..10).map(|_| call(&members[..1])).collect();
+        for load in &mut held {
+            sleep(Duration::from_millis(60)).await;
+            load.answered();
+        }
+        for _ in 0..10 {
+            answered_after(&members[1..], Duration::from_millis(60)).await;
+        }
+    }
+    assert!(ports(&members, 100).contains(&1));
+    // As the last choice it is believed at once, whoever else is asked.
+    members[0].standing().eject(Fault::Slow);
+    let first = call(&members[..1]);
+    sleep(Duration::from_millis(1)).await;
+    let _second = call(&members[..1]);
+    assert!(first.worked());
+    assert!(ports(&members, 100).contains(&1));
+}
+
+#[tokio::test(start_paused = true)]
 async fn without_another_a_slow_server_is_as_good_as_any() {
     let members = members(2);
     for _ in 0..40 {
