@@ -127,12 +127,21 @@ async fn the_span_tree_of_a_walk_is_the_path_it_took() {
     let json = |span: &str, key: &str| -> serde_json::Value { serde_json::from_str(&says(span, key)).unwrap() };
     let walk = "invoke_workflow self-rag";
     let said = json(walk, "gen_ai.input.messages");
-    assert_eq!((&said[0]["role"], &said[0]["parts"][0]["content"]), (&"user".into(), &asked.question.clone().into()));
+    assert_eq!(
+        (&said[0]["role"], &said[0]["parts"][0]["content"]),
+        (&"user".into(), &asked.question.clone().into())
+    );
     let said = json(walk, "gen_ai.output.messages");
-    assert_eq!((&said[0]["role"], &said[0]["parts"][0]["content"]), (&"assistant".into(), &told.answer.clone().into()));
+    assert_eq!(
+        (&said[0]["role"], &said[0]["parts"][0]["content"]),
+        (&"assistant".into(), &told.answer.clone().into())
+    );
     assert_eq!(says("retrieve", "gen_ai.retrieval.query.text"), asked.question);
     let found = json("retrieve", "gen_ai.retrieval.documents");
-    assert_eq!((found.as_array().unwrap().len(), &found[0]["content"]), (1, &text.into()));
+    assert_eq!(
+        (found.as_array().unwrap().len(), &found[0]["content"]),
+        (1, &text.into())
+    );
     assert!(found[0]["id"].is_string() && found[0]["score"].is_number(), "{found}");
 
     // A walk that ends in an error says so, as does the step that caused it: in its status, with the reason.

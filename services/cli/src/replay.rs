@@ -166,7 +166,10 @@ fn told(turn: &Turn) -> String {
         }
     };
     let mut text = match turn.step {
-        0 => format!("the path turned at its beginning: {}", differs(&turn.next, &turn.recorded_next)),
+        0 => format!(
+            "the path turned at its beginning: {}",
+            differs(&turn.next, &turn.recorded_next)
+        ),
         step => format!(
             "the path turned at step {step} `{}`: {}",
             printable_line(&turn.node),

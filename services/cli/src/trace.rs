@@ -27,7 +27,9 @@ fn time<D>(duration: Option<D>) -> Duration
 where
     Duration: TryFrom<D>,
 {
-    duration.and_then(|duration| Duration::try_from(duration).ok()).unwrap_or_default()
+    duration
+        .and_then(|duration| Duration::try_from(duration).ok())
+        .unwrap_or_default()
 }
 
 fn text(walk: &WalkResult) -> String {
@@ -40,13 +42,21 @@ fn text(walk: &WalkResult) -> String {
     }
     let calls = record.map(|record| record.calls.as_slice()).unwrap_or_default();
     let width = walk.steps.iter().map(|step| step.node.chars().count() + 4);
-    let width = width.chain(calls.iter().map(|call| call.method.len() + 3)).max().unwrap_or_default();
+    let width = width
+        .chain(calls.iter().map(|call| call.method.len() + 3))
+        .max()
+        .unwrap_or_default();
     let mut began = Duration::ZERO;
     for step in &walk.steps {
         let took = time(step.duration);
         let name = format!("{:>2} {}", step.number, printable_line(&step.node));
         let bar = render::bar(began, took, whole, BAR, '█');
-        let _ = writeln!(text, "├─ {name:<width$} {bar} {:>9}  {}", render::short(took), said(step));
+        let _ = writeln!(
+            text,
+            "├─ {name:<width$} {bar} {:>9}  {}",
+            render::short(took),
+            said(step)
+        );
         let mut own = calls.iter().filter(|call| call.step == step.number).peekable();
         let mut shown = 0;
         while let Some(call) = own.next() {
@@ -91,7 +101,11 @@ fn replied(call: &RecordedCall) -> String {
     let score = |score: Option<f64>| score.map_or_else(|| "ungraded".to_owned(), |score| format!("{score:.2}"));
     match &call.reply {
         None => format!("{passages} of at most {} passages", call.most),
-        Some(Reply::Failure(failure)) => format!("failed ({}): {}", printable_line(&failure.code), printable_line(&failure.cause)),
+        Some(Reply::Failure(failure)) => format!(
+            "failed ({}): {}",
+            printable_line(&failure.code),
+            printable_line(&failure.cause)
+        ),
         Some(Reply::Grades(reply)) => {
             let scores: Vec<String> = reply.grades.iter().map(|grade| score(grade.score)).collect();
             scores.join(" ")
@@ -104,7 +118,11 @@ fn replied(call: &RecordedCall) -> String {
             format!("kept {kept} of {} strips", reply.strips.len())
         }
         Some(Reply::Generated(reply)) if reply.abstained => "abstained".to_owned(),
-        Some(Reply::Generated(reply)) => format!("{} sentences by {}", reply.sentences.len(), printable_line(&reply.model)),
+        Some(Reply::Generated(reply)) => format!(
+            "{} sentences by {}",
+            reply.sentences.len(),
+            printable_line(&reply.model)
+        ),
         Some(Reply::Rewritten(reply)) => printable_line(&reply.query),
     }
 }

@@ -6,7 +6,8 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use emend_proto::v1::{
-    AskRequest, AskStreamRequest, AskStreamResponse, Feedback, Question, RecordFeedbackRequest, ReplayWalkRequest, walk_event::Event,
+    AskRequest, AskStreamRequest, AskStreamResponse, Feedback, Question, RecordFeedbackRequest, ReplayWalkRequest,
+    walk_event::Event,
 };
 use futures::{Stream, StreamExt as _};
 use http::HeaderMap;

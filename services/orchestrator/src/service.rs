@@ -6,8 +6,8 @@ use emend_chassis::{ActorHandle, Caller, Identity, InvalidRequest, Permission, V
 use emend_proto::v1::{
     self, AskRequest, AskResponse, AskStreamRequest, AskStreamResponse, GetGraphRequest, GetGraphResponse, GraphEdge,
     GraphNode, GraphOption, GraphSummary, ListGraphsRequest, ListGraphsResponse, RecordFeedbackRequest,
-    RecordFeedbackResponse, ReplayWalkRequest, ReplayWalkResponse, ValidateGraphRequest, ValidateGraphResponse, WalkStatus,
-    orchestrator_service_server::OrchestratorService,
+    RecordFeedbackResponse, ReplayWalkRequest, ReplayWalkResponse, ValidateGraphRequest, ValidateGraphResponse,
+    WalkStatus, orchestrator_service_server::OrchestratorService,
 };
 use futures::{Stream, TryStreamExt as _};
 use tonic::{Request, Response, Status};
@@ -199,10 +199,7 @@ impl OrchestratorService for Orchestrator {
         Ok(Response::new(RecordFeedbackResponse { id }))
     }
 
-    async fn replay_walk(
-        &self,
-        request: Request<ReplayWalkRequest>,
-    ) -> Result<Response<ReplayWalkResponse>, Status> {
+    async fn replay_walk(&self, request: Request<ReplayWalkRequest>) -> Result<Response<ReplayWalkResponse>, Status> {
         let (caller, identity) = (self.walks.caller(&request), Identity::of(&request));
         let asked = replay::check(request.into_inner())?;
         self.may_ask(asked.question(), &identity)?;

@@ -31,6 +31,7 @@ pub(crate) mod scripted;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub(crate) use self::replay::RecordedServices;
 pub use self::{
     budget::Budget,
     engine::{WalkRequest, walk},
@@ -42,4 +43,3 @@ pub use self::{
     record::RECORD_VERSION,
     services::{Dependency, Failure, Services},
 };
-pub(crate) use self::replay::RecordedServices;

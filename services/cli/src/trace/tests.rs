@@ -53,7 +53,13 @@ fn bars_stand_where_steps_and_calls_were() {
     assert_eq!(length, 8, "{text}");
     assert_eq!(bar(lines[2], '█'), (start + 8, 24), "{text}");
     assert_eq!(bar(lines[3], '▒'), (start + 16, 8), "{text}");
-    assert!(lines[1].contains("1 retrieve") && lines[1].ends_with("40 ms  done, summary 1"), "{text}");
-    assert!(lines[3].starts_with("│  └─ Rewrite") && lines[3].ends_with("another query"), "{text}");
+    assert!(
+        lines[1].contains("1 retrieve") && lines[1].ends_with("40 ms  done, summary 1"),
+        "{text}"
+    );
+    assert!(
+        lines[3].starts_with("│  └─ Rewrite") && lines[3].ends_with("another query"),
+        "{text}"
+    );
     assert!(lines[4].starts_with("└─ answered"), "{text}");
 }

@@ -54,7 +54,10 @@ fn a_record_of_another_version_and_a_file_that_breaks_off_are_refused() {
     });
     let newer = json::value("WalkResult", &newer).unwrap().to_string();
     let refused = walk(newer.as_bytes()).unwrap_err().to_string();
-    assert!(refused.contains("version 2") && refused.contains("reads 1"), "{refused}");
+    assert!(
+        refused.contains("version 2") && refused.contains("reads 1"),
+        "{refused}"
+    );
     let refused = walk(&newer.as_bytes()[..newer.len() / 2]).unwrap_err().to_string();
     assert!(refused.contains("breaks off in line 1"), "{refused}");
 }

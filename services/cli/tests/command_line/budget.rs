@@ -8,10 +8,11 @@ use emend_core::limits;
 use emend_proto::v1::{
     AskRequest, ChatMessage, DecideRetrievalRequest, Document, GenerateRequest, GradeDocumentsRequest,
     GradeGroundednessRequest, GradeUsefulnessRequest, IngestRequest, Passage, Question, RefineKnowledgeRequest,
-    ReplayWalkRequest, RetrieveRequest, RewritePurpose, RewriteRequest, SearchRequest, ValidateGraphRequest, WalkRecord, WalkResult, chat_message::Role,
-    generator_service_client::GeneratorServiceClient, grader_service_client::GraderServiceClient,
-    orchestrator_service_client::OrchestratorServiceClient, retriever_service_client::RetrieverServiceClient,
-    rewriter_service_client::RewriterServiceClient, web_search_service_client::WebSearchServiceClient,
+    ReplayWalkRequest, RetrieveRequest, RewritePurpose, RewriteRequest, SearchRequest, ValidateGraphRequest,
+    WalkRecord, WalkResult, chat_message::Role, generator_service_client::GeneratorServiceClient,
+    grader_service_client::GraderServiceClient, orchestrator_service_client::OrchestratorServiceClient,
+    retriever_service_client::RetrieverServiceClient, rewriter_service_client::RewriterServiceClient,
+    web_search_service_client::WebSearchServiceClient,
 };
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, join_all};
@@ -41,7 +42,13 @@ fn recorded(question: &str) -> WalkResult {
                 graph_yaml: graph(),
                 ..Question::default()
             }),
-            passages: vec![Passage { text: text(64 << 10), ..Passage::default() }; 32],
+            passages: vec![
+                Passage {
+                    text: text(64 << 10),
+                    ..Passage::default()
+                };
+                32
+            ],
             ..WalkRecord::default()
         }),
         ..WalkResult::default()

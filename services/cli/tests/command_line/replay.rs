@@ -1,6 +1,11 @@
 //! Walks that were recorded: shown as a tree, and walked again without a call.
 
-use std::{fs, io::Write as _, path::PathBuf, process::{Output, Stdio}};
+use std::{
+    fs,
+    io::Write as _,
+    path::PathBuf,
+    process::{Output, Stdio},
+};
 
 use serde_json::Value;
 
@@ -36,10 +41,18 @@ fn a_walk_is_shown_as_a_tree_and_replayed_from_either_form() {
         let tree = stdout(&shown);
         assert_eq!(shown.status.code(), Some(0), "{}", stderr(&shown));
         assert!(tree.starts_with(ASKED), "{tree}");
-        for expected in ["├─  1 retrieve", "│  └─ Retrieve", "│  ├─ Grade", "└─ answered by self-rag in 4 steps"] {
+        for expected in [
+            "├─  1 retrieve",
+            "│  └─ Retrieve",
+            "│  ├─ Grade",
+            "└─ answered by self-rag in 4 steps",
+        ] {
             assert!(tree.contains(expected), "no `{expected}` in {tree}");
         }
-        assert!(tree.contains('█') && tree.contains('▒') && !tree.contains('\u{1b}'), "{tree}");
+        assert!(
+            tree.contains('█') && tree.contains('▒') && !tree.contains('\u{1b}'),
+            "{tree}"
+        );
 
         let again = run(&place, "replay", &file, &[]);
         let out = stdout(&again);
@@ -59,7 +72,12 @@ fn a_walk_from_standard_input_is_read() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        child.stdin.take().unwrap().write_all(&fs::read(&file).unwrap()).unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(&fs::read(&file).unwrap())
+            .unwrap();
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     }
@@ -78,20 +96,32 @@ fn another_threshold_turns_the_path_and_the_record_ends_where_it_has_no_reply() 
         assert!(out.contains(expected), "no `{expected}` in {out}");
     }
 
-    let turned = run(&place, "replay", &file, &["--threshold", "relevant=1", "--option", "max_count=0", "--json"]);
+    let turned = run(
+        &place,
+        "replay",
+        &file,
+        &["--threshold", "relevant=1", "--option", "max_count=0", "--json"],
+    );
     assert_eq!(turned.status.code(), Some(0), "{}{}", stdout(&turned), stderr(&turned));
     let replayed = json(&turned);
     assert_eq!(replayed["turn"]["step"], 2, "{replayed}");
     let end = &replayed["events"].as_array().unwrap().last().unwrap()["finished"];
     assert_eq!(end["status"], "WALK_STATUS_ABSTAINED", "{end}");
 
-    let shown = place.emend(&["graph", "show", "plain-rag", "--format", "yaml"]).output().unwrap();
+    let shown = place
+        .emend(&["graph", "show", "plain-rag", "--format", "yaml"])
+        .output()
+        .unwrap();
     let mine = place.data.path().join("mine.yaml");
     fs::write(&mine, stdout(&shown).replace("name: plain-rag", "name: mine")).unwrap();
     for graph in ["plain-rag", mine.to_str().unwrap()] {
         let other = run(&place, "replay", &file, &["--graph", graph]);
         assert_eq!(other.status.code(), Some(0), "{}{}", stdout(&other), stderr(&other));
-        assert!(stdout(&other).contains("the path turned at step 1 `retrieve`"), "{}", stdout(&other));
+        assert!(
+            stdout(&other).contains("the path turned at step 1 `retrieve`"),
+            "{}",
+            stdout(&other)
+        );
     }
 }
 
@@ -104,7 +134,12 @@ fn thresholds_of_a_coefficients_file_are_held_against_the_record() {
     assert_ne!(strict, built_in);
     fs::write(&mine, strict).unwrap();
     let turned = run(&place, "replay", &file, &["--coefficients", mine.to_str().unwrap()]);
-    assert!(stdout(&turned).contains("turned at step 2"), "{}{}", stdout(&turned), stderr(&turned));
+    assert!(
+        stdout(&turned).contains("turned at step 2"),
+        "{}{}",
+        stdout(&turned),
+        stderr(&turned)
+    );
 }
 
 #[test]
@@ -130,9 +165,22 @@ fn what_is_no_walk_or_cannot_be_replayed_is_refused() {
     refused("{\"answer\": \"x\"}", &both, &[], "emend ask --json");
     refused(&newer.to_string(), &both, &[], "version 2, and this release reads 1");
     refused(&without.to_string(), &["replay"], &[], "ask with `record` set");
-    refused(&walk, &["replay"], &["--threshold", "relevent=1"], "did you mean `relevant`");
-    refused(&walk, &["replay"], &["--threshold", "relevant=2"], "must be 0 to 1, is 2");
+    refused(
+        &walk,
+        &["replay"],
+        &["--threshold", "relevent=1"],
+        "did you mean `relevant`",
+    );
+    refused(
+        &walk,
+        &["replay"],
+        &["--threshold", "relevant=2"],
+        "must be 0 to 1, is 2",
+    );
     refused(&walk, &["replay"], &["--option", "top_q=1"], "top_q");
     refused(&walk, &["replay"], &["--graph", "plain-rga"], "plain-rag");
-    assert_eq!(run(&place, "trace", &file.with_extension("none"), &[]).status.code(), Some(1));
+    assert_eq!(
+        run(&place, "trace", &file.with_extension("none"), &[]).status.code(),
+        Some(1)
+    );
 }

@@ -277,10 +277,7 @@ impl OrchestratorService for StandIn {
         Ok(Response::new(RecordFeedbackResponse { id: feedback.walk_id }))
     }
 
-    async fn replay_walk(
-        &self,
-        request: Request<ReplayWalkRequest>,
-    ) -> Result<Response<ReplayWalkResponse>, Status> {
+    async fn replay_walk(&self, request: Request<ReplayWalkRequest>) -> Result<Response<ReplayWalkResponse>, Status> {
         let end = RecordEnd {
             missing: request.into_inner().graph,
             ..RecordEnd::default()

@@ -47,9 +47,15 @@ async fn recorded(graph: &str, services: &dyn Services) -> WalkResult {
         content: false,
     };
     let deadline = Deadline::after(Duration::from_secs(60));
-    walk(walk_request, services, deadline, &Events::none(), &WalkMetrics::default())
-        .await
-        .unwrap()
+    walk(
+        walk_request,
+        services,
+        deadline,
+        &Events::none(),
+        &WalkMetrics::default(),
+    )
+    .await
+    .unwrap()
 }
 
 async fn replayed(request: ReplayWalkRequest) -> Result<ReplayWalkResponse, tonic::Status> {
@@ -61,7 +67,10 @@ async fn replayed(request: ReplayWalkRequest) -> Result<ReplayWalkResponse, toni
 }
 
 async fn with_options(walk: &WalkResult, options: &[(&str, f64)]) -> ReplayWalkResponse {
-    let options: HashMap<String, f64> = options.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+    let options: HashMap<String, f64> = options
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), *value))
+        .collect();
     let request = ReplayWalkRequest {
         walk: Some(walk.clone()),
         options,
@@ -140,7 +149,11 @@ async fn fewer_retries_turn_the_path_where_they_are_used_up() {
     assert_ne!(turn.next, turn.recorded_next, "{turn:?}");
     assert!(again.end.is_none() && finished(&again).unwrap().steps.len() < walk.steps.len());
     let before = services.calls().len();
-    assert_eq!(before, walk.record.unwrap().calls.len(), "no call but those of the recorded walk");
+    assert_eq!(
+        before,
+        walk.record.unwrap().calls.len(),
+        "no call but those of the recorded walk"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -156,9 +169,15 @@ async fn a_threshold_turns_the_path_and_the_record_ends_where_a_new_query_is_nee
         (turn.step, turn.recorded_outcome.as_str(), turn.outcome.as_str()),
         (2, "all_relevant", "none_relevant")
     );
-    assert_eq!((turn.recorded_next.as_str(), turn.next.as_str()), ("generate", "rewrite"));
+    assert_eq!(
+        (turn.recorded_next.as_str(), turn.next.as_str()),
+        ("generate", "rewrite")
+    );
     let end = again.end.clone().unwrap();
-    assert_eq!((end.step, end.node.as_str(), end.method.as_str()), (3, "rewrite", "Rewrite"));
+    assert_eq!(
+        (end.step, end.node.as_str(), end.method.as_str()),
+        (3, "rewrite", "Rewrite")
+    );
     assert!(end.missing.starts_with("the record has no query"), "{}", end.missing);
     assert!(finished(&again).is_none());
 }
@@ -171,14 +190,23 @@ async fn the_thresholds_of_an_evaluation_turn_it() {
         Ok(graded)
     };
     let walk = recorded("corrective-rag", &Scripted::default().grade_documents(graded)).await;
-    for (option, value, outcome) in [("upper_threshold", 0.9, "ambiguous"), ("lower_threshold", 0.7, "incorrect")] {
+    for (option, value, outcome) in [
+        ("upper_threshold", 0.9, "ambiguous"),
+        ("lower_threshold", 0.7, "incorrect"),
+    ] {
         let again = with_options(&walk, &[(option, value)]).await;
         let turn = again.turn.unwrap();
-        assert_eq!((turn.recorded_outcome.as_str(), turn.outcome.as_str()), ("correct", outcome));
+        assert_eq!(
+            (turn.recorded_outcome.as_str(), turn.outcome.as_str()),
+            ("correct", outcome)
+        );
         assert!(again.end.is_some(), "nothing was searched on the web");
     }
     let end = with_options(&walk, &[("top_k", 5.0)]).await.end.unwrap();
-    assert_eq!((end.step, end.missing.as_str()), (1, "asks for 5 passages, and the record has those of a call for 4"));
+    assert_eq!(
+        (end.step, end.missing.as_str()),
+        (1, "asks for 5 passages, and the record has those of a call for 4")
+    );
     let end = with_options(&walk, &[("top_k", 2.0)]).await.end.unwrap();
     assert!(end.missing.contains("not evaluated together"), "{}", end.missing);
 }
@@ -192,22 +220,32 @@ async fn fewer_strips_are_kept_by_their_scores() {
     });
     let walk = recorded("corrective-rag", &services).await;
     let again = with_options(&walk, &[("max_strips", 2.0)]).await;
-    let strips: Vec<_> = again.events.iter().find_map(|event| match &event.event {
-        Some(Event::StepFinished(finished)) => finished.step.as_ref().filter(|step| step.node == "refine"),
-        _ => None,
-    })
-    .unwrap()
-    .strips
-    .iter()
-    .map(|strip| (strip.kept, !strip.text.is_empty()))
-    .collect();
+    let strips: Vec<_> = again
+        .events
+        .iter()
+        .find_map(|event| match &event.event {
+            Some(Event::StepFinished(finished)) => finished.step.as_ref().filter(|step| step.node == "refine"),
+            _ => None,
+        })
+        .unwrap()
+        .strips
+        .iter()
+        .map(|strip| (strip.kept, !strip.text.is_empty()))
+        .collect();
     assert_eq!(strips, [(true, true), (true, true), (false, true), (false, true)]);
-    assert_eq!(again.end.unwrap().method, "Generate", "no answer was written from these passages");
+    assert_eq!(
+        again.end.unwrap().method,
+        "Generate",
+        "no answer was written from these passages"
+    );
     let thresholds = v1::GradeThresholds {
         strip: Some(0.95),
         ..v1::GradeThresholds::default()
     };
-    assert_eq!(with_thresholds(&walk, thresholds).await.turn.unwrap().outcome, "nothing_kept");
+    assert_eq!(
+        with_thresholds(&walk, thresholds).await.turn.unwrap().outcome,
+        "nothing_kept"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -256,7 +294,11 @@ async fn what_cannot_be_replayed_is_refused_by_field() {
         };
         change(&mut request);
         let status = replayed(request).await.unwrap_err();
-        assert_eq!(emend_chassis::code_of_grpc(status.code()), Code::InvalidArgument, "{status}");
+        assert_eq!(
+            emend_chassis::code_of_grpc(status.code()),
+            Code::InvalidArgument,
+            "{status}"
+        );
         status.message().to_owned()
     };
     for (message, says) in [

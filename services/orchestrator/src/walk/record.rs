@@ -239,7 +239,11 @@ impl Recordable for RefineKnowledgeRequest {
     fn kept(reply: &RefineKnowledgeResponse) -> Option<Reply> {
         let mut reply = reply.clone();
         let placed = |strip: &&mut Strip| strip.span.is_some();
-        reply.strips.iter_mut().filter(placed).for_each(|strip| strip.text.clear());
+        reply
+            .strips
+            .iter_mut()
+            .filter(placed)
+            .for_each(|strip| strip.text.clear());
         Some(Reply::Strips(reply))
     }
 }

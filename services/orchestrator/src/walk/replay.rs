@@ -194,7 +194,8 @@ impl RecordedServices {
         let evaluation = thresholds::evaluation(&grades, upper, lower, recorded);
         if self.evaluates && evaluation.is_none() {
             return Err(
-                "these passages were not evaluated together: set the thresholds of the evaluation, lower and upper".to_owned(),
+                "these passages were not evaluated together: set the thresholds of the evaluation, lower and upper"
+                    .to_owned(),
             );
         }
         Ok(Ok(GradeDocumentsResponse {
@@ -239,14 +240,16 @@ impl RecordedServices {
             Reply::Decision(decision) => Some(decision.clone()),
             _ => None,
         };
-        Ok(match self.reply(request, decision, "decision at this place of the answer")? {
-            Ok(decision) => Ok(thresholds::decision(
-                decision,
-                request.threshold,
-                !request.passages.is_empty(),
-            )?),
-            Err(failure) => Err(failure),
-        })
+        Ok(
+            match self.reply(request, decision, "decision at this place of the answer")? {
+                Ok(decision) => Ok(thresholds::decision(
+                    decision,
+                    request.threshold,
+                    !request.passages.is_empty(),
+                )?),
+                Err(failure) => Err(failure),
+            },
+        )
     }
 
     fn groundedness(&self, request: &GradeGroundednessRequest) -> Said<GradeGroundednessResponse> {
@@ -254,11 +257,7 @@ impl RecordedServices {
             Reply::Groundedness(grade) => Some(thresholds::support(grade.clone(), &self.thresholds)),
             _ => None,
         };
-        self.reply(
-            request,
-            grade,
-            "grade of this answer's groundedness in these passages",
-        )
+        self.reply(request, grade, "grade of this answer's groundedness in these passages")
     }
 
     fn usefulness(&self, request: &GradeUsefulnessRequest) -> Said<GradeUsefulnessResponse> {

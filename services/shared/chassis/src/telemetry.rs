@@ -232,7 +232,10 @@ impl Telemetry {
         if options.metrics.is_some() || options.metrics_listen.is_some() {
             let mut builder = SdkMeterProvider::builder().with_resource(resource.clone());
             if let Some(endpoint) = options.metrics {
-                let exporter = MetricExporter::builder().with_tonic().with_endpoint(&endpoint).build()?;
+                let exporter = MetricExporter::builder()
+                    .with_tonic()
+                    .with_endpoint(&endpoint)
+                    .build()?;
                 builder = builder.with_periodic_exporter(Reporting::new(exporter, "metrics", &endpoint));
             }
             if let Some(address) = options.metrics_listen {

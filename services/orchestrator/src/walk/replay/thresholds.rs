@@ -28,8 +28,16 @@ pub(super) fn evaluation(
     lower: Option<f64>,
     recorded: Option<Evaluation>,
 ) -> Option<Evaluation> {
-    let reached = |threshold: f64| grades.iter().any(|grade| grade.score.is_some_and(|score| score >= threshold));
-    let below = |threshold: f64| grades.iter().all(|grade| grade.score.is_some_and(|score| score < threshold));
+    let reached = |threshold: f64| {
+        grades
+            .iter()
+            .any(|grade| grade.score.is_some_and(|score| score >= threshold))
+    };
+    let below = |threshold: f64| {
+        grades
+            .iter()
+            .all(|grade| grade.score.is_some_and(|score| score < threshold))
+    };
     match (upper, lower) {
         (None, None) => recorded,
         (Some(upper), _) if reached(upper) => Some(Evaluation::Correct),
@@ -49,18 +57,15 @@ pub(super) fn evaluation(
 
 /// Marks the strips that are kept, `most` of them at most: the best that reach the threshold, then those without a grade.
 /// Without a threshold the recorded ones are kept, `before` of which were asked for.
-pub(super) fn keep(
-    strips: &mut [Strip],
-    threshold: Option<f64>,
-    most: u32,
-    before: Option<u32>,
-) -> Result<(), String> {
+pub(super) fn keep(strips: &mut [Strip], threshold: Option<f64>, most: u32, before: Option<u32>) -> Result<(), String> {
     let kept = strips.iter().filter(|strip| strip.kept).count();
     let reaches: Box<dyn Fn(&Strip) -> bool> = match (threshold, before) {
         (Some(threshold), _) => Box::new(move |strip| strip.score.is_none_or(|score| score >= threshold)),
         (None, Some(before)) if most <= before || kept < before as usize => Box::new(|strip| strip.kept),
         (None, _) => {
-            return Err("the record does not say from which score a strip was kept: set a threshold for strips".to_owned());
+            return Err(
+                "the record does not say from which score a strip was kept: set a threshold for strips".to_owned(),
+            );
         }
     };
     let mut places: Vec<usize> = (0..strips.len()).filter(|place| reaches(&strips[*place])).collect();
@@ -110,10 +115,7 @@ pub(super) fn decision(
 }
 
 /// The support of an answer. Its weakest sentence decides.
-pub(super) fn support(
-    mut grade: GradeGroundednessResponse,
-    thresholds: &GradeThresholds,
-) -> GradeGroundednessResponse {
+pub(super) fn support(mut grade: GradeGroundednessResponse, thresholds: &GradeThresholds) -> GradeGroundednessResponse {
     if thresholds.fully.is_none() && thresholds.partially.is_none() {
         return grade;
     }
@@ -135,7 +137,9 @@ pub(super) fn support(
 }
 
 fn level(score: f64, recorded: Support, thresholds: &GradeThresholds) -> Support {
-    let fully = thresholds.fully.map_or(recorded == Support::FullySupported, |fully| score >= fully);
+    let fully = thresholds
+        .fully
+        .map_or(recorded == Support::FullySupported, |fully| score >= fully);
     let partially = thresholds
         .partially
         .map_or(recorded != Support::NotSupported, |partially| score >= partially);
@@ -156,7 +160,10 @@ pub(super) fn usefulness(
 ) -> GradeUsefulnessResponse {
     let quotes = emend_text::sentences(&request.answer).into_iter().all(|range| {
         let sentence = &request.answer[range];
-        request.passages.iter().any(|passage| passage.text.contains(sentence.trim()))
+        request
+            .passages
+            .iter()
+            .any(|passage| passage.text.contains(sentence.trim()))
     });
     let threshold = if quotes { thresholds.quote } else { thresholds.useful };
     if let Some((score, threshold)) = grade.score.zip(threshold) {

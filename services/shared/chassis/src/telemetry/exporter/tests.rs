@@ -34,7 +34,11 @@ impl<S: tracing::Subscriber> Layer<S> for Lines {
 async fn a_collector_that_goes_and_comes_is_told_of_once_each_time() {
     let (first, endpoint) = Collector::start().await;
     let address = endpoint.trim_start_matches("http://").parse().unwrap();
-    let exporter = OtlpSpans::builder().with_tonic().with_endpoint(&endpoint).build().unwrap();
+    let exporter = OtlpSpans::builder()
+        .with_tonic()
+        .with_endpoint(&endpoint)
+        .build()
+        .unwrap();
     let exporter = Reporting::new(exporter, "traces", &endpoint);
     let lines = Lines::default();
     let sent = async {
@@ -51,7 +55,8 @@ async fn a_collector_that_goes_and_comes_is_told_of_once_each_time() {
         second.stop().await;
         assert!(send().await.is_err());
     };
-    sent.with_subscriber(tracing_subscriber::registry().with(lines.clone())).await;
+    sent.with_subscriber(tracing_subscriber::registry().with(lines.clone()))
+        .await;
     let gone = "WARN \"traces\" the collector takes nothing; what is sent is lost until it does";
     let back = "INFO \"traces\" the collector is back";
     let told: Vec<String> = lines.0.lock().unwrap().clone();
