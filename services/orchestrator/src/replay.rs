@@ -8,8 +8,8 @@ use std::time::Duration;
 use emend_chassis::{EventSender, InvalidRequest, Violations};
 use emend_core::{Deadline, Scope, limits::MAX_RESULT_BYTES};
 use emend_proto::v1::{
-    self, AskStreamResponse, EdgeTaken, GradeThresholds, RecordEnd, ReplayWalkRequest, ReplayWalkResponse, Step, Turn,
-    WalkEvent, walk_event::Event,
+    self, AskStreamResponse, GradeThresholds, RecordEnd, ReplayWalkRequest, ReplayWalkResponse, Step, StepStarted,
+    Turn, WalkEvent, walk_event::Event,
 };
 use futures::StreamExt as _;
 use prost::Message as _;
@@ -207,8 +207,12 @@ impl Replay {
         let response = ReplayWalkResponse {
             turn: path.turn(&self.recorded),
             end: missing.map(|missing| RecordEnd {
-                step: path.under_way.0,
-                node: path.under_way.1.to_owned(),
+                step: path.visits.last().map_or(0, |visit| visit.started.step),
+                node: path
+                    .visits
+                    .last()
+                    .map(|visit| visit.started.node.clone())
+                    .unwrap_or_default(),
                 method: missing.method.to_owned(),
                 missing: missing.what,
             }),
@@ -236,26 +240,33 @@ fn fitting(response: ReplayWalkResponse, mut events: Vec<WalkEvent>) -> ReplayWa
 
 /// The way of a replay as its events tell it.
 struct Path<'a> {
-    steps: Vec<(&'a Step, Option<&'a EdgeTaken>)>,
-    /// Number and node of the latest step that began.
-    under_way: (u32, &'a str),
+    visits: Vec<Visit<'a>>,
+    finished: bool,
+}
+
+/// A step that began, and what is known of its end.
+struct Visit<'a> {
+    started: &'a StepStarted,
+    step: Option<&'a Step>,
+    reason: &'a str,
 }
 
 impl<'a> Path<'a> {
     fn of(events: &'a [WalkEvent]) -> Path<'a> {
         let mut path = Path {
-            steps: Vec::new(),
-            under_way: (0, ""),
+            visits: Vec::new(),
+            finished: false,
         };
         for event in events.iter().filter_map(|event| event.event.as_ref()) {
-            match event {
-                Event::StepStarted(started) => path.under_way = (started.step, &started.node),
-                Event::StepFinished(finished) => path.steps.extend(finished.step.as_ref().map(|step| (step, None))),
-                Event::EdgeTaken(edge) => {
-                    if let Some((_, taken)) = path.steps.last_mut() {
-                        *taken = Some(edge);
-                    }
-                }
+            match (event, path.visits.last_mut()) {
+                (Event::StepStarted(started), _) => path.visits.push(Visit {
+                    started,
+                    step: None,
+                    reason: "",
+                }),
+                (Event::StepFinished(finished), Some(visit)) => visit.step = finished.step.as_ref(),
+                (Event::EdgeTaken(edge), Some(visit)) => visit.reason = &edge.reason,
+                (Event::Finished(_), _) => path.finished = true,
                 _ => {}
             }
         }
@@ -264,53 +275,50 @@ impl<'a> Path<'a> {
 
     /// Where it first differs from the recorded steps. Nodes of different graphs are compared by what they do.
     fn turn(&self, recorded: &[Step]) -> Option<Turn> {
-        for (place, (step, edge)) in self.steps.iter().enumerate() {
-            let Some(before) = recorded.get(place) else { break };
-            if before.action != step.action {
-                return Some(self.turn_before(place, recorded));
+        for place in 0..self.visits.len().max(recorded.len()) {
+            let (visit, before) = (self.visits.get(place), recorded.get(place));
+            if visit.is_none() && !self.finished {
+                return None;
             }
-            if before.outcome != step.outcome {
-                return Some(turn(before, recorded.get(place + 1), step, *edge));
+            if visit.map(|visit| &visit.started.action) != before.map(|before| &before.action) {
+                return Some(self.turn_at(place, recorded));
+            }
+            let outcome = visit.and_then(|visit| visit.step).map(|step| &step.outcome);
+            if outcome.is_some() && outcome != before.map(|before| &before.outcome) {
+                return Some(self.turn_at(place + 1, recorded));
             }
         }
-        let (last, edge) = self.steps.last()?;
-        let place = self.steps.len() - 1;
-        let before = recorded.get(place)?;
-        let goes_on = edge.map(|edge| edge.to != FINISH);
-        let went_on = recorded.len() > self.steps.len();
-        (goes_on == Some(!went_on)).then(|| turn(before, recorded.get(place + 1), last, *edge))
+        None
     }
 
-    /// The turn where the steps at this place do something else.
-    fn turn_before(&self, place: usize, recorded: &[Step]) -> Turn {
-        match place
-            .checked_sub(1)
-            .and_then(|before| Some((before, self.steps.get(before)?)))
-        {
-            Some((before, (step, edge))) => turn(&recorded[before], recorded.get(place), step, *edge),
-            None => Turn {
-                recorded_next: recorded.first().map(|step| step.node.clone()).unwrap_or_default(),
-                next: self
-                    .steps
-                    .first()
-                    .map(|(step, _)| step.node.clone())
-                    .unwrap_or_default(),
-                reason: "the walk begins with another step".to_owned(),
-                ..Turn::default()
+    /// The turn after which the steps at this place differ.
+    fn turn_at(&self, place: usize, recorded: &[Step]) -> Turn {
+        let to = |node: Option<&String>| node.cloned().unwrap_or_else(|| FINISH.to_owned());
+        let next = self.visits.get(place).map(|visit| &visit.started.node);
+        let turn = Turn {
+            recorded_next: to(recorded.get(place).map(|step| &step.node)),
+            next: if next.is_none() && !self.finished {
+                String::new()
+            } else {
+                to(next)
             },
+            ..Turn::default()
+        };
+        let last = place.checked_sub(1);
+        let Some((visit, before)) = last.and_then(|last| Some((self.visits.get(last)?, recorded.get(last)?))) else {
+            return Turn {
+                reason: "the walk begins with another step".to_owned(),
+                ..turn
+            };
+        };
+        Turn {
+            step: visit.started.step,
+            node: visit.started.node.clone(),
+            recorded_outcome: before.outcome.clone(),
+            outcome: visit.step.map(|step| step.outcome.clone()).unwrap_or_default(),
+            reason: visit.reason.to_owned(),
+            ..turn
         }
-    }
-}
-
-fn turn(before: &Step, before_next: Option<&Step>, step: &Step, edge: Option<&EdgeTaken>) -> Turn {
-    Turn {
-        step: step.number,
-        node: step.node.clone(),
-        recorded_outcome: before.outcome.clone(),
-        outcome: step.outcome.clone(),
-        recorded_next: before_next.map_or_else(|| FINISH.to_owned(), |next| next.node.clone()),
-        next: edge.map(|edge| edge.to.clone()).unwrap_or_default(),
-        reason: edge.map(|edge| edge.reason.clone()).unwrap_or_default(),
     }
 }
 

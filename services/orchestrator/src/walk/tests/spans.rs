@@ -6,18 +6,23 @@ use std::{
     time::Duration,
 };
 
-use emend_proto::v1::WalkResult;
+use emend_core::Deadline;
+use emend_proto::v1::{Passage, RetrieveResponse, WalkResult};
 use tracing::{
     Subscriber,
     field::{Field, Visit},
     instrument::WithSubscriber as _,
-    span::{Attributes, Id},
+    span::{Attributes, Id, Record},
 };
 use tracing_subscriber::{Layer, layer::Context, layer::SubscriberExt as _, registry::LookupSpan};
 
 use super::{
-    super::scripted::{Scripted, useful},
-    QUESTION, ask_with,
+    super::{
+        Events, WalkMetrics, WalkRequest,
+        scripted::{Scripted, passage, useful},
+        walk,
+    },
+    QUESTION, walk_request,
 };
 
 /// Every span's name, its parent's, and all its attributes, in order of creation.
@@ -44,7 +49,8 @@ impl Visit for Recorded {
     }
 }
 
-struct Name(String);
+/// A span's name, and its place among all.
+struct Place(String, usize);
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
@@ -53,17 +59,30 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
         let span = context.span(id).unwrap();
         let parent = span
             .parent()
-            .and_then(|parent| Some(parent.extensions().get::<Name>()?.0.clone()));
+            .and_then(|parent| Some(parent.extensions().get::<Place>()?.0.clone()));
         recorded.parent = parent.unwrap_or_default();
-        span.extensions_mut().insert(Name(recorded.name.clone()));
-        self.0.lock().unwrap().push(recorded);
+        let mut all = self.0.lock().unwrap();
+        span.extensions_mut().insert(Place(recorded.name.clone(), all.len()));
+        all.push(recorded);
+    }
+
+    fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
+        let span = context.span(id).unwrap();
+        let extensions = span.extensions();
+        let Place(_, place) = extensions.get::<Place>().unwrap();
+        values.record(&mut self.0.lock().unwrap()[*place]);
     }
 }
 
-async fn spans(services: Scripted) -> (WalkResult, Vec<Recorded>) {
+async fn spans(services: Scripted, content: bool) -> (WalkResult, Vec<Recorded>) {
     let spans = Spans::default();
     let subscriber = tracing_subscriber::registry().with(spans.clone());
-    let result = ask_with("self-rag", &[], &services, Duration::from_secs(60))
+    let asked = WalkRequest {
+        content,
+        ..walk_request("self-rag", &[])
+    };
+    let deadline = Deadline::after(Duration::from_secs(60));
+    let result = walk(asked, &services, deadline, &Events::none(), &WalkMetrics::default())
         .with_subscriber(subscriber)
         .await
         .unwrap();
@@ -73,7 +92,7 @@ async fn spans(services: Scripted) -> (WalkResult, Vec<Recorded>) {
 
 #[tokio::test(start_paused = true)]
 async fn r14_the_spans_below_the_walk_are_its_steps() {
-    let (result, spans) = spans(Scripted::default().grade_usefulness(|_| Ok(useful(false)))).await;
+    let (result, spans) = spans(Scripted::default().grade_usefulness(|_| Ok(useful(false))), false).await;
     assert_eq!(
         (spans[0].name.as_str(), spans[0].parent.as_str()),
         ("invoke_workflow self-rag", "")
@@ -98,9 +117,40 @@ async fn r14_the_spans_below_the_walk_are_its_steps() {
 
 #[tokio::test(start_paused = true)]
 async fn r14_neither_question_nor_passages_are_in_spans() {
-    let (_, spans) = spans(Scripted::default()).await;
+    let (_, spans) = spans(Scripted::default(), false).await;
     for span in spans {
         assert!(!span.attributes.contains(QUESTION), "{}", span.attributes);
         assert!(!span.attributes.contains("harbour"), "{}", span.attributes);
+        assert!(!span.attributes.contains("Answer 1."), "{}", span.attributes);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn r14_question_answer_and_passages_are_in_spans_where_that_is_switched_on_and_are_bounded() {
+    let services = Scripted::default().retrieve(|request| {
+        let long = |n: u32| Passage {
+            text: format!("harbour {n} ").repeat(1000),
+            ..passage(&n.to_string())
+        };
+        Ok(RetrieveResponse {
+            passages: (1..=request.top_k.unwrap() * 10).map(long).collect(),
+        })
+    });
+    let (_, spans) = spans(services, true).await;
+    let walk = &spans[0].attributes;
+    for said in ["gen_ai.input.messages", QUESTION, "gen_ai.output.messages", "Answer 1."] {
+        assert!(walk.contains(said), "no {said} in {walk}");
+    }
+    let retrieval = &spans[1].attributes;
+    assert!(
+        retrieval.contains(&format!("gen_ai.retrieval.query.text={QUESTION:?}")),
+        "{retrieval}"
+    );
+    assert!(
+        retrieval.contains("harbour 20 ") && !retrieval.contains("harbour 21 "),
+        "{}",
+        retrieval.len()
+    );
+    assert!(retrieval.len() < 50_000, "{}", retrieval.len());
+    assert!(!spans[2].attributes.contains("harbour"), "{}", spans[2].attributes);
 }
