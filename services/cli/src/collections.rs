@@ -21,7 +21,7 @@ use serde_json::json;
 
 use crate::{
     args::{CollectionsCommand, CollectionsPlace, LocalOptions},
-    cluster::{Cluster, Component, Plan},
+    cluster,
     progress, terminal,
 };
 
@@ -52,14 +52,7 @@ pub async fn run(command: CollectionsCommand) -> Result<ExitCode> {
         | CollectionsCommand::Import { place, .. }
         | CollectionsCommand::Repair { place, .. } => place.clone(),
     };
-    let (local, channel) = match &place.url {
-        Some(url) => (None, place.connect.upstream(url)?.channel()),
-        None => {
-            let local = Cluster::start(&local_options(&place), Plan::only(Component::Retriever)).await?;
-            let channel = local.channel(Component::Retriever)?;
-            (Some(local), channel)
-        }
-    };
+    let (local, channel) = cluster::retriever(&place.at, &local_options(&place)).await?;
     let client = RetrieverServiceClient::new(channel).max_decoding_message_size(MAX_PART_BYTES);
     let done = tokio::select! {
         done = dispatch(client, command) => done,

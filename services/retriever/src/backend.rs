@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 
 use crate::terms::Terms;
 
-pub use edge::EdgeStore;
+pub use edge::{EdgeStore, Holder};
 pub use error::StoreError;
 pub use qdrant::QdrantStore;
 

@@ -3,6 +3,7 @@
 mod dialect;
 mod http;
 mod limit;
+mod probe;
 mod sse;
 mod stream;
 mod wire;
@@ -23,6 +24,7 @@ use super::fallback::Chain;
 use super::length::Room;
 use super::{Chat, ChatDelta, ChatError, ChatOptions, ChatReply, ChatRequest, Fallback, FinishReason};
 use dialect::{Dialect, Feature};
+pub use probe::ChatProbe;
 use limit::Limit;
 
 impl ChatOptions {
