@@ -117,6 +117,9 @@ pub enum Command {
     /// (+) and dropped (-) with their scores, and why the walk took an edge that has a condition. The answer is shown
     /// while it is written; a sentence that was graded and stands is marked ✓, one that was taken back ✗.
     ///
+    /// Without a question, on a terminal, it is a conversation: services start once, a follow-up comes with what was said
+    /// before, and /help lists commands.
+    ///
     /// Exit status: 0 answered (also unverified and ungrounded answers, which say so), 1 an error, 2 a wrong command line,
     /// 3 abstained: the documents do not answer, 4 failed: there is no answer because a service that the walk needed failed.
     /// With --json, errors are JSON on standard output too: {"error": {"code": …, "message": …, "fields": […]}}.
@@ -127,6 +130,7 @@ pub enum Command {
         emend ask --docs ./handbook --history chat.json \"And who approves it?\"\n  \
         emend ask --docs ./handbook --max-model-calls 20 --max-time 10s \"Who approves leave?\"\n  \
         echo \"Who approves leave?\" | emend ask --docs ./handbook -\n  \
+        emend ask --docs ./handbook                         # a conversation\n  \
         emend ask --url http://127.0.0.1:50050 --collection handbook \"Who approves leave?\"\n  \
         emend ask --docs . --llm-url http://127.0.0.1:11434/v1 --llm-model llama3.1 \"What is this?\"")]
     Ask(Box<AskOptions>),
@@ -136,7 +140,7 @@ pub enum Command {
     ///
     /// Whatever a service reads from the environment when it runs by itself, such as EMEND_MAX_IN_FLIGHT,
     /// EMEND_DEFAULT_TIMEOUT, EMEND_CHUNK_TOKENS or EMEND_GRADE_CACHE_ENTRIES, holds here too, for every service that has
-    /// the option; `emend-grader --help` and the others list them. EMEND_LISTEN, EMEND_CONFIG and the addresses of services,
+    /// the option; `emend-grader --help` and the others list them. EMEND_LISTEN and the addresses of services,
     /// such as EMEND_GRADER_URL, are of one service alone, and are refused. With EMEND_TLS_CERT and EMEND_TLS_KEY all six
     /// speak TLS, and call each other with EMEND_CA; with EMEND_KEYS_FILE all six want a key, and have one of their own.
     #[command(

@@ -25,11 +25,11 @@ use emend_proto::v1::{
 };
 use tracing::Instrument as _;
 
+pub(crate) use self::services::collection_of;
 use self::{
     history::{Conversation, Sent},
     services::Services,
 };
-pub(crate) use self::services::collection_of;
 use crate::{
     args::{AskOptions, Json},
     documents::Reading,
@@ -53,7 +53,12 @@ pub async fn run(mut options: AskOptions) -> Result<ExitCode> {
         // A flag for both is refused; an address from the configuration file is for questions without documents.
         options.url = None;
     }
-    let graph_yaml = options.graph_file.as_deref().map(own_graph).transpose()?.unwrap_or_default();
+    let graph_yaml = options
+        .graph_file
+        .as_deref()
+        .map(own_graph)
+        .transpose()?
+        .unwrap_or_default();
     let Some(word) = word else {
         return conversation::run(options, graph_yaml, &docs).await;
     };
@@ -106,13 +111,21 @@ async fn answered(
 fn message(options: &AskOptions, graph_yaml: String, question: String, history: Sent) -> Question {
     let mut graph_options: HashMap<String, f64> = options.options.iter().cloned().collect();
     let named = [("top_k", options.top_k), ("max_retries", options.max_retries)];
-    graph_options.extend(named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into()))));
+    graph_options.extend(
+        named
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?.into()))),
+    );
     if !history.notice.is_empty() {
         terminal::eprintln(format_args!("history: {}", history.notice));
     }
     Question {
         question,
-        graph: if graph_yaml.is_empty() { options.graph.clone() } else { String::new() },
+        graph: if graph_yaml.is_empty() {
+            options.graph.clone()
+        } else {
+            String::new()
+        },
         graph_yaml,
         collection: options.collection.clone().unwrap_or_default(),
         options: graph_options,

@@ -21,8 +21,7 @@ use serde_json::json;
 
 use crate::{
     args::{CollectionsCommand, CollectionsPlace, LocalOptions},
-    cluster,
-    progress, terminal,
+    cluster, progress, terminal,
 };
 
 /// Deadline of the calls that answer at once.

@@ -125,7 +125,10 @@ fn checks<'a>(options: &'a DoctorOptions, local: &'a LocalOptions) -> Vec<Check<
         ("settings", async { vec![configured()] }.boxed()),
         ("embedder", models::embedder(local).boxed()),
         ("local models", models::chats(local).boxed()),
-        ("language model", models::language_model(local, options.patience).boxed()),
+        (
+            "language model",
+            models::language_model(local, options.patience).boxed(),
+        ),
         ("files", machine::files(local).boxed()),
         ("store", machine::store(local).boxed()),
         ("ports", machine::ports(&options.up).boxed()),
@@ -141,9 +144,15 @@ async fn within(patience: Duration, (name, check): Check<'_>) -> Vec<Finding> {
     let timed_out = || {
         let seconds = patience.as_secs_f64();
         let message = format!("no outcome within {seconds} s");
-        vec![Finding::error(name, message, "look at what it asks, or give it more time with --patience")]
+        vec![Finding::error(
+            name,
+            message,
+            "look at what it asks, or give it more time with --patience",
+        )]
     };
-    tokio::time::timeout(patience, check).await.unwrap_or_else(|_| timed_out())
+    tokio::time::timeout(patience, check)
+        .await
+        .unwrap_or_else(|_| timed_out())
 }
 
 fn configured() -> Finding {

@@ -20,7 +20,10 @@ pub fn run(options: &InitOptions) -> Result<ExitCode> {
     let name = printable_line(&file.display().to_string());
     let cannot = || format!("cannot write {name}");
     let mut open = fs::OpenOptions::new();
-    open.write(true).truncate(true).create(options.force).create_new(!options.force);
+    open.write(true)
+        .truncate(true)
+        .create(options.force)
+        .create_new(!options.force);
     let mut new = match open.open(file) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             bail!("{name} is there already: --force replaces it, and another FILE is written beside it");

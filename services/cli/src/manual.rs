@@ -27,6 +27,9 @@ pub fn pages(folder: &Path) -> Result<ExitCode> {
     let cannot = || format!("cannot write manual pages to {}", folder.display());
     fs::create_dir_all(folder).with_context(cannot)?;
     clap_mangen::generate_to(Arguments::command(), folder).with_context(cannot)?;
-    terminal::eprintln(format_args!("wrote the manual to {0}: man {0}/emend.1", folder.display()));
+    terminal::eprintln(format_args!(
+        "wrote the manual to {0}: man {0}/emend.1",
+        folder.display()
+    ));
     Ok(ExitCode::SUCCESS)
 }

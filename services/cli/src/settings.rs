@@ -140,13 +140,19 @@ fn file(arguments: &[OsString]) -> Option<PathBuf> {
     }
     if std::io::stderr().is_terminal() {
         let full = std::fs::canonicalize(here).unwrap_or_else(|_| here.to_owned());
-        terminal::eprintln(format_args!("settings: {}", emend_core::printable_line(&full.display().to_string())));
+        terminal::eprintln(format_args!(
+            "settings: {}",
+            emend_core::printable_line(&full.display().to_string())
+        ));
     }
     Some(here.to_owned())
 }
 
 fn reads_settings(command: &Command) -> bool {
-    !matches!(command, Command::Init(_) | Command::Completions { .. } | Command::Man { .. })
+    !matches!(
+        command,
+        Command::Init(_) | Command::Completions { .. } | Command::Man { .. }
+    )
 }
 
 #[cfg(test)]

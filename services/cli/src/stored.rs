@@ -11,8 +11,7 @@ use emend_proto::v1::{
 
 use crate::{
     args::{DocumentsCommand, StoredOptions},
-    cluster,
-    json, terminal,
+    cluster, json, terminal,
 };
 
 /// Longest time for one page.

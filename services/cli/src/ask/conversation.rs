@@ -126,7 +126,11 @@ impl Talk {
             Command::Docs(folder) => self.take_documents(folder).await,
             Command::Sources => {
                 let sources = self.last.as_ref().map(render::sources).unwrap_or_default();
-                terminal::print(if sources.is_empty() { "no sources yet\n" } else { &sources })?;
+                terminal::print(if sources.is_empty() {
+                    "no sources yet\n"
+                } else {
+                    &sources
+                })?;
                 Ok(())
             }
             Command::Trace => {
@@ -136,9 +140,11 @@ impl Talk {
             }
             Command::New => {
                 self.conversation = Conversation::default();
-                let file = self.options.history.take().map(|file| {
-                    format!("; {} stays as it is", printable_line(&file.display().to_string()))
-                });
+                let file = self
+                    .options
+                    .history
+                    .take()
+                    .map(|file| format!("; {} stays as it is", printable_line(&file.display().to_string())));
                 terminal::eprintln(format_args!("a new conversation{}", file.unwrap_or_default()));
                 Ok(())
             }
@@ -153,7 +159,11 @@ impl Talk {
     fn graphs(&self) -> Result<()> {
         let catalog = Catalog::load(self.options.local.graphs_dir.as_deref())?;
         for graph in catalog.iter() {
-            let mark = if self.graph_yaml.is_empty() && graph.name() == self.options.graph { "*" } else { " " };
+            let mark = if self.graph_yaml.is_empty() && graph.name() == self.options.graph {
+                "*"
+            } else {
+                " "
+            };
             terminal::println(format_args!("{mark} {}", printable_line(graph.name())))?;
         }
         Ok(())

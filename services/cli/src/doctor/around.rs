@@ -18,7 +18,14 @@ use crate::{
 /// How long a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Where requests go through a proxy, no connection of one's own says anything.
-const PROXIES: [&str; 6] = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+const PROXIES: [&str; 6] = [
+    "HTTPS_PROXY",
+    "https_proxy",
+    "HTTP_PROXY",
+    "http_proxy",
+    "ALL_PROXY",
+    "all_proxy",
+];
 
 /// The search engines or the folder of pages. No engine is asked anything, which might cost.
 pub(super) async fn web(local: &LocalOptions) -> Vec<Finding> {
@@ -59,11 +66,17 @@ pub(super) async fn web(local: &LocalOptions) -> Vec<Finding> {
 async fn engine(name: &str, url: &str) -> Finding {
     const CHECK: &str = "web search";
     let shown = without_secrets(url);
-    if PROXIES.iter().any(|proxy| std::env::var_os(proxy).is_some_and(|value| !value.is_empty())) {
+    if PROXIES
+        .iter()
+        .any(|proxy| std::env::var_os(proxy).is_some_and(|value| !value.is_empty()))
+    {
         return Finding::ok(CHECK, format_args!("{name} at {shown}, by a proxy; not tried"));
     }
     match reached(url).await {
-        Ok(()) => Finding::ok(CHECK, format_args!("{name} at {shown} can be reached; its key was not tried")),
+        Ok(()) => Finding::ok(
+            CHECK,
+            format_args!("{name} at {shown} can be reached; its key was not tried"),
+        ),
         Err(error) => Finding::error(
             CHECK,
             format_args!("{name} at {shown} cannot be reached: {error}"),
@@ -79,11 +92,17 @@ pub(super) async fn telemetry() -> Vec<Finding> {
         Ok(options) => options,
         Err(error) => return vec![Finding::failed(CHECK, error)],
     };
-    let mut urls: Vec<String> = [options.traces, options.metrics, options.logs].into_iter().flatten().collect();
+    let mut urls: Vec<String> = [options.traces, options.metrics, options.logs]
+        .into_iter()
+        .flatten()
+        .collect();
     urls.sort();
     urls.dedup();
     if urls.is_empty() {
-        return vec![Finding::ok(CHECK, "nothing is exported; OTEL_EXPORTER_OTLP_ENDPOINT says where to")];
+        return vec![Finding::ok(
+            CHECK,
+            "nothing is exported; OTEL_EXPORTER_OTLP_ENDPOINT says where to",
+        )];
     }
     let mut found = Vec::new();
     for url in urls {
@@ -103,7 +122,11 @@ pub(super) async fn telemetry() -> Vec<Finding> {
 /// Whether something accepts connections at a URL.
 async fn reached(url: &str) -> Result<(), String> {
     let parsed = Url::parse(url).map_err(|error| error.to_string())?;
-    let host = parsed.host_str().ok_or("there is no host in it")?.trim_matches(['[', ']']).to_owned();
+    let host = parsed
+        .host_str()
+        .ok_or("there is no host in it")?
+        .trim_matches(['[', ']'])
+        .to_owned();
     let port = parsed.port_or_known_default().ok_or("there is no port in it")?;
     let connecting = TcpStream::connect((host, port));
     match tokio::time::timeout(CONNECT_TIMEOUT, connecting).await {
@@ -124,17 +147,19 @@ pub(super) async fn orchestrator(options: &DoctorOptions) -> Vec<Finding> {
     let mut health = HealthClient::new(upstream.channel());
     let service = "emend.v1.OrchestratorService".to_owned();
     let asked = request(HealthCheckRequest { service }, Deadline::after(options.patience));
-    vec![match health.check(asked).await.map(|answer| answer.into_inner().status()) {
-        Ok(ServingStatus::Serving) => Finding::ok(CHECK, format_args!("{shown} serves")),
-        Ok(status) => Finding::error(
-            CHECK,
-            format_args!("{shown} says {}", status.as_str_name()),
-            "look at its log: a service that it needs may be down",
-        ),
-        Err(status) => Finding::error(
-            CHECK,
-            format_args!("{shown}: {}", status.message()),
-            "give --url the address of the orchestrator that `emend up` prints",
-        ),
-    }]
+    vec![
+        match health.check(asked).await.map(|answer| answer.into_inner().status()) {
+            Ok(ServingStatus::Serving) => Finding::ok(CHECK, format_args!("{shown} serves")),
+            Ok(status) => Finding::error(
+                CHECK,
+                format_args!("{shown} says {}", status.as_str_name()),
+                "look at its log: a service that it needs may be down",
+            ),
+            Err(status) => Finding::error(
+                CHECK,
+                format_args!("{shown}: {}", status.message()),
+                "give --url the address of the orchestrator that `emend up` prints",
+            ),
+        },
+    ]
 }

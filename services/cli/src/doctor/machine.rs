@@ -100,7 +100,10 @@ pub(super) async fn store(local: &LocalOptions) -> Vec<Finding> {
 
 /// A folder that is made at the first ingest, where it can be.
 fn not_made(folder: &Path) -> Finding {
-    let above = folder.ancestors().find(|above| above.is_dir()).unwrap_or(Path::new("."));
+    let above = folder
+        .ancestors()
+        .find(|above| above.exists())
+        .unwrap_or(Path::new("."));
     // Permissions do not say it all: a file system may be for reading alone.
     match tempfile::tempfile_in(above) {
         Ok(_) => Finding::ok(
@@ -138,7 +141,10 @@ pub(super) async fn ports(up: &UpOptions) -> Vec<Finding> {
     }
     if found.is_empty() {
         let last = up.base_port + 6;
-        found.push(Finding::ok(CHECK, format_args!("{}–{last} of {} are free", up.base_port, up.host)));
+        found.push(Finding::ok(
+            CHECK,
+            format_args!("{}–{last} of {} are free", up.base_port, up.host),
+        ));
     }
     found
 }

@@ -72,7 +72,10 @@ async fn weights(check: &'static str, name: &str, model: &'static Model, folder:
     match fetch::at_hand(model, &options).await {
         Ok(Some(files)) => {
             let place = files.paths().next().unwrap_or_default();
-            Finding::ok(check, format_args!("{name} is here, its checksum is right: {}", place.display()))
+            Finding::ok(
+                check,
+                format_args!("{name} is here, its checksum is right: {}", place.display()),
+            )
         }
         Ok(None) => Finding::warning(
             check,
@@ -93,9 +96,7 @@ pub(super) async fn chats(local: &LocalOptions) -> Vec<Finding> {
     for options in chosen(local) {
         let Some(model) = &options.llm_local else { continue };
         let finding = match model {
-            LocalModel::SmolLm2 => {
-                weights("local models", "smollm2", &SMOLLM2, options.llm_model_dir.as_deref()).await
-            }
+            LocalModel::SmolLm2 => weights("local models", "smollm2", &SMOLLM2, options.llm_model_dir.as_deref()).await,
             LocalModel::File(path) => match begins(path) {
                 Ok(true) => Finding::ok("local models", format_args!("{} is a GGUF file", path.display())),
                 Ok(false) => Finding::error(
@@ -127,7 +128,10 @@ fn begins(path: &Path) -> std::io::Result<bool> {
 /// The language models of the components that use one.
 fn chosen(local: &LocalOptions) -> Vec<ChatOptions> {
     let components = [Component::Generator, Component::Grader, Component::Rewriter];
-    components.into_iter().filter_map(|component| chat_of(local, component)).collect()
+    components
+        .into_iter()
+        .filter_map(|component| chat_of(local, component))
+        .collect()
 }
 
 /// The model on a server, which is asked one short question.
@@ -138,7 +142,10 @@ pub(super) async fn language_model(local: &LocalOptions, patience: Duration) -> 
     }
     let asked = chosen(local).into_iter().find(|options| options.llm_local.is_none());
     let Some(mut options) = asked else {
-        return vec![Finding::ok(CHECK, "none on a server; answers are quoted, or come from a local model")];
+        return vec![Finding::ok(
+            CHECK,
+            "none on a server; answers are quoted, or come from a local model",
+        )];
     };
     let url = without_secrets(options.llm_url.as_deref().unwrap_or_default());
     let name = options.llm_model.clone().unwrap_or_default();
@@ -146,7 +153,8 @@ pub(super) async fn language_model(local: &LocalOptions, patience: Duration) -> 
     let probe = match options.probe().await {
         Ok(probe) => probe,
         Err(error) => {
-            let advice = "check that the server runs, --llm-url, --llm-model, and EMEND_LLM_API_KEY or --llm-api-key-file";
+            let advice =
+                "check that the server runs, --llm-url, --llm-model, and EMEND_LLM_API_KEY or --llm-api-key-file";
             return vec![Finding::error(CHECK, error_chain(&error), advice)];
         }
     };

@@ -27,12 +27,20 @@ pub(super) async fn server(up: &UpOptions) -> Vec<Finding> {
     match ServerTls::load(&service.tls) {
         Ok(None) => found.push(Finding::ok(CHECK, "ports are not encrypted; they are for this machine")),
         Ok(Some(_)) => found.push(Finding::ok(CHECK, "certificate and key of the ports go together")),
-        Err(error) => found.push(Finding::error(CHECK, error_chain(&error), "check --tls-cert, --tls-key, --tls-client-ca")),
+        Err(error) => found.push(Finding::error(
+            CHECK,
+            error_chain(&error),
+            "check --tls-cert, --tls-key, --tls-client-ca",
+        )),
     }
     if options.client_tls != ClientTlsOptions::default()
         && let Err(error) = ClientTls::load(&options.client_tls)
     {
-        found.push(Finding::error(CHECK, error_chain(&error), "check --ca, --client-cert, --client-key"));
+        found.push(Finding::error(
+            CHECK,
+            error_chain(&error),
+            "check --ca, --client-cert, --client-key",
+        ));
     }
     if let Some(file) = &service.keys_file {
         found.push(match KeysFile::read(file) {
@@ -61,7 +69,11 @@ pub(super) async fn server(up: &UpOptions) -> Vec<Finding> {
 fn secret(file: &Path) -> Option<Finding> {
     let name = file.display();
     if let Err(error) = Secret::read(file) {
-        return Some(Finding::error(CHECK, format_args!("{name}: {error}"), "write the key into it, and nothing else"));
+        return Some(Finding::error(
+            CHECK,
+            format_args!("{name}: {error}"),
+            "write the key into it, and nothing else",
+        ));
     }
     #[cfg(unix)]
     {
@@ -70,7 +82,11 @@ fn secret(file: &Path) -> Option<Finding> {
         let mode = std::fs::metadata(file).ok()?.permissions().mode();
         if mode & 0o077 != 0 {
             let advice = format!("chmod 600 {name}");
-            return Some(Finding::warning(CHECK, format_args!("others on this machine may read {name}"), advice));
+            return Some(Finding::warning(
+                CHECK,
+                format_args!("others on this machine may read {name}"),
+                advice,
+            ));
         }
     }
     None

@@ -9,8 +9,8 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use emend_core::{Backoff, Deadline, printable, printable_line};
-use indicatif::ProgressBar;
 use emend_proto::v1::{IngestRequest, IngestStatus};
+use indicatif::ProgressBar;
 use tokio::{runtime::Handle, sync::mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
@@ -289,3 +289,6 @@ async fn fetch_all(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

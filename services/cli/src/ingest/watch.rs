@@ -235,7 +235,12 @@ impl Watch {
                     shown = change.show(json);
                 }
             };
-            let sending = Sending::new(&following.client, &following.options.stored.collection, changed, &found.fields);
+            let sending = Sending::new(
+                &following.client,
+                &following.options.stored.collection,
+                changed,
+                &found.fields,
+            );
             sent = sending.send(&mut tell).await?;
             shown?;
         }

@@ -3,7 +3,8 @@
 use std::{collections::HashMap, fmt::Write as _, io::IsTerminal as _, time::Duration};
 
 use emend_core::{printable, printable_line};
-use emend_proto::v1::{EdgeTaken, PassageContent, Sentence, Step, Support, TextDelta, WalkEvent, WalkResult, walk_event::Event,
+use emend_proto::v1::{
+    EdgeTaken, PassageContent, Sentence, Step, Support, TextDelta, WalkEvent, WalkResult, walk_event::Event,
 };
 use emend_text::excerpt;
 use indicatif::ProgressBar;

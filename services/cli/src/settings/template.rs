@@ -62,7 +62,9 @@ fn collect(
 ) {
     let name = match command.get_name() {
         "emend" => String::new(),
-        service if service.starts_with("emend-") => format!("the {} of `emend up`", service.trim_start_matches("emend-")),
+        service if service.starts_with("emend-") => {
+            format!("the {} of `emend up`", service.trim_start_matches("emend-"))
+        }
         name => format!("{path} {name}").trim().to_owned(),
     };
     for argument in command.get_arguments() {
@@ -99,7 +101,12 @@ fn comment(setting: &Setting) -> String {
     if !values.is_empty() {
         let _ = write!(said, " [one of: {}]", values.join(", "));
     }
-    let of: BTreeSet<&str> = setting.of.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
+    let of: BTreeSet<&str> = setting
+        .of
+        .iter()
+        .map(String::as_str)
+        .filter(|name| !name.is_empty())
+        .collect();
     if !of.is_empty() && of.len() <= MAX_NAMED {
         let _ = write!(said, " ({})", of.into_iter().collect::<Vec<_>>().join(", "));
     }

@@ -15,7 +15,9 @@ fn read(text: &str) -> Result<ConfigFile, ConfigError> {
 /// The template with the settings that `wanted` takes.
 fn uncommented(wanted: impl Fn(&str) -> bool) -> String {
     let shown = |line: &str| {
-        let setting = line.strip_prefix('#').filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase()));
+        let setting = line
+            .strip_prefix('#')
+            .filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase()));
         match setting {
             Some(setting) if wanted(setting) => setting.to_owned(),
             _ => line.to_owned(),
@@ -55,10 +57,16 @@ fn every_default_of_the_template_is_one_that_its_option_takes() {
 fn a_key_that_is_unknown_is_named_with_its_line_and_the_nearest() {
     let error = read("# first\ngraph = \"self-rag\"\nlml-url = \"http://127.0.0.1:1\"\n").unwrap_err();
     let error = error.to_string();
-    assert!(error.contains("unknown key \"lml-url\"") && error.contains("line 3"), "{error}");
+    assert!(
+        error.contains("unknown key \"lml-url\"") && error.contains("line 3"),
+        "{error}"
+    );
     assert!(error.contains("did you mean \"llm-url\"?"), "{error}");
     assert!(error.len() < 300, "not all keys: {error}");
-    for (text, line) in [("graph = \"a\"\n[llm]\nurl = \"b\"\nurls = \"c\"", "line 4"), ("question = \"why?\"", "line 1")] {
+    for (text, line) in [
+        ("graph = \"a\"\n[llm]\nurl = \"b\"\nurls = \"c\"", "line 4"),
+        ("question = \"why?\"", "line 1"),
+    ] {
         let error = read(text).unwrap_err().to_string();
         assert!(error.contains(line), "{error}");
     }
@@ -91,4 +99,26 @@ fn a_file_without_end_is_refused() {
     let error = read(&"#".repeat((1 << 20) + 1)).unwrap_err();
     let error = emend_core::error_chain(&error);
     assert!(error.contains("more than 1048576 bytes"), "{error}");
+}
+
+#[test]
+fn what_a_command_needs_may_come_from_the_file() {
+    let file = read("feedback-dir = \"there\"").unwrap();
+    let command = file.layer(Arguments::command(), &key).unwrap();
+    let record = [
+        "emend",
+        "feedback",
+        "record",
+        "--verdict",
+        "right",
+        "--question",
+        "q",
+        "--answer",
+        "a",
+    ];
+    let export = ["emend", "feedback", "export", "--out", "pairs"];
+    for line in [&record[..], &export] {
+        assert!(Arguments::command().try_get_matches_from(line).is_err(), "{line:?}");
+        command.clone().try_get_matches_from(line).unwrap();
+    }
 }

@@ -7,6 +7,8 @@ mod browser;
 mod budget;
 mod clients;
 mod collections;
+#[cfg(unix)]
+mod conversation;
 mod environment;
 mod eval;
 mod gateway_clients;
@@ -15,6 +17,8 @@ mod graphs;
 mod ingest;
 mod pages;
 mod security;
+#[cfg(unix)]
+mod setup;
 #[cfg(target_os = "linux")]
 mod stream;
 mod terminal;

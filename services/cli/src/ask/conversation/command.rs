@@ -47,7 +47,10 @@ impl FromStr for Command {
             _ => {
                 let known = COMMANDS.iter().map(|(name, ..)| *name);
                 let name = emend_core::printable_line(name);
-                return Err(format!("/{name} is no command{}; /help lists them", did_you_mean(&name, known)));
+                return Err(format!(
+                    "/{name} is no command{}; /help lists them",
+                    did_you_mean(&name, known)
+                ));
             }
         };
         if rest.is_empty() {

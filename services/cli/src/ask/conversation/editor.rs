@@ -62,7 +62,10 @@ impl Editor {
         if let Some(file) = &file
             && let Err(error) = terminal.load_history(file)
         {
-            terminal::eprintln(format_args!("cannot read the lines of before in {}: {error}", file.display()));
+            terminal::eprintln(format_args!(
+                "cannot read the lines of before in {}: {error}",
+                file.display()
+            ));
         }
         Ok(Self {
             terminal: Some(terminal),

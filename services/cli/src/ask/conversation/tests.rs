@@ -8,7 +8,10 @@ fn commands_are_read_with_what_they_take() {
         ("/docs my notes", Command::Docs("my notes".into())),
         ("/docs 'my notes'", Command::Docs("my notes".into())),
         ("/docs my\\ notes", Command::Docs("my notes".into())),
-        ("/docs \"\u{c0ac}\u{b0b4} \u{adDC}\u{c815}\"", Command::Docs("사내 규정".into())),
+        (
+            "/docs \"\u{c0ac}\u{b0b4} \u{adDC}\u{c815}\"",
+            Command::Docs("사내 규정".into()),
+        ),
         ("/sources", Command::Sources),
         ("/exit", Command::Quit),
     ] {
@@ -17,7 +20,11 @@ fn commands_are_read_with_what_they_take() {
     let unknown = "/grpah self-rag".parse::<Command>().unwrap_err();
     assert!(unknown.contains("did you mean `graph`"), "{unknown}");
     assert!("/docs".parse::<Command>().is_err());
-    assert!("/new question".parse::<Command>().is_err_and(|error| error.contains("takes nothing")));
+    assert!(
+        "/new question"
+            .parse::<Command>()
+            .is_err_and(|error| error.contains("takes nothing"))
+    );
 }
 
 #[test]
