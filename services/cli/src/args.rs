@@ -288,6 +288,7 @@ pub struct HealthOptions {
 
 /// Where the local services keep things and which models they use.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Services of this process")]
 pub struct LocalOptions {
     /// Folder of the collections [default: the user's data folder]
     #[arg(long, env = "EMEND_DATA_DIR", value_name = "DIR")]

@@ -63,10 +63,13 @@ const MAX_STREAM_BYTES: usize = 64 << 20;
 /// [`ServeError`] when the embedder cannot be loaded, the data folder cannot be used or is in use, options do not go
 /// together, or the server fails.
 pub async fn serve(options: Options, listener: TcpListener, shutdown: CancellationToken) -> Result<(), ServeError> {
-    let retriever = listener.local_addr().ok().map(|address| match options.service.tls.encrypts() {
-        true => format!("https://{address}"),
-        false => format!("http://{address}"),
-    });
+    let retriever = listener
+        .local_addr()
+        .ok()
+        .map(|address| match options.service.tls.encrypts() {
+            true => format!("https://{address}"),
+            false => format!("http://{address}"),
+        });
     let holder = Holder {
         orchestrator: options.orchestrator_url.clone(),
         retriever,

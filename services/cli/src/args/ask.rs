@@ -35,9 +35,6 @@ pub struct AskOptions {
     /// Ask a running orchestrator, for instance http://127.0.0.1:50050
     #[arg(long, env = "EMEND_URL", hide_env_values = true, value_name = "URL")]
     pub url: Option<String>,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields document themselves in --help")]
-    pub connect: ConnectOptions,
     /// Collection to answer from [default: one for these --docs, else `default`]
     #[arg(short, long, env = "EMEND_COLLECTION", value_name = "NAME")]
     pub collection: Option<String>,
@@ -76,14 +73,17 @@ pub struct AskOptions {
     /// is begun. The latest 50 messages are sent, and the walk begins by making the question stand on its own.
     #[arg(long, value_name = "FILE")]
     pub history: Option<PathBuf>,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields document themselves in --help")]
-    pub budget: BudgetOptions,
     /// Print JSON: one object when done, or with `=events` every event as a line
     ///
     /// `emend graph show NAME --walk FILE` draws either on the graph.
     #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "result")]
     pub json: Option<Json>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub connect: ConnectOptions,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub budget: BudgetOptions,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields document themselves in --help")]
     pub local: LocalOptions,

@@ -17,6 +17,7 @@ pub struct RetrieverAddress {
 
 /// Which collection, and where it is.
 #[derive(Args, Debug)]
+#[command(next_help_heading = "Collection")]
 pub struct CollectionOptions {
     /// Collection; the first document that is ingested creates it
     #[arg(

@@ -89,10 +89,10 @@ pub enum CollectionsCommand {
 /// Where the collections are: at a running retriever, or in the folder or on the server that a local one uses.
 #[derive(Args, Clone, Debug)]
 pub struct Place {
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields document themselves in --help")]
-    pub at: RetrieverAddress,
     /// Folder of the collections, without --url [default: the user's data folder; with EMEND_STORE=qdrant the server]
     #[arg(long, env = "EMEND_DATA_DIR", value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub at: RetrieverAddress,
 }

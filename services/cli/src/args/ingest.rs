@@ -16,9 +16,6 @@ pub struct IngestOptions {
     /// Address of a sitemap whose pages are fetched, as far as robots.txt allows; may be given several times
     #[arg(long, value_name = "URL", conflicts_with = "watch")]
     pub sitemap: Vec<String>,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields document themselves in --help")]
-    pub stored: CollectionOptions,
     /// Also remove documents that came from files in PATHs which are gone, or left out now
     #[arg(long)]
     pub prune: bool,
@@ -40,6 +37,9 @@ pub struct IngestOptions {
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields document themselves in --help")]
     pub fields: FieldOptions,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub stored: CollectionOptions,
 }
 
 impl IngestOptions {

@@ -23,9 +23,6 @@ pub struct DoctorOptions {
     /// Also a running orchestrator, for instance http://127.0.0.1:50050
     #[arg(long, env = "EMEND_URL", hide_env_values = true, value_name = "URL")]
     pub url: Option<String>,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields document themselves in --help")]
-    pub connect: ConnectOptions,
     /// Longest time for a check; all run at once
     #[arg(long, value_name = "DURATION", default_value = "20s", value_parser = emend_core::duration)]
     pub patience: Duration,
@@ -35,4 +32,7 @@ pub struct DoctorOptions {
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields document themselves in --help")]
     pub up: UpOptions,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub connect: ConnectOptions,
 }

@@ -35,10 +35,10 @@ pub enum DocumentsCommand {
 /// Which collection, and how it is shown.
 #[derive(Args, Debug)]
 pub struct StoredOptions {
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields document themselves in --help")]
-    pub stored: CollectionOptions,
     /// Print JSON, one object a line
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub stored: CollectionOptions,
 }

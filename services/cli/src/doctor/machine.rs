@@ -8,6 +8,7 @@ use emend_evaluator::Coefficients;
 use emend_models::prompt::Prompts;
 use emend_orchestrator::catalog::Catalog;
 use emend_retriever::{StoreChoice, backend::Holder};
+use futures::future::join_all;
 use tokio::net::TcpListener;
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
@@ -129,42 +130,54 @@ pub(super) async fn ports(up: &UpOptions) -> Vec<Finding> {
         base_port: up.base_port,
         ..Plan::default()
     };
-    let mut found = Vec::new();
+    let mut addresses: Vec<(&str, SocketAddr)> = Vec::new();
     for component in Component::ALL {
         match plan.port_of(component) {
-            Ok(port) => found.extend(used(component.name(), SocketAddr::new(up.host, port)).await),
+            Ok(port) => addresses.push((component.name(), SocketAddr::new(up.host, port))),
             Err(error) => return vec![Finding::failed(CHECK, error)],
         }
     }
-    if let Some(address) = up.metrics_listen {
-        found.extend(used("metrics", address).await);
+    addresses.extend(up.metrics_listen.map(|address| ("metrics", address)));
+    let (mut used, mut found) = (Vec::new(), Vec::new());
+    for (name, address) in addresses {
+        match TcpListener::bind(address).await {
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::AddrInUse => used.push((name, address)),
+            Err(error) => found.push(Finding::error(
+                CHECK,
+                format_args!("{address}, for the {name}: {error}"),
+                "give an address of this machine with --host, and ports from 1024 with --base-port",
+            )),
+        }
     }
-    if found.is_empty() {
-        let last = up.base_port + 6;
+    let named: Vec<String> = used
+        .iter()
+        .map(|(name, address)| format!("{address} ({name})"))
+        .collect();
+    let named = named.join(", ");
+    if join_all(used.iter().map(|(_, address)| is_service(*address)))
+        .await
+        .contains(&true)
+    {
+        found.push(Finding::warning(
+            CHECK,
+            format_args!("services run already: {named}"),
+            "use them with --url, or start others with another --base-port",
+        ));
+    } else if !used.is_empty() {
+        found.push(Finding::error(
+            CHECK,
+            format_args!("in use by other programs: {named}"),
+            "end the programs that use them, or choose others with --base-port",
+        ));
+    } else if found.is_empty() {
+        let last = u32::from(up.base_port) + 6;
         found.push(Finding::ok(
             CHECK,
             format_args!("{}–{last} of {} are free", up.base_port, up.host),
         ));
     }
     found
-}
-
-/// What is wrong with a port; `None` where it is free.
-async fn used(name: &str, address: SocketAddr) -> Option<Finding> {
-    const CHECK: &str = "ports";
-    let error = TcpListener::bind(address).await.err()?;
-    let message = format!("{address}, for the {name}: {error}");
-    if error.kind() != ErrorKind::AddrInUse {
-        let advice = "give an address of this machine with --host, and ports from 1024 with --base-port";
-        return Some(Finding::error(CHECK, message, advice));
-    }
-    let advice = "end the program that uses it, or choose others with --base-port";
-    Some(if is_service(address).await {
-        let running = format!("{message}; it is a service that runs");
-        Finding::warning(CHECK, running, format_args!("use it with --url, or {advice}"))
-    } else {
-        Finding::error(CHECK, message, advice)
-    })
 }
 
 /// Whether what listens speaks gRPC's health protocol.

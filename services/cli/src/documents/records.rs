@@ -1,12 +1,6 @@
 //! Files whose records are documents of their own: JSON Lines, and tables whose fields are named.
 
-use std::{
-    collections::BTreeSet,
-    fs::File,
-    io::{self, BufReader},
-    path::Path,
-    sync::Arc,
-};
+use std::{collections::BTreeSet, fs::File, io::BufReader, path::Path, sync::Arc};
 
 use emend_core::{BoundedLines, NumberedLine, open_regular};
 use emend_documents::Rows;

@@ -12,6 +12,8 @@ use super::{commands, key};
 
 /// Widest line of a comment, in characters.
 const MAX_WIDTH: usize = 100;
+/// The heading of what only services have.
+const SERVICES: &str = "Services that `emend up` and the other commands start";
 /// A setting of more commands than these says nothing of them.
 const MAX_NAMED: usize = 4;
 
@@ -53,19 +55,18 @@ pub fn template() -> String {
     text
 }
 
-/// Puts the settings of a command and its subcommands under the headings of its help.
+/// Puts the settings of a command and its subcommands under the headings of its help, and those that only services have
+/// under the services.
 fn collect(
     command: &Command,
     path: &str,
     sections: &mut Vec<(String, Vec<String>)>,
     settings: &mut BTreeMap<String, Setting>,
 ) {
+    let service = command.get_name().strip_prefix("emend-");
     let name = match command.get_name() {
         "emend" => String::new(),
-        service if service.starts_with("emend-") => {
-            format!("the {} of `emend up`", service.trim_start_matches("emend-"))
-        }
-        name => format!("{path} {name}").trim().to_owned(),
+        name => format!("{path} {}", service.unwrap_or(name)).trim().to_owned(),
     };
     for argument in command.get_arguments() {
         let Some(key) = key(argument) else { continue };
@@ -74,7 +75,10 @@ fn collect(
             known.of.push(of);
             continue;
         }
-        let heading = argument.get_help_heading().unwrap_or("General").to_owned();
+        let heading = match service {
+            Some(_) => SERVICES.to_owned(),
+            None => argument.get_help_heading().unwrap_or("General").to_owned(),
+        };
         match sections.iter_mut().find(|(known, _)| *known == heading) {
             Some((_, keys)) => keys.push(key.clone()),
             None => sections.push((heading, vec![key.clone()])),

@@ -20,12 +20,16 @@ pub struct Holder {
 /// What to do instead of stopping it.
 impl fmt::Display for Holder {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (url, what) in [(&self.orchestrator, "to ask it"), (&self.retriever, "for its documents")] {
-            if let Some(url) = url {
-                write!(formatter, "give --url {url} {what}, ")?;
-            }
+        let ask = self.orchestrator.iter().map(|url| format!("--url {url} to ask it"));
+        let read = self
+            .retriever
+            .iter()
+            .map(|url| format!("--url {url} for its documents"));
+        let ways: Vec<String> = ask.chain(read).collect();
+        if ways.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        write!(formatter, "give {}, ", ways.join(" or "))
     }
 }
 
@@ -60,7 +64,8 @@ impl Lock {
         ];
         self.0.set_len(0)?;
         self.0.rewind()?;
-        self.0.write_all(lines.into_iter().flatten().collect::<String>().as_bytes())
+        self.0
+            .write_all(lines.into_iter().flatten().collect::<String>().as_bytes())
     }
 }
 
@@ -71,7 +76,9 @@ fn holder(file: &mut File) -> Holder {
         return Holder::default();
     }
     let url = |name: &str| {
-        let url = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+        let url = text
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
         let is_url = url.starts_with("http") && url.chars().all(|c| c.is_ascii_graphic());
         is_url.then(|| url.to_owned())
     };
