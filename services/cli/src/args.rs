@@ -2,6 +2,7 @@
 
 mod ask;
 mod backend;
+mod collection;
 mod collections;
 mod connect;
 mod eval;
@@ -14,11 +15,13 @@ mod keys;
 mod mcp;
 mod replay;
 mod search;
+mod setup;
 mod stored;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum as _, builder::Styles};
+use clap::{Args, Parser, Subcommand, ValueEnum as _, ValueHint, builder::Styles};
+use clap_complete::Shell;
 use emend_chassis::{ClientTlsOptions, LogFormat};
 use emend_evaluator::EvaluatorOptions;
 use emend_models::{
@@ -28,9 +31,12 @@ use emend_models::{
 };
 use emend_web_search::WebOptions;
 
+use crate::settings;
+
 pub use self::{
     ask::{AskOptions, BudgetOptions, Json},
     backend::Backend,
+    collection::{CollectionOptions, RetrieverAddress},
     collections::{CollectionsCommand, Place as CollectionsPlace},
     connect::ConnectOptions,
     eval::{EvalPairsOptions, EvalQaOptions, EvalRetrievalOptions, SearchLoadOptions, SetOptions},
@@ -42,6 +48,7 @@ pub use self::{
     mcp::McpOptions,
     replay::{ReplayOptions, TraceOptions},
     search::Search,
+    setup::{DoctorOptions, InitOptions},
     stored::{DocumentsCommand, StoredOptions},
 };
 
@@ -59,6 +66,9 @@ pub struct Arguments {
     /// Say what the services do: once for information, twice for details
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
+    /// File of settings, as `emend init` writes it [default: emend.toml in this folder, if there is one]
+    #[arg(long, global = true, env = "EMEND_CONFIG", value_name = "FILE")]
+    pub config: Option<PathBuf>,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -68,14 +78,14 @@ impl Arguments {
     /// The form of the log: that of `EMEND_LOG_FORMAT` when it is one, else text.
     #[must_use]
     pub fn log_format(&self) -> LogFormat {
-        let format = std::env::var("EMEND_LOG_FORMAT").unwrap_or_default();
+        let format = settings::value("EMEND_LOG_FORMAT").unwrap_or_default();
         LogFormat::from_str(&format, true).unwrap_or_default()
     }
 
     /// The log filter: `EMEND_LOG` when set, else by `--verbose`. `up` is a server and says more by itself.
     #[must_use]
     pub fn log_filter(&self) -> String {
-        if let Ok(filter) = std::env::var("EMEND_LOG") {
+        if let Some(filter) = settings::value("EMEND_LOG") {
             return filter;
         }
         let base = u8::from(matches!(self.command, Command::Up(_)));
@@ -110,6 +120,9 @@ pub enum Command {
     /// (+) and dropped (-) with their scores, and why the walk took an edge that has a condition. The answer is shown
     /// while it is written; a sentence that was graded and stands is marked ✓, one that was taken back ✗.
     ///
+    /// Without a question, on a terminal, it is a conversation: services start once, a follow-up comes with what was said
+    /// before, and /help lists commands.
+    ///
     /// Exit status: 0 answered (also unverified and ungrounded answers, which say so), 1 an error, 2 a wrong command line,
     /// 3 abstained: the documents do not answer, 4 failed: there is no answer because a service that the walk needed failed.
     /// With --json, errors are JSON on standard output too: {"error": {"code": …, "message": …, "fields": […]}}.
@@ -120,6 +133,7 @@ pub enum Command {
         emend ask --docs ./handbook --history chat.json \"And who approves it?\"\n  \
         emend ask --docs ./handbook --max-model-calls 20 --max-time 10s \"Who approves leave?\"\n  \
         echo \"Who approves leave?\" | emend ask --docs ./handbook -\n  \
+        emend ask --docs ./handbook                         # a conversation\n  \
         emend ask --url http://127.0.0.1:50050 --collection handbook \"Who approves leave?\"\n  \
         emend ask --docs . --llm-url http://127.0.0.1:11434/v1 --llm-model llama3.1 \"What is this?\"")]
     Ask(Box<AskOptions>),
@@ -129,7 +143,7 @@ pub enum Command {
     ///
     /// Whatever a service reads from the environment when it runs by itself, such as EMEND_MAX_IN_FLIGHT,
     /// EMEND_DEFAULT_TIMEOUT, EMEND_CHUNK_TOKENS or EMEND_GRADE_CACHE_ENTRIES, holds here too, for every service that has
-    /// the option; `emend-grader --help` and the others list them. EMEND_LISTEN, EMEND_CONFIG and the addresses of services,
+    /// the option; `emend-grader --help` and the others list them. EMEND_LISTEN and the addresses of services,
     /// such as EMEND_GRADER_URL, are of one service alone, and are refused. With EMEND_TLS_CERT and EMEND_TLS_KEY all six
     /// speak TLS, and call each other with EMEND_CA; with EMEND_KEYS_FILE all six want a key, and have one of their own.
     #[command(
@@ -236,6 +250,40 @@ pub enum Command {
     /// Record what you say of answers, and write it as labelled pairs for `emend calibrate`
     #[command(subcommand)]
     Feedback(FeedbackCommand),
+    /// Check models, ports, store, language model, web search, telemetry, keys and certificates, and say what to do
+    ///
+    /// Takes the options of `emend up`, its environment and its configuration file. Starts no service and changes nothing;
+    /// a language model gets one short question, and no search engine is asked anything. All checks run at once.
+    ///
+    /// Exit status: 0 all is well or only warned of, 1 an error, 2 a wrong command line.
+    #[command(after_help = "Examples:\n  \
+        emend doctor\n  \
+        emend doctor --llm-url http://127.0.0.1:11434/v1 --llm-model llama3.1\n  \
+        emend doctor --json | jq -r '.checks[] | select(.level == \"error\") | .advice'")]
+    Doctor(Box<DoctorOptions>),
+    /// Write a configuration file with every setting, its default and what it does
+    ///
+    /// All of it is commented out. Commands read `emend.toml` in the folder that they are started in, or the file of
+    /// --config or EMEND_CONFIG. A flag comes before the environment, the environment before the file.
+    #[command(after_help = "Examples:\n  emend init\n  emend init ~/emend.toml && emend --config ~/emend.toml up")]
+    Init(InitOptions),
+    /// Write the completions of a shell to standard output
+    #[command(after_help = "Examples:\n  \
+        emend completions bash > ~/.local/share/bash-completion/completions/emend\n  \
+        emend completions zsh > ~/.zfunc/_emend            # ~/.zfunc in fpath, before compinit\n  \
+        emend completions fish > ~/.config/fish/completions/emend.fish")]
+    Completions {
+        /// The shell
+        #[arg(value_name = "SHELL")]
+        shell: Shell,
+    },
+    /// Write the manual pages, one for each command, into a folder
+    #[command(after_help = "Example:\n  emend man ~/.local/share/man/man1 && man emend-ask")]
+    Man {
+        /// Folder of the pages; it is made where it is missing
+        #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+        folder: PathBuf,
+    },
     /// Fit the embedded grader to labelled pairs of your own
     ///
     /// Writes a file with the coefficients and thresholds of the embedded evaluator for --embedder. A model for which
@@ -258,7 +306,7 @@ pub struct HealthOptions {
     #[arg(long, value_name = "NAME")]
     pub service: Option<String>,
     /// Time it may take to answer
-    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = emend_chassis::config::duration)]
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = emend_core::duration)]
     pub timeout: std::time::Duration,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields document themselves in --help")]
@@ -267,6 +315,7 @@ pub struct HealthOptions {
 
 /// Where the local services keep things and which models they use.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Services of this process")]
 pub struct LocalOptions {
     /// Folder of the collections [default: the user's data folder]
     #[arg(long, env = "EMEND_DATA_DIR", value_name = "DIR")]

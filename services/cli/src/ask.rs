@@ -1,8 +1,10 @@
-//! `emend ask`: asks a question and shows the walk and the answer.
+//! `emend ask`: asks a question and shows the walk and the answer, or has a conversation.
 
+mod conversation;
 mod history;
 mod local;
 mod question;
+mod services;
 
 use emend_core::limits::{MAX_GRAPH_BYTES, MAX_MESSAGE_BYTES};
 use std::{
@@ -21,86 +23,127 @@ use emend_proto::v1::{
     AskStreamRequest, Question, SearchMode, WalkResult, WalkStatus,
     orchestrator_service_client::OrchestratorServiceClient, walk_event::Event,
 };
-use sha2::{Digest as _, Sha256};
 use tracing::Instrument as _;
 
-use self::history::Conversation;
+pub(crate) use self::services::collection_of;
+use self::{
+    history::{Conversation, Sent},
+    services::Services,
+};
 use crate::{
     args::{AskOptions, Json},
-    cluster::{Cluster, Component, Plan},
     documents::Reading,
-    ingest::{self, Prune},
-    json, render, terminal,
+    ingest, json,
+    render::{self, Misuse},
+    terminal,
 };
 
-/// Exit status of an error.
-const ERROR: u8 = 1;
-/// Exit status of an invalid command line, as in clap.
-const MISUSED: u8 = 2;
 /// Exit status if the answer is an abstention.
 const ABSTAINED: u8 = 3;
 /// Exit status if there is no answer because a service failed.
 const FAILED: u8 = 4;
 
-/// What is wrong with the command line.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct Misuse(String);
-
-/// The input, read and validated before any service is started.
-struct Asked {
-    question: String,
-    /// The YAML of the user's graph; empty to use a graph of the service.
-    graph_yaml: String,
-    conversation: Option<Conversation>,
+/// Runs the command.
+///
+/// # Errors
+/// The documents cannot be read, a service fails to start or is unreachable, or the question is rejected.
+pub async fn run(mut options: AskOptions) -> Result<ExitCode> {
+    let (word, docs) = options.question_and_docs().map_err(Misuse)?;
+    if !docs.is_empty() {
+        // A flag for both is refused; an address from the configuration file is for questions without documents.
+        options.url = None;
+    }
+    let graph_yaml = options
+        .graph_file
+        .as_deref()
+        .map(own_graph)
+        .transpose()?
+        .unwrap_or_default();
+    let Some(word) = word else {
+        return conversation::run(options, graph_yaml, &docs).await;
+    };
+    let question = question::read(word, std::io::stdin().lock()).map_err(Misuse)?;
+    let conversation = options.history.as_deref().map(Conversation::read).transpose()?;
+    let span = tracing::info_span!(target: "emend", "emend ask", otel.kind = "internal");
+    answered(&options, graph_yaml, question, conversation, &docs)
+        .instrument(span)
+        .await
 }
 
-impl Asked {
-    fn new(options: &AskOptions, question: String) -> Result<Self> {
-        let graph_yaml = match &options.graph_file {
-            Some(file) => own_graph(file)?,
-            None => String::new(),
-        };
-        let conversation = options.history.as_deref().map(Conversation::read).transpose()?;
-        Ok(Self {
-            question,
-            graph_yaml,
-            conversation,
-        })
+async fn answered(
+    options: &AskOptions,
+    graph_yaml: String,
+    question: String,
+    conversation: Option<Conversation>,
+    docs: &[PathBuf],
+) -> Result<ExitCode> {
+    let sent = conversation.as_ref().map(Conversation::sent).unwrap_or_default();
+    let mut asked = message(options, graph_yaml, question, sent);
+    if options.url.is_none() {
+        // What is wrong with the question must not cost the time to ingest the documents.
+        check(options, &asked).await?;
     }
+    let found = match docs {
+        [] => None,
+        paths => Some(ingest::found(paths, &Reading::default())?),
+    };
+    let mut services = Services::start(options).await?;
+    let result = async {
+        if let Some(found) = found {
+            services.ingest(options, docs, found).await?;
+        }
+        asked.collection.clone_from(&services.collection);
+        walk(services.channel.clone(), options, asked.clone()).await
+    }
+    .await;
+    services.stop().await;
+    let result = result?;
+    let code = finish(&result, options.json)?;
+    if let Some(mut conversation) = conversation
+        && let Some(answer) = &result.message
+    {
+        conversation.add(&asked.question, &answer.content)?;
+    }
+    Ok(code)
+}
 
-    fn message(&self, options: &AskOptions, collection: String) -> Question {
-        let mut graph_options: HashMap<String, f64> = options.options.iter().cloned().collect();
-        if let Some(top_k) = options.top_k {
-            graph_options.insert("top_k".to_owned(), top_k.into());
-        }
-        if let Some(max_retries) = options.max_retries {
-            graph_options.insert("max_retries".to_owned(), max_retries.into());
-        }
-        let history = self.conversation.as_ref().map(Conversation::sent).unwrap_or_default();
-        if !history.notice.is_empty() {
-            terminal::eprintln(format_args!("history: {}", history.notice));
-        }
-        Question {
-            question: self.question.clone(),
-            graph: if self.graph_yaml.is_empty() {
-                options.graph.clone()
-            } else {
-                String::new()
-            },
-            graph_yaml: self.graph_yaml.clone(),
-            collection,
-            options: graph_options,
-            filter: HashMap::new(),
-            conditions: options.filters.clone(),
-            exact: options.exact,
-            history: history.messages,
-            budget: options.budget.message(),
-            search: options.search.map(SearchMode::from).unwrap_or_default().into(),
-            // What is kept can be replayed.
-            record: options.json.is_some(),
-        }
+/// A question as it is sent, but for its collection.
+fn message(options: &AskOptions, graph_yaml: String, question: String, history: Sent) -> Question {
+    let mut graph_options: HashMap<String, f64> = options.options.iter().cloned().collect();
+    let named = [("top_k", options.top_k), ("max_retries", options.max_retries)];
+    graph_options.extend(
+        named
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?.into()))),
+    );
+    if !history.notice.is_empty() {
+        terminal::eprintln(format_args!("history: {}", history.notice));
     }
+    Question {
+        question,
+        graph: if graph_yaml.is_empty() {
+            options.graph.clone()
+        } else {
+            String::new()
+        },
+        graph_yaml,
+        collection: options.collection.clone().unwrap_or_default(),
+        options: graph_options,
+        filter: HashMap::new(),
+        conditions: options.filters.clone(),
+        exact: options.exact,
+        history: history.messages,
+        budget: options.budget.message(),
+        search: options.search.map(SearchMode::from).unwrap_or_default().into(),
+        // What is kept can be replayed.
+        record: options.json.is_some(),
+    }
+}
+
+/// Finds what is wrong with a question before a service is asked.
+async fn check(options: &AskOptions, question: &Question) -> Result<()> {
+    let catalog = Catalog::load(options.local.graphs_dir.as_deref())?;
+    Ok(emend_orchestrator::check(&catalog, question.clone()).await?)
 }
 
 /// Reads and validates a graph file.
@@ -117,111 +160,16 @@ fn own_graph(file: &Path) -> Result<String> {
     Ok(yaml)
 }
 
-/// Runs the command. With `--json`, an error is printed as JSON too.
-///
-/// # Errors
-/// Without `--json`: the documents cannot be read, a service fails to start or is unreachable, or the question is
-/// rejected.
-pub async fn run(options: AskOptions) -> Result<ExitCode> {
-    let format = options.json;
-    let error = match asked(options).await {
-        Ok(code) => return Ok(code),
-        Err(error) => error,
-    };
-    let code = match error.downcast_ref::<Misuse>() {
-        Some(_) => MISUSED,
-        None if format.is_none() || render::reader_left(&error) => return Err(error),
-        None => ERROR,
-    };
-    render::error(&error);
-    match format {
-        None => {}
-        Some(Json::Result) => terminal::print_json(&render::error_json(&error), true)?,
-        Some(Json::Events) => terminal::print_json(&render::error_json(&error), false)?,
+/// Asks, and shows the walk while it goes. Dropping the future calls the walk off.
+async fn walk(channel: TracedChannel, options: &AskOptions, question: Question) -> Result<WalkResult> {
+    let walked = walked(channel, options, question).await;
+    match &options.url {
+        Some(url) => walked.map_err(|error| not_an_orchestrator(url, error)),
+        None => walked,
     }
-    Ok(ExitCode::from(code))
 }
 
-async fn asked(options: AskOptions) -> Result<ExitCode> {
-    let (word, docs) = options.question_and_docs().map_err(Misuse)?;
-    let question = question::read(word, std::io::stdin().lock()).map_err(Misuse)?;
-    let asked = Asked::new(&options, question)?;
-    let span = tracing::info_span!(target: "emend", "emend ask", otel.kind = "internal");
-    async {
-        match &options.url {
-            Some(url) => {
-                let question = asked.message(&options, options.collection.clone().unwrap_or_default());
-                let channel = options.connect.upstream(url)?.channel();
-                let answered = ask(channel, &options, &asked, question).await;
-                answered.map_err(|error| not_an_orchestrator(url, error))
-            }
-            None => ask_locally(&options, &asked, &docs).await,
-        }
-    }
-    .instrument(span)
-    .await
-}
-
-/// What to do where no orchestrator answers at the URL; any other error as it is.
-fn not_an_orchestrator(url: &str, error: anyhow::Error) -> anyhow::Error {
-    let Some(status) = error.downcast_ref::<tonic::Status>() else {
-        return error;
-    };
-    let advice = "give --url the address of the orchestrator that `emend up` prints";
-    let message = match status.code() {
-        tonic::Code::Unimplemented => {
-            format!("{url} is not an orchestrator: what answers there takes no questions; {advice}")
-        }
-        tonic::Code::Unavailable => {
-            format!(
-                "{}; it is down, or {url} is not an orchestrator: {advice}",
-                status.message()
-            )
-        }
-        _ => return error,
-    };
-    tonic::Status::new(status.code(), message).into()
-}
-
-async fn ask_locally(options: &AskOptions, asked: &Asked, docs: &[PathBuf]) -> Result<ExitCode> {
-    let collection = match (&options.collection, docs) {
-        (Some(name), _) => name.clone(),
-        (None, []) => String::new(),
-        (None, docs) => collection_of(docs, &options.local.embedder.embedder.to_string())?,
-    };
-    let question = asked.message(options, collection.clone());
-    // What is wrong with the question must not cost the time to ingest the documents.
-    let catalog = Catalog::load(options.local.graphs_dir.as_deref())?;
-    emend_orchestrator::check(&catalog, question.clone()).await?;
-    let found = match docs {
-        [] => None,
-        paths => Some(ingest::found(paths, &Reading::default())?),
-    };
-    let local = Cluster::start(&options.local, Plan::default()).await?;
-    let answered = async {
-        if let Some(found) = found {
-            // An automatic collection mirrors the files; one that the user named may have other documents.
-            let prune = match options.collection {
-                None => Prune::Everything,
-                Some(_) => Prune::Nothing,
-            };
-            let outcome = ingest::ingest(local.channel(Component::Retriever)?, &collection, found, prune).await?;
-            let quiet = options.json.is_some() && outcome.failed.is_empty();
-            if !quiet {
-                ingest::report(&outcome);
-            }
-            if outcome.ingested + outcome.unchanged == 0 {
-                bail!("no document could be stored; see the reasons above");
-            }
-        }
-        ask(local.channel(Component::Orchestrator)?, options, asked, question).await
-    }
-    .await;
-    local.stop().await;
-    answered
-}
-
-async fn ask(channel: TracedChannel, options: &AskOptions, asked: &Asked, question: Question) -> Result<ExitCode> {
+async fn walked(channel: TracedChannel, options: &AskOptions, question: Question) -> Result<WalkResult> {
     let request = AskStreamRequest {
         question: Some(question),
     };
@@ -250,15 +198,28 @@ async fn ask(channel: TracedChannel, options: &AskOptions, asked: &Asked, questi
             result = Some(finished);
         }
     }
-    let result = result.context("the orchestrator ended the stream without a result")?;
-    drop(live);
-    let code = finish(&result, options.json)?;
-    if let Some(conversation) = &asked.conversation
-        && let Some(answer) = &result.message
-    {
-        conversation.add(&asked.question, &answer.content)?;
-    }
-    Ok(code)
+    result.context("the orchestrator ended the stream without a result")
+}
+
+/// What to do where no orchestrator answers at the URL; any other error as it is.
+fn not_an_orchestrator(url: &str, error: anyhow::Error) -> anyhow::Error {
+    let Some(status) = error.downcast_ref::<tonic::Status>() else {
+        return error;
+    };
+    let advice = "give --url the address of the orchestrator that `emend up` prints";
+    let message = match status.code() {
+        tonic::Code::Unimplemented => {
+            format!("{url} is not an orchestrator: what answers there takes no questions; {advice}")
+        }
+        tonic::Code::Unavailable => {
+            format!(
+                "{}; it is down, or {url} is not an orchestrator: {advice}",
+                status.message()
+            )
+        }
+        _ => return error,
+    };
+    tonic::Status::new(status.code(), message).into()
 }
 
 fn finish(result: &WalkResult, format: Option<Json>) -> Result<ExitCode> {
@@ -281,41 +242,3 @@ fn finish(result: &WalkResult, format: Option<Json>) -> Result<ExitCode> {
         _ => ExitCode::SUCCESS,
     })
 }
-
-/// The name of the collection that mirrors `paths`. It depends only on the canonical paths and the embedder, not on the
-/// current folder.
-pub(crate) fn collection_of(paths: &[PathBuf], embedder: &str) -> Result<String> {
-    let mut hash = Sha256::new();
-    hash.update(embedder.as_bytes());
-    let mut full = Vec::new();
-    for path in paths {
-        let path = std::fs::canonicalize(path).with_context(|| format!("cannot read {}", path.display()))?;
-        full.push(path);
-    }
-    full.sort();
-    full.dedup();
-    for path in &full {
-        hash.update([0]);
-        hash.update(path.as_os_str().as_encoded_bytes());
-    }
-    let digest = hash.finalize();
-    let suffix: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("docs-{}-{suffix}", slug(full.first().map(PathBuf::as_path))))
-}
-
-/// The last component of a path, reduced to the characters of a collection name.
-fn slug(path: Option<&Path>) -> String {
-    let name = path
-        .and_then(Path::file_name)
-        .map(|name| name.to_string_lossy().into_owned());
-    let slug: String = name
-        .unwrap_or_default()
-        .chars()
-        .filter(|c| c.is_ascii_alphanumeric() || ['-', '_', '.'].contains(c))
-        .take(32)
-        .collect();
-    if slug.is_empty() { "files".to_owned() } else { slug }
-}
-
-#[cfg(test)]
-mod tests;

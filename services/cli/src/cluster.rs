@@ -1,6 +1,6 @@
 //! Runs the six services in one process, each on its own port, connected by gRPC, and the gateway in front of them.
 
-mod security;
+pub(crate) mod security;
 
 use std::{
     collections::BTreeMap,
@@ -27,7 +27,7 @@ use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
 use self::security::Security;
 use crate::{
-    args::{Backend, LocalOptions},
+    args::{Backend, LocalOptions, RetrieverAddress},
     progress::{self, ModelProgress},
 };
 
@@ -132,7 +132,7 @@ impl Plan {
         self
     }
 
-    fn port_of(&self, component: Component) -> Result<u16> {
+    pub(crate) fn port_of(&self, component: Component) -> Result<u16> {
         if self.base_port == 0 {
             return Ok(0);
         }
@@ -147,6 +147,19 @@ impl Plan {
             )
         })
     }
+}
+
+/// A channel to the retriever at an address, else to one that is started here and has to be stopped.
+///
+/// # Errors
+/// The address or its TLS cannot be used, or a retriever fails to start here.
+pub async fn retriever(at: &RetrieverAddress, local: &LocalOptions) -> Result<(Option<Cluster>, TracedChannel)> {
+    if let Some(url) = &at.url {
+        return Ok((None, at.connect.upstream(url)?.channel()));
+    }
+    let cluster = Cluster::start(local, Plan::only(Component::Retriever)).await?;
+    let channel = cluster.channel(Component::Retriever)?;
+    Ok((Some(cluster), channel))
 }
 
 type Ended = (Component, Result<(), ServeError>);
@@ -240,6 +253,7 @@ impl Cluster {
                 let mut options = self.security.own::<emend_retriever::Options>(component)?;
                 options.data_dir = Some(data_dir(local)?);
                 options.embedder = local.embedder.clone();
+                options.orchestrator_url = self.urls.get(&Component::Orchestrator).cloned();
                 self.spawn(component, emend_retriever::serve(options, listener, shutdown))
             }
             Component::Grader => {
@@ -375,7 +389,7 @@ fn failure(ended: Result<Ended, JoinError>) -> anyhow::Error {
 }
 
 /// The language model of a component; `None` if it uses none.
-fn chat_of(local: &LocalOptions, component: Component) -> Option<ChatOptions> {
+pub(crate) fn chat_of(local: &LocalOptions, component: Component) -> Option<ChatOptions> {
     let chosen = match component {
         Component::Grader => &local.grader,
         Component::Generator => &local.generator,
@@ -400,12 +414,15 @@ async fn local_chats(local: &LocalOptions, components: &[Component]) -> Result<V
 }
 
 /// The data folder of the collections.
-fn data_dir(local: &LocalOptions) -> Result<PathBuf> {
+pub(crate) fn data_dir(local: &LocalOptions) -> Result<PathBuf> {
     match &local.data_dir {
         Some(folder) => Ok(folder.clone()),
-        None => {
-            let strategy = etcetera::choose_base_strategy().context("no home folder found: set --data-dir")?;
-            Ok(strategy.data_dir().join("emend").join("collections"))
-        }
+        None => Ok(user_folder()?.join("collections")),
     }
+}
+
+/// The folder of this program in the user's data folder.
+pub(crate) fn user_folder() -> Result<PathBuf> {
+    let strategy = etcetera::choose_base_strategy().context("no home folder found: set --data-dir")?;
+    Ok(strategy.data_dir().join("emend"))
 }

@@ -22,8 +22,7 @@ use serde_json::json;
 
 use crate::{
     args::{CollectionsCommand, CollectionsPlace, LocalOptions},
-    cluster::{Cluster, Component, Plan},
-    progress, terminal,
+    cluster, progress, terminal,
 };
 
 /// Deadline of the calls that answer at once.
@@ -54,18 +53,11 @@ pub async fn run(command: CollectionsCommand) -> Result<ExitCode> {
         | CollectionsCommand::Import { place, .. }
         | CollectionsCommand::Repair { place, .. } => place.clone(),
     };
-    let (local, channel) = match &place.url {
-        Some(url) => (None, place.connect.upstream(url)?.channel()),
-        None => {
-            let embedder = match &command {
-                CollectionsCommand::Copy { embedder, .. } => Some(&**embedder),
-                _ => None,
-            };
-            let local = Cluster::start(&local_options(&place, embedder), Plan::only(Component::Retriever)).await?;
-            let channel = local.channel(Component::Retriever)?;
-            (Some(local), channel)
-        }
+    let embedder = match &command {
+        CollectionsCommand::Copy { embedder, .. } => Some(&**embedder),
+        _ => None,
     };
+    let (local, channel) = cluster::retriever(&place.at, &local_options(&place, embedder)).await?;
     let client = RetrieverServiceClient::new(channel).max_decoding_message_size(MAX_PART_BYTES);
     let done = tokio::select! {
         done = dispatch(client, command) => done,

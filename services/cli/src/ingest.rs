@@ -20,13 +20,11 @@ pub use self::{
 };
 use crate::{
     args::IngestOptions,
-    cluster::{Cluster, Component, Plan},
-    documents::{self, AddressError, Addresses, BadGlob, FileKind, Reading, Skipped, UnknownField, is_address},
-    progress, render, terminal,
+    cluster,
+    documents::{self, Addresses, FileKind, Reading, Skipped, Source, is_address},
+    progress, terminal,
 };
 
-/// Exit status of an invalid command line, as in clap.
-const MISUSED: u8 = 2;
 /// Exit status of `--strict` when a file or document is skipped or failed.
 const INCOMPLETE: u8 = 5;
 
@@ -40,33 +38,11 @@ fn retriever(channel: TracedChannel) -> Retriever {
     RetrieverServiceClient::new(channel).max_decoding_message_size(MAX_REPLY_BYTES)
 }
 
-/// Runs the command. With `--json`, an error is printed as JSON too.
+/// Runs the command.
 ///
 /// # Errors
 /// No document can be read, or the retriever is unreachable.
 pub async fn run(options: IngestOptions) -> Result<ExitCode> {
-    let json = options.json;
-    let error = match ingested(options).await {
-        Ok(code) => return Ok(code),
-        Err(error) => error,
-    };
-    if json && !render::reader_left(&error) {
-        terminal::print_json(&render::error_json(&error), false)?;
-    }
-    if is_misuse(&error) {
-        render::error(&error);
-        return Ok(ExitCode::from(MISUSED));
-    }
-    Err(error)
-}
-
-/// Whether an option is wrong.
-fn is_misuse(error: &anyhow::Error) -> bool {
-    let is_no_address = matches!(error.downcast_ref::<AddressError>(), Some(AddressError::Address { .. }));
-    error.is::<BadGlob>() || error.is::<UnknownField>() || is_no_address
-}
-
-async fn ingested(options: IngestOptions) -> Result<ExitCode> {
     let reading = options.reading()?;
     let stop = emend_chassis::stop_on_signal()?;
     // Before any model is loaded: what is wrong with the command line is said at once.
@@ -75,23 +51,16 @@ async fn ingested(options: IngestOptions) -> Result<ExitCode> {
     } else {
         Start::Once(find(&options, &reading, &stop).await?)
     };
-    let (local, channel) = match &options.url {
-        Some(url) => (None, options.connect.upstream(url)?.channel()),
-        None => {
-            let starting = Cluster::start(&options.local, Plan::only(Component::Retriever));
-            let Some(local) = stop.run_until_cancelled(starting).await else {
-                return Ok(ExitCode::from(STOPPED));
-            };
-            let local = local?;
-            let channel = local.channel(Component::Retriever)?;
-            (Some(local), channel)
-        }
+    let connecting = cluster::retriever(&options.stored.at, &options.stored.local);
+    let Some(connected) = stop.run_until_cancelled(connecting).await else {
+        return Ok(ExitCode::from(STOPPED));
     };
+    let (local, channel) = connected?;
     let ingested = match start {
         Start::Once(None) => Ok(None),
         Start::Once(Some(found)) => {
             let prune = if options.prune { Prune::Owned } else { Prune::Nothing };
-            let ingesting = ingest(channel, &options.collection, found, prune);
+            let ingesting = ingest(channel, &options.stored.collection, found, prune);
             stop.run_until_cancelled(ingesting).await.transpose()
         }
         Start::Watching(watch) => watch.run(retriever(channel), &options, &stop).await.map(Some),
@@ -133,7 +102,7 @@ async fn find(
     stop: &CancellationToken,
 ) -> Result<Option<documents::Found>> {
     let (pages, paths): (Vec<PathBuf>, Vec<PathBuf>) = options.paths.iter().cloned().partition(|path| is_address(path));
-    let addresses = Addresses::new(&pages, &options.sitemap, options.local.web.page_settings())?;
+    let addresses = Addresses::new(&pages, &options.sitemap, options.stored.local.web.page_settings())?;
     let mut files = match paths.as_slice() {
         [] => documents::Found::default(),
         paths => found(paths, reading)?,
@@ -198,11 +167,11 @@ async fn ingest_with(
     found: documents::Found,
     prune: Prune,
 ) -> Result<(Outcome, Vec<send::ReadFile>)> {
-    let files: u64 = found.sources.iter().map(|source| source.count().unwrap_or(1)).sum();
-    let total = files + found.pages.len() as u64;
-    let sending = send::Sending::new(client, collection, found.sources, &found.fields).with_pages(found.pages);
-    let bar = progress::documents(total);
-    let sent = sending.send(&mut |_: &Change| bar.inc(1)).await;
+    let bar = progress::ingesting(found.sources.iter().map(Source::bytes).sum());
+    let sending = send::Sending::new(client, collection, found.sources, &found.fields)
+        .with_pages(found.pages)
+        .with_bar(bar.clone());
+    let sent = sending.send(&mut |_: &Change| {}).await;
     bar.finish_and_clear();
     let send::Sent {
         mut outcome,

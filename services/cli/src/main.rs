@@ -1,22 +1,34 @@
 //! `emend`: questions answered over your own documents.
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
 
-use clap::Parser as _;
-use emend_chassis::{ServiceOptions, Telemetry, TelemetryOptions};
+use emend_chassis::{ConfigError, ServiceOptions, Telemetry, TelemetryOptions};
 use emend_cli::{
-    args::{Arguments, Command, EvalCommand},
-    terminal,
+    args::{Command, EvalCommand},
+    render, settings, terminal,
 };
 
-#[tokio::main]
-async fn main() -> ExitCode {
+/// How long the end waits for threads that are still at work, such as one that looks up a name.
+const RUNTIME_TIMEOUT: Duration = Duration::from_secs(5);
+
+fn main() -> ExitCode {
     if let Some(code) = emend_documents::reader_process() {
         return code;
     }
-    let arguments = match Arguments::try_parse() {
+    let runtime = match tokio::runtime::Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(&error.into()),
+    };
+    let code = runtime.block_on(run());
+    runtime.shutdown_timeout(RUNTIME_TIMEOUT);
+    code
+}
+
+async fn run() -> ExitCode {
+    let arguments = match settings::parse(std::env::args_os()) {
         Ok(arguments) => arguments,
-        Err(error) => return misused(&error),
+        Err(ConfigError::Clap(error)) => return misused(&error),
+        Err(error) => return failed(&anyhow::Error::from(error)),
     };
     let logging = ServiceOptions {
         log: arguments.log_filter(),
@@ -49,29 +61,37 @@ async fn main() -> ExitCode {
         Command::Eval(EvalCommand::Retrieval(options)) => emend_cli::eval::retrieval(*options).await,
         Command::Eval(EvalCommand::Pairs(options)) => emend_cli::eval::pairs(*options).await,
         Command::Eval(EvalCommand::Grades(options)) => emend_cli::eval::grades(*options).await,
+        Command::Doctor(options) => emend_cli::doctor::run(*options).await,
+        Command::Init(options) => emend_cli::init::run(&options),
+        Command::Completions { shell } => emend_cli::manual::completions(shell),
+        Command::Man { folder } => emend_cli::manual::pages(&folder),
         Command::Calibrate(options) => emend_cli::calibrate::run(*options).await,
     };
     telemetry.shutdown().await;
     match outcome {
         Ok(code) => code,
-        Err(error) if emend_cli::render::reader_left(&error) => ExitCode::SUCCESS,
-        Err(error) => {
-            emend_cli::render::error(&error);
-            ExitCode::from(1)
-        }
+        Err(error) => failed(&error),
     }
 }
 
-/// Shows what is wrong with the command line, or the help that was asked for; a script that asked for JSON gets JSON.
-fn misused(error: &clap::Error) -> ExitCode {
-    let wants_json = std::env::args_os().any(|word| {
-        let word = word.to_string_lossy();
-        word == "--json" || word.starts_with("--json=")
-    });
-    if error.use_stderr() && wants_json {
-        let told = anyhow::anyhow!("{}", error.to_string().trim_end());
+/// Shows an error; a script that asked for JSON gets JSON.
+fn failed(error: &anyhow::Error) -> ExitCode {
+    if render::reader_left(error) {
+        return ExitCode::SUCCESS;
+    }
+    if wants_json() {
         // A reader that left needs no words.
-        let _ = terminal::print_json(&emend_cli::render::error_json(&told), false);
+        let _ = terminal::print_json(&render::error_json(error), false);
+    }
+    render::error(error);
+    ExitCode::from(render::exit_code(error))
+}
+
+/// Shows what is wrong with the command line, or the help that was asked for.
+fn misused(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() && wants_json() {
+        let told = anyhow::anyhow!("{}", error.to_string().trim_end());
+        let _ = terminal::print_json(&render::error_json(&told), false);
     }
     let shown = error.render();
     if error.use_stderr() {
@@ -80,4 +100,12 @@ fn misused(error: &clap::Error) -> ExitCode {
         let _ = terminal::print(shown.ansi());
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+/// Whether the command line asks for JSON, also one that cannot be read otherwise.
+fn wants_json() -> bool {
+    std::env::args_os().take_while(|word| word != "--").any(|word| {
+        let word = word.to_string_lossy();
+        word == "--json" || word.starts_with("--json=")
+    })
 }

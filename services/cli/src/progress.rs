@@ -23,15 +23,16 @@ pub fn spinner(message: &str) -> ProgressBar {
     bar
 }
 
-/// A progress bar of documents.
+/// A progress bar of files that are ingested, by their bytes; its message is the file.
 #[must_use]
-pub fn documents(total: u64) -> ProgressBar {
-    documents_of("ingesting", total)
+pub fn ingesting(total: u64) -> ProgressBar {
+    let template = "ingesting {bar:30.cyan} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left  {wide_msg:.dim}";
+    ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style(template))
 }
 
 /// A progress bar of documents that are `doing`, such as exporting.
 #[must_use]
-pub fn documents_of(doing: &str, total: u64) -> ProgressBar {
+pub fn documents(doing: &str, total: u64) -> ProgressBar {
     let template = format!("{doing} {{bar:30.cyan}} {{human_pos}}/{{human_len}} documents, {{per_sec}}, {{eta}} left");
     ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style(&template))
 }

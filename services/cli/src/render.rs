@@ -10,15 +10,15 @@ use std::{path::Path, time::Duration};
 use anstyle::{AnsiColor, Style};
 
 pub use self::{
-    error::{error, error_json, reader_left},
-    live::Live,
-    result::{failure, result, verdict},
+    error::{Misuse, error, error_json, exit_code, reader_left},
+    live::{Live, steps},
+    result::{failure, result, sources, verdict},
 };
 
-const GOOD: Style = AnsiColor::Green.on_default();
-const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
-const BAD: Style = AnsiColor::Red.on_default();
-const DIM: Style = Style::new().dimmed();
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+pub(crate) const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
+pub(crate) const BAD: Style = AnsiColor::Red.on_default();
+pub(crate) const DIM: Style = Style::new().dimmed();
 const BOLD: Style = Style::new().bold();
 
 /// A mark of what differs.

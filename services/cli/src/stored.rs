@@ -11,8 +11,7 @@ use emend_proto::v1::{
 
 use crate::{
     args::{DocumentsCommand, StoredOptions},
-    cluster::{Cluster, Component, Plan},
-    json, terminal,
+    cluster, json, terminal,
 };
 
 /// Longest time for one page.
@@ -28,14 +27,7 @@ pub async fn run(command: DocumentsCommand) -> Result<ExitCode> {
     let options = match &command {
         DocumentsCommand::List(options) | DocumentsCommand::Show { stored: options, .. } => options,
     };
-    let (local, channel) = match &options.url {
-        Some(url) => (None, options.connect.upstream(url)?.channel()),
-        None => {
-            let local = Cluster::start(&options.local, Plan::only(Component::Retriever)).await?;
-            let channel = local.channel(Component::Retriever)?;
-            (Some(local), channel)
-        }
-    };
+    let (local, channel) = cluster::retriever(&options.stored.at, &options.stored.local).await?;
     let client = RetrieverServiceClient::new(channel).max_decoding_message_size(MAX_REPLY_BYTES);
     let done = match &command {
         DocumentsCommand::List(options) => list(&client, options).await,
@@ -49,7 +41,7 @@ pub async fn run(command: DocumentsCommand) -> Result<ExitCode> {
 
 async fn list(client: &RetrieverServiceClient<TracedChannel>, options: &StoredOptions) -> Result<()> {
     let mut request = ListDocumentsRequest {
-        collection: options.collection.clone(),
+        collection: options.stored.collection.clone(),
         ..ListDocumentsRequest::default()
     };
     loop {
@@ -80,7 +72,7 @@ async fn show(
     options: &StoredOptions,
 ) -> Result<()> {
     let mut request = GetDocumentRequest {
-        collection: options.collection.clone(),
+        collection: options.stored.collection.clone(),
         document_id: id.to_owned(),
         parents: Some(!chunks),
         ..GetDocumentRequest::default()

@@ -11,9 +11,8 @@ use crate::{
 };
 
 /// What a service reads from the environment and all together cannot.
-const OF_ONE_SERVICE: [&str; 8] = [
+const OF_ONE_SERVICE: [&str; 7] = [
     "EMEND_LISTEN",
-    "EMEND_CONFIG",
     "EMEND_ORCHESTRATOR_URL",
     "EMEND_RETRIEVER_URL",
     "EMEND_GRADER_URL",

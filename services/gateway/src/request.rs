@@ -38,7 +38,7 @@ pub(crate) fn deadline(headers: &HeaderMap, default: Duration) -> Result<Deadlin
         let timeout = if name == GRPC_TIMEOUT {
             emend_chassis::parse_timeout(text)
         } else {
-            duration(text)
+            emend_core::duration(text).ok()
         };
         let timeout = timeout.filter(|timeout| !timeout.is_zero() && *timeout <= MAX_TIMEOUT);
         let timeout = timeout.ok_or_else(|| {
@@ -55,13 +55,6 @@ pub(crate) fn deadline(headers: &HeaderMap, default: Duration) -> Result<Deadlin
         given = Some(given.map_or(timeout, |other| other.min(timeout)));
     }
     Ok(Deadline::of_caller(given, default))
-}
-
-fn duration(text: &str) -> Option<Duration> {
-    match text.parse::<f64>() {
-        Ok(seconds) => Duration::try_from_secs_f64(seconds).ok(),
-        Err(_) => humantime::parse_duration(text).ok(),
-    }
 }
 
 /// A gRPC request with what is left of the time and the caller's key.

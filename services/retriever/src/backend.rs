@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 
 use crate::terms::Terms;
 
-pub use edge::EdgeStore;
+pub use edge::{EdgeStore, Holder};
 pub use error::StoreError;
 pub(crate) use filter::of_request as filter_of;
 pub use filter::{Condition, Range, Test};

@@ -37,6 +37,10 @@ pub struct Options {
     #[arg(long, env = "EMEND_DATA_DIR", value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
 
+    /// Where questions are asked, for those who find the folder in use; said by a program that runs both.
+    #[arg(skip)]
+    pub orchestrator_url: Option<String>,
+
     /// Most tokens of a chunk, the piece that is embedded. Documents that are ingested again are cut anew when this
     /// changes.
     #[arg(long, env = "EMEND_CHUNK_TOKENS", value_name = "TOKENS", default_value_t = 250, value_parser = clap::value_parser!(u32).range(16..=8192))]

@@ -34,7 +34,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::acknowledge::Limits;
-use crate::backend::{EdgeStore, QdrantStore, VectorStore};
+use crate::backend::{EdgeStore, Holder, QdrantStore, VectorStore};
 use crate::library::Library;
 use crate::service::Service;
 
@@ -63,18 +63,39 @@ const MAX_STREAM_BYTES: usize = 64 << 20;
 /// [`ServeError`] when the embedder cannot be loaded, the data folder cannot be used or is in use, options do not go
 /// together, or the server fails.
 pub async fn serve(options: Options, listener: TcpListener, shutdown: CancellationToken) -> Result<(), ServeError> {
-    let store: Arc<dyn VectorStore> = match options.store {
+    let retriever = listener
+        .local_addr()
+        .ok()
+        .map(|address| match options.service.tls.encrypts() {
+            true => format!("https://{address}"),
+            false => format!("http://{address}"),
+        });
+    let holder = Holder {
+        orchestrator: options.orchestrator_url.clone(),
+        retriever,
+    };
+    let store = open_store(&options, &holder).await?;
+    serve_store(store, options, listener, shutdown).await
+}
+
+/// Opens the store that `options` name. Where it is a folder, others who want it are told that it is with `holder`.
+///
+/// # Errors
+/// [`ServeError`] when the data folder cannot be used or is in use, or options do not go together.
+pub async fn open_store(options: &Options, holder: &Holder) -> Result<Arc<dyn VectorStore>, ServeError> {
+    match options.store {
         StoreChoice::Edge => {
             let folder = options.data_folder().map_err(ServeError::start)?;
             let opened = tokio::task::spawn_blocking(move || EdgeStore::open(&folder)).await;
-            Arc::new(opened.map_err(ServeError::start)?.map_err(ServeError::start)?)
+            let store = opened.map_err(ServeError::start)?.map_err(ServeError::start)?;
+            store.announce(holder);
+            Ok(Arc::new(store))
         }
         StoreChoice::Qdrant => {
             let settings = options.qdrant.settings().map_err(ServeError::start)?;
-            Arc::new(QdrantStore::new(settings).map_err(ServeError::start)?)
+            Ok(Arc::new(QdrantStore::new(settings).map_err(ServeError::start)?))
         }
-    };
-    serve_store(store, options, listener, shutdown).await
+    }
 }
 
 /// Serves collections that are kept in `store`; [`serve`] with a store of one's own.

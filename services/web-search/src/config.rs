@@ -35,7 +35,7 @@ pub struct Options {
 
     /// Provider `folder`: shortest time between two checks for changed files, which queries
     /// trigger.
-    #[arg(long, env = "EMEND_WEB_FOLDER_CHECK", value_name = "DURATION", default_value = "5s", value_parser = emend_chassis::config::duration)]
+    #[arg(long, env = "EMEND_WEB_FOLDER_CHECK", value_name = "DURATION", default_value = "5s", value_parser = emend_core::duration)]
     pub folder_check: Duration,
 
     /// Most characters of a passage, 200–20000. Passages are whole sentences;

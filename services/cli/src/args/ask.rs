@@ -1,6 +1,10 @@
 //! Options of `emend ask`.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    io::IsTerminal as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use clap::{Args, ValueEnum, builder::TypedValueParser as _};
 use emend_proto::v1::{Budget, FieldCondition};
@@ -15,8 +19,8 @@ const MARGIN: Duration = Duration::from_secs(5);
 /// Options of `emend ask`.
 #[derive(Args, Debug)]
 pub struct AskOptions {
-    /// The question, or `-` to read it from standard input; after `--docs` the last word on the line is the question
-    #[arg(required_unless_present = "docs")]
+    /// The question, or `-` to read it from standard input; after `--docs` the last word on the line is the question.
+    /// On a terminal, without a question: a conversation
     pub question: Option<String>,
     /// Files or folders to answer from
     #[arg(
@@ -31,9 +35,6 @@ pub struct AskOptions {
     /// Ask a running orchestrator, for instance http://127.0.0.1:50050
     #[arg(long, env = "EMEND_URL", hide_env_values = true, value_name = "URL")]
     pub url: Option<String>,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields document themselves in --help")]
-    pub connect: ConnectOptions,
     /// Collection to answer from [default: one for these --docs, else `default`]
     #[arg(short, long, env = "EMEND_COLLECTION", value_name = "NAME")]
     pub collection: Option<String>,
@@ -74,7 +75,7 @@ pub struct AskOptions {
     #[arg(short, long = "option", value_name = "NAME=VALUE", value_parser = super::name_and_value)]
     pub options: Vec<(String, f64)>,
     /// Longest time for the walk; what there is by then is the answer [default: 60s, or what --max-time needs]
-    #[arg(short, long, env = "EMEND_TIMEOUT", value_name = "DURATION", value_parser = humantime::parse_duration)]
+    #[arg(short, long, env = "EMEND_TIMEOUT", value_name = "DURATION", value_parser = emend_core::duration)]
     pub timeout: Option<Duration>,
     /// Conversation that the question goes on with; the question and its answer are added to it
     ///
@@ -82,14 +83,17 @@ pub struct AskOptions {
     /// is begun. The latest 50 messages are sent, and the walk begins by making the question stand on its own.
     #[arg(long, value_name = "FILE")]
     pub history: Option<PathBuf>,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields document themselves in --help")]
-    pub budget: BudgetOptions,
     /// Print JSON: one object when done, or with `=events` every event as a line
     ///
     /// `emend graph show NAME --walk FILE` draws either on the graph.
     #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "result")]
     pub json: Option<Json>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub connect: ConnectOptions,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub budget: BudgetOptions,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields document themselves in --help")]
     pub local: LocalOptions,
@@ -138,34 +142,42 @@ impl AskOptions {
         self.timeout.unwrap_or_else(|| DEFAULT_TIMEOUT.max(for_budget))
     }
 
-    /// The question and the paths. `--docs` takes every word up to the next flag, so that `--docs *.md "Why?"` works;
-    /// the question is then the last of them.
+    /// The question, `None` for a conversation, and the paths. `--docs` takes every word up to the next flag, so that
+    /// `--docs *.md "Why?"` works; the question is then the last of them.
     ///
     /// # Errors
-    /// No question was given, or the last word is a path, or one of the paths is empty.
-    pub fn question_and_docs(&self) -> Result<(String, Vec<PathBuf>), String> {
-        let (question, docs) = self.split()?;
+    /// No question was given, or the last word is a path, and nobody is at a terminal; or one of the paths is empty.
+    pub fn question_and_docs(&self) -> Result<(Option<String>, Vec<PathBuf>), String> {
+        let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+        let (question, docs) = self.split();
         if docs.iter().any(|path| path.as_os_str().is_empty()) {
             return Err("--docs has an empty path: give files or folders".to_owned());
+        }
+        if question.is_none() && self.json.is_some() {
+            return Err("--json needs a question: give it as the last word".to_owned());
+        }
+        if question.is_none() && !is_terminal {
+            return Err("there is no question: give it as the last word, for instance \
+                        emend ask --docs ./handbook \"Who approves leave?\"; on a terminal, without one, it is a \
+                        conversation"
+                .to_owned());
         }
         Ok((question, docs))
     }
 
-    fn split(&self) -> Result<(String, Vec<PathBuf>), String> {
+    fn split(&self) -> (Option<String>, Vec<PathBuf>) {
         let mut docs = self.docs.clone();
-        if let Some(question) = &self.question {
-            return Ok((question.clone(), docs));
+        if self.question.is_some() {
+            return (self.question.clone(), docs);
         }
-        match docs
-            .pop()
-            .map(PathBuf::into_os_string)
-            .map(std::ffi::OsString::into_string)
+        let is_question = |path: &PathBuf| path.to_str().is_some_and(|text| !Path::new(text).exists());
+        if docs.len() > 1
+            && docs.last().is_some_and(is_question)
+            && let Some(Ok(last)) = docs.pop().map(|path| path.into_os_string().into_string())
         {
-            Some(Ok(last)) if !docs.is_empty() && !std::path::Path::new(&last).exists() => Ok((last, docs)),
-            _ => Err("there is no question: give it as the last word, for instance \
-                      emend ask --docs ./handbook \"Who approves leave?\""
-                .to_owned()),
+            return (Some(last), docs);
         }
+        (None, docs)
     }
 }
 
@@ -179,7 +191,7 @@ pub enum Json {
 }
 
 fn positive_duration(text: &str) -> Result<Duration, String> {
-    let duration = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    let duration = emend_core::duration(text)?;
     if duration.is_zero() {
         return Err("it must be above 0".to_owned());
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use emend_models::embed::EmbedderOptions;
 
-use super::ConnectOptions;
+use super::RetrieverAddress;
 
 /// `emend collections …`.
 #[derive(Debug, Subcommand)]
@@ -113,13 +113,10 @@ pub enum CollectionsCommand {
 /// Where the collections are: at a running retriever, or in the folder or on the server that a local one uses.
 #[derive(Args, Clone, Debug)]
 pub struct Place {
-    /// A running retriever, for instance http://127.0.0.1:50051
-    #[arg(long, env = "EMEND_RETRIEVER_URL", hide_env_values = true, value_name = "URL")]
-    pub url: Option<String>,
     /// Folder of the collections, without --url [default: the user's data folder; with EMEND_STORE=qdrant the server]
     #[arg(long, env = "EMEND_DATA_DIR", value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields document themselves in --help")]
-    pub connect: ConnectOptions,
+    pub at: RetrieverAddress,
 }

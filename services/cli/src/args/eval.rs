@@ -34,7 +34,7 @@ pub struct SearchLoadOptions {
     #[arg(long, value_name = "N", default_value = "4")]
     pub concurrent: NonZeroUsize,
     /// Longest time for one search
-    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = emend_core::duration)]
     pub timeout: Duration,
 }
 
@@ -56,7 +56,7 @@ pub struct EvalQaOptions {
     #[arg(long, value_name = "N", default_value = "4")]
     pub concurrent: NonZeroUsize,
     /// Longest time for one walk
-    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = emend_core::duration)]
     pub timeout: Duration,
     /// Print the report as one JSON object
     ///

@@ -57,15 +57,15 @@ pub struct RecordOptions {
     /// A running orchestrator, for instance http://127.0.0.1:50050
     #[arg(long, env = "EMEND_URL", hide_env_values = true, value_name = "URL")]
     pub url: Option<String>,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields document themselves in --help")]
-    pub connect: ConnectOptions,
     /// A folder to write to
     #[arg(long, env = "EMEND_FEEDBACK_DIR", value_name = "DIR")]
     pub feedback_dir: Option<PathBuf>,
     /// Print the identifier as JSON
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "its fields document themselves in --help")]
+    pub connect: ConnectOptions,
 }
 
 /// Options of `emend feedback export`.

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
 
-use super::{ConnectOptions, LocalOptions};
+use super::CollectionOptions;
 use crate::documents::{BadGlob, Fields, Reading, Selection};
 
 /// Options of `emend ingest`.
@@ -16,21 +16,6 @@ pub struct IngestOptions {
     /// Address of a sitemap whose pages are fetched, as far as robots.txt allows; may be given several times
     #[arg(long, value_name = "URL", conflicts_with = "watch")]
     pub sitemap: Vec<String>,
-    /// Collection to write to; its first document creates it
-    #[arg(
-        short,
-        long,
-        env = "EMEND_COLLECTION",
-        value_name = "NAME",
-        default_value = "default"
-    )]
-    pub collection: String,
-    /// A running retriever, for instance http://127.0.0.1:50051
-    #[arg(long, env = "EMEND_RETRIEVER_URL", hide_env_values = true, value_name = "URL")]
-    pub url: Option<String>,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields document themselves in --help")]
-    pub connect: ConnectOptions,
     /// Also remove documents that came from files in PATHs which are gone, or left out now
     #[arg(long)]
     pub prune: bool,
@@ -54,7 +39,7 @@ pub struct IngestOptions {
     pub fields: FieldOptions,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields document themselves in --help")]
-    pub local: LocalOptions,
+    pub stored: CollectionOptions,
 }
 
 impl IngestOptions {
@@ -134,7 +119,7 @@ impl FieldOptions {
 
 /// A time between two looks at all files.
 fn interval(text: &str) -> Result<Duration, String> {
-    let interval = emend_chassis::config::duration(text).map_err(|error| error.to_string())?;
+    let interval = emend_core::duration(text)?;
     if interval < Duration::from_secs(1) {
         return Err(format!("`{text}` is less than 1s"));
     }

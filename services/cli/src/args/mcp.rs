@@ -16,7 +16,7 @@ pub struct McpOptions {
     #[arg(short, long, env = "EMEND_COLLECTION", value_name = "NAME")]
     pub collection: Option<String>,
     /// Longest time for a call
-    #[arg(short, long, env = "EMEND_TIMEOUT", value_name = "DURATION", default_value = "60s", value_parser = humantime::parse_duration)]
+    #[arg(short, long, env = "EMEND_TIMEOUT", value_name = "DURATION", default_value = "60s", value_parser = emend_core::duration)]
     pub timeout: Duration,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields document themselves in --help")]

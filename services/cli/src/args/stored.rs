@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::{ConnectOptions, LocalOptions};
+use super::CollectionOptions;
 
 /// `emend documents …`.
 #[derive(Debug, Subcommand)]
@@ -32,28 +32,13 @@ pub enum DocumentsCommand {
     },
 }
 
-/// Which collection, and where it is.
+/// Which collection, and how it is shown.
 #[derive(Args, Debug)]
 pub struct StoredOptions {
-    /// Collection to read
-    #[arg(
-        short,
-        long,
-        env = "EMEND_COLLECTION",
-        value_name = "NAME",
-        default_value = "default"
-    )]
-    pub collection: String,
-    /// A running retriever, for instance http://127.0.0.1:50051
-    #[arg(long, env = "EMEND_RETRIEVER_URL", hide_env_values = true, value_name = "URL")]
-    pub url: Option<String>,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "its fields document themselves in --help")]
-    pub connect: ConnectOptions,
     /// Print JSON, one object a line
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields document themselves in --help")]
-    pub local: LocalOptions,
+    pub stored: CollectionOptions,
 }

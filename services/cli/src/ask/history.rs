@@ -16,10 +16,10 @@ use serde_json::{Map, Value};
 const EXPECTED: &str =
     r#"expected [{"role": "user", "content": "…"}, {"role": "assistant", "content": "…"}], oldest first"#;
 
-/// A conversation and its file.
-#[derive(Debug)]
+/// A conversation, and its file where it has one.
+#[derive(Debug, Default)]
 pub(super) struct Conversation {
-    file: PathBuf,
+    file: Option<PathBuf>,
     messages: Vec<Message>,
 }
 
@@ -72,7 +72,7 @@ impl Conversation {
             }
         };
         Ok(Self {
-            file: file.to_owned(),
+            file: Some(file.to_owned()),
             messages,
         })
     }
@@ -111,12 +111,15 @@ impl Conversation {
     ///
     /// # Errors
     /// The file is no longer a valid conversation, or cannot be written. It is then unchanged.
-    pub(super) fn add(&self, question: &str, answer: &str) -> Result<()> {
-        let mut messages = Self::read(&self.file)?.messages;
-        messages.push(Message::new(Role::User, question));
-        messages.push(Message::new(Role::Assistant, answer));
-        let text = serde_json::to_string_pretty(&messages)?;
-        replace(&self.file, &text).with_context(|| format!("cannot write the conversation {}", self.file.display()))
+    pub(super) fn add(&mut self, question: &str, answer: &str) -> Result<()> {
+        if let Some(file) = &self.file {
+            self.messages = Self::read(file)?.messages;
+        }
+        self.messages.push(Message::new(Role::User, question));
+        self.messages.push(Message::new(Role::Assistant, answer));
+        let Some(file) = &self.file else { return Ok(()) };
+        let text = serde_json::to_string_pretty(&self.messages)?;
+        replace(file, &text).with_context(|| format!("cannot write the conversation {}", file.display()))
     }
 }
 

@@ -17,6 +17,14 @@ pub(super) fn read(word: String, input: impl Read) -> Result<String, String> {
     } else {
         word
     };
+    checked(question)
+}
+
+/// A question that is neither blank nor too long.
+///
+/// # Errors
+/// It is. The message says what to do.
+pub(super) fn checked(question: String) -> Result<String, String> {
     if question.trim().is_empty() {
         return Err(
             "the question is empty: give it as the last word, or `-` to read it from standard input".to_owned(),

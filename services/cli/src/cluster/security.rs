@@ -11,6 +11,7 @@ use emend_chassis::{
 use emend_core::Secret;
 
 use super::{Component, Plan};
+use crate::settings;
 
 /// Who may call the services of a cluster, and how they are called.
 pub(super) struct Security {
@@ -62,7 +63,7 @@ impl Security {
         }
     }
 
-    /// The options that a service has from the environment.
+    /// The options that a service has from the environment and the configuration file.
     pub(super) fn own<O>(&self, component: Component) -> Result<O>
     where
         O: CommandFactory + FromArgMatches + AsMut<ServiceOptions>,
@@ -79,14 +80,14 @@ impl Security {
     }
 }
 
-fn environment<O: CommandFactory + FromArgMatches>(component: Component) -> Result<O> {
-    from_environment().map_err(|error| {
+pub(crate) fn environment<O: CommandFactory + FromArgMatches>(component: Component) -> Result<O> {
+    from_environment(settings::in_use(), &settings::key).map_err(|error| {
         let error = error.to_string();
         let error = error
             .split("\n\n")
             .next()
             .unwrap_or_default()
             .trim_start_matches("error: ");
-        anyhow!("an environment variable of the {}: {error}", component.name())
+        anyhow!("a setting of the {}: {error}", component.name())
     })
 }

@@ -17,7 +17,7 @@ pub(super) async fn run(mut client: Client, from: String, to: String, json: bool
     };
     let request = emend_chassis::request(request, Deadline::after(MAX_LONG_TIME));
     let mut answers = client.copy_collection(request).await?.into_inner();
-    let bar = progress::documents_of("copying", 0);
+    let bar = progress::documents("copying", 0);
     let copied = async {
         let mut published = None;
         while let Some(answer) = answers.message().await? {

@@ -47,7 +47,7 @@ pub(super) async fn run(mut client: Client, name: String, out: Option<PathBuf>, 
     };
     let request = emend_chassis::request(request, Deadline::after(MAX_LONG_TIME));
     let mut answers = client.export_collection(request).await?.into_inner();
-    let bar = progress::documents_of("exporting", collection.documents);
+    let bar = progress::documents("exporting", collection.documents);
     let mut documents = 0_u64;
     let sent = async {
         while let Some(answer) = answers.message().await? {

@@ -1,12 +1,6 @@
 //! Files whose records are documents of their own: JSON Lines, and tables whose fields are named.
 
-use std::{
-    collections::BTreeSet,
-    fs::File,
-    io::{self, BufRead as _, BufReader},
-    path::Path,
-    sync::Arc,
-};
+use std::{collections::BTreeSet, fs::File, io::BufReader, path::Path, sync::Arc};
 
 use emend_core::{BoundedLines, NumberedLine, open_regular};
 use emend_documents::Rows;
@@ -144,23 +138,6 @@ pub(super) fn fields_of_json_lines(path: &Path, known: &mut BTreeSet<String>) {
 pub(super) fn fields_of_rows(path: &Path, known: &mut BTreeSet<String>) {
     let rows = open_regular(path).ok().and_then(|file| Rows::new(file).ok());
     known.extend(rows.into_iter().flat_map(|rows| rows.header().to_vec()));
-}
-
-/// The number of lines of a file.
-pub(super) fn count_lines(path: &Path) -> io::Result<u64> {
-    let mut lines = 0;
-    let mut reader = BufReader::new(open_regular(path)?);
-    loop {
-        let (read, newlines) = {
-            let buffer = reader.fill_buf()?;
-            (buffer.len(), buffer.iter().filter(|byte| **byte == b'\n').count())
-        };
-        if read == 0 {
-            return Ok(lines);
-        }
-        lines += newlines as u64;
-        reader.consume(read);
-    }
 }
 
 #[cfg(test)]

@@ -127,7 +127,6 @@ fn links_pipes_and_devices_in_a_folder_are_reported_and_not_read() {
         let found = find(&[folder.path().join(name)], &Reading::default()).unwrap();
         let refused = found.sources[0].read(&Arc::default()).next().unwrap().unwrap_err();
         assert!(refused.reason.contains("not a regular file"), "{refused:?}");
-        assert!(found.sources[0].count().is_err() || name == "pipe.md");
     }
     // A link that is given by name is followed.
     let named = find(&[folder.path().join("link.md")], &Reading::default()).unwrap();

@@ -8,8 +8,9 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use emend_core::{Backoff, Deadline, printable};
+use emend_core::{Backoff, Deadline, printable, printable_line};
 use emend_proto::v1::{IngestRequest, IngestStatus};
+use indicatif::ProgressBar;
 use tokio::{runtime::Handle, sync::mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
@@ -39,6 +40,7 @@ pub(super) struct Sending<'a> {
     sources: Arc<Vec<Source>>,
     pages: Arc<Vec<PageSource>>,
     fields: Arc<Fields>,
+    bar: ProgressBar,
 }
 
 /// What came of it.
@@ -84,7 +86,14 @@ impl<'a> Sending<'a> {
             sources: Arc::new(sources),
             pages: Arc::default(),
             fields: Arc::clone(fields),
+            bar: ProgressBar::hidden(),
         }
+    }
+
+    /// With a bar that counts the bytes of files, and shows which is read.
+    pub(super) fn with_bar(mut self, bar: ProgressBar) -> Self {
+        self.bar = bar;
+        self
     }
 
     /// With pages that are fetched after the files, one at a time.
@@ -139,10 +148,11 @@ impl<'a> Sending<'a> {
         let reader = {
             let (read, sources, fields) = (Arc::clone(&read), Arc::clone(&self.sources), Arc::clone(&self.fields));
             let collection = self.collection.to_owned();
+            let bar = self.bar.clone();
             let (pages, stopped, runtime) = (Arc::clone(&self.pages), gone.clone(), Handle::current());
             tokio::task::spawn_blocking(move || {
-                if read_all(&sources, &fields, &collection, &sender, &read) {
-                    runtime.block_on(fetch_all(&pages, &collection, &sender, &read, &stopped));
+                if read_all(&sources, &fields, &collection, &sender, &read, &bar) {
+                    runtime.block_on(fetch_all(&pages, &collection, &sender, &read, &stopped, &bar));
                 }
             })
         };
@@ -200,17 +210,24 @@ fn read_all(
     collection: &str,
     sender: &mpsc::Sender<IngestRequest>,
     read: &Mutex<Read>,
+    bar: &ProgressBar,
 ) -> bool {
+    let mut before = 0;
+    bar.set_position(before);
     for source in sources {
+        bar.set_message(printable_line(&source.path().display().to_string()));
+        let bytes = source.bytes();
         let mut file = ReadFile {
             path: source.path().to_owned(),
             records: source.has_records().then(Vec::new),
             is_complete: true,
             is_stored: false,
         };
+        let mut within = 0;
         for document in source.read(fields) {
             match document {
                 Ok(document) => {
+                    within += document.content.len() as u64;
                     file.records
                         .iter_mut()
                         .for_each(|records| records.push(document.id.clone()));
@@ -218,9 +235,11 @@ fn read_all(
                         collection: collection.to_owned(),
                         document: Some(document),
                     };
+                    // It waits for the retriever, which few documents are ahead of.
                     if sender.blocking_send(request).is_err() {
                         return false;
                     }
+                    bar.set_position(before + within.min(bytes));
                 }
                 Err(skipped) => {
                     file.is_complete = false;
@@ -232,6 +251,8 @@ fn read_all(
             }
         }
         read.lock().unwrap_or_else(PoisonError::into_inner).files.push(file);
+        before += bytes;
+        bar.set_position(before);
     }
     true
 }
@@ -243,8 +264,10 @@ async fn fetch_all(
     sender: &mpsc::Sender<IngestRequest>,
     read: &Mutex<Read>,
     stop: &CancellationToken,
+    bar: &ProgressBar,
 ) {
     for page in pages {
+        bar.set_message(printable_line(page.id()));
         match page.read(stop).await {
             Ok(document) => {
                 let request = IngestRequest {
@@ -266,3 +289,6 @@ async fn fetch_all(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -140,7 +140,7 @@ impl Watch {
         }
         name_skipped(&found.skipped);
         following.shelf.know_skipped(&found.skipped);
-        let collection = &following.options.collection;
+        let collection = &following.options.stored.collection;
         let (outcome, files) = ingest_with(&following.client, collection, found, Prune::Owned).await?;
         for file in files {
             following.shelf.put(file, &stamps);
@@ -235,7 +235,12 @@ impl Watch {
                     shown = change.show(json);
                 }
             };
-            let sending = Sending::new(&following.client, &following.options.collection, changed, &found.fields);
+            let sending = Sending::new(
+                &following.client,
+                &following.options.stored.collection,
+                changed,
+                &found.fields,
+            );
             sent = sending.send(&mut tell).await?;
             shown?;
         }
@@ -249,7 +254,7 @@ impl Watch {
             Change::Failed { document, reason }.show(json)?;
         }
         let removed = following.shelf.removed_by(&gone, &sent.files);
-        prune::delete(&following.client, &following.options.collection, &removed).await?;
+        prune::delete(&following.client, &following.options.stored.collection, &removed).await?;
         for document in removed {
             let change = Change::Removed { document };
             following.outcome.count(&change);

@@ -2,6 +2,7 @@
 
 use std::{fmt::Write as _, io};
 
+use emend_chassis::ConfigError;
 use emend_orchestrator::graph::InvalidGraph;
 use serde_json::{Value, json};
 use tonic_types::StatusExt as _;
@@ -9,10 +10,35 @@ use tonic_types::StatusExt as _;
 use emend_core::{printable, printable_line};
 
 use super::{BAD, short};
-use crate::terminal;
+use crate::{
+    documents::{AddressError, BadGlob, UnknownField},
+    terminal,
+};
 
 /// The code of an error of the command itself, in JSON.
 const OWN: &str = "COMMAND";
+
+/// Exit status of an error.
+const ERROR: u8 = 1;
+/// Exit status of an invalid command line, as in clap.
+const MISUSED: u8 = 2;
+
+/// What is wrong with the command line.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Misuse(pub String);
+
+/// The exit status of an error: 2 where an option or the configuration file is wrong, else 1.
+#[must_use]
+pub fn exit_code(error: &anyhow::Error) -> u8 {
+    let is_no_address = matches!(error.downcast_ref::<AddressError>(), Some(AddressError::Address { .. }));
+    let is_misuse = error.is::<Misuse>()
+        || error.is::<ConfigError>()
+        || error.is::<BadGlob>()
+        || error.is::<UnknownField>()
+        || is_no_address;
+    if is_misuse { MISUSED } else { ERROR }
+}
 
 /// Prints an error: the message and field violations of a service, or the chain of causes.
 pub fn error(error: &anyhow::Error) {

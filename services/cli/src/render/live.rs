@@ -3,7 +3,9 @@
 use std::{collections::HashMap, fmt::Write as _, io::IsTerminal as _, time::Duration};
 
 use emend_core::{printable, printable_line};
-use emend_proto::v1::{EdgeTaken, PassageContent, Sentence, Step, Support, TextDelta, WalkEvent, walk_event::Event};
+use emend_proto::v1::{
+    EdgeTaken, PassageContent, Sentence, Step, Support, TextDelta, WalkEvent, WalkResult, walk_event::Event,
+};
 use emend_text::excerpt;
 use indicatif::ProgressBar;
 
@@ -236,6 +238,16 @@ impl Drop for Live {
             terminal::eprintln("");
         }
     }
+}
+
+/// Renders the steps of a walk, a line each, and its trace.
+#[must_use]
+pub fn steps(result: &WalkResult) -> String {
+    let mut text: String = result.steps.iter().map(|step| step_line(step) + "\n").collect();
+    if !result.trace_id.is_empty() {
+        let _ = writeln!(text, "{DIM}trace {}{DIM:#}", printable_line(&result.trace_id));
+    }
+    text
 }
 
 fn print(lines: &[String]) {

@@ -29,6 +29,22 @@ pub fn result(result: &WalkResult) -> String {
     text
 }
 
+/// Renders the passages that the answer cites; empty where it cites none.
+#[must_use]
+pub fn sources(result: &WalkResult) -> String {
+    let mut text = String::new();
+    for (number, citation) in cited(result) {
+        let document = result.documents.get(number as usize - 1);
+        let _ = writeln!(text, "{BOLD}[{number}]{BOLD:#} {}", source_line(document, citation));
+        if let Some(passage) = document.and_then(|document| document.passage.as_ref()) {
+            for line in printable(&passage.text).lines() {
+                let _ = writeln!(text, "    {line}");
+            }
+        }
+    }
+    text
+}
+
 /// Renders why a walk has no answer, and what to do.
 #[must_use]
 pub fn failure(failure: &Failure) -> String {

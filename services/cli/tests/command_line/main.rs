@@ -7,6 +7,8 @@ mod browser;
 mod budget;
 mod clients;
 mod collections;
+#[cfg(unix)]
+mod conversation;
 mod environment;
 mod eval;
 mod gateway_clients;
@@ -16,6 +18,8 @@ mod ingest;
 mod pages;
 mod replay;
 mod security;
+#[cfg(unix)]
+mod setup;
 #[cfg(target_os = "linux")]
 mod stream;
 mod terminal;

@@ -1,7 +1,7 @@
 //! Collections on the local disk: `redb` for durable storage, Qdrant's engine for search.
 //!
 //! ```text
-//! DATA_DIR/.lock                       locked while a process uses the folder
+//! DATA_DIR/.lock                       locked while a process uses the folder, and where that is reached
 //! DATA_DIR/COLLECTION/documents.redb   documents, sections, chunks, embeddings: the source of truth
 //! DATA_DIR/COLLECTION/index/           the engine's shard: a copy, rebuilt if lost
 //! ```
@@ -16,6 +16,7 @@
 mod catalog;
 mod collection;
 mod index;
+mod lock;
 mod open;
 mod private;
 mod publish;
@@ -25,7 +26,7 @@ mod units;
 mod usage;
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -42,6 +43,9 @@ use usage::{MAX_OPEN, Usage};
 
 const LOCK: &str = ".lock";
 
+pub use lock::Holder;
+use lock::Lock;
+
 /// Collections in a folder of the local disk. Cheap to clone.
 #[derive(Clone)]
 pub struct EdgeStore(Arc<Store>);
@@ -52,7 +56,7 @@ struct Store {
     /// At most so many stay open; a collection is opened when it is used first.
     usage: Arc<Usage>,
     /// Unlocked when the file is closed, even by a crash; `None` after the store is closed.
-    lock: Mutex<Option<File>>,
+    lock: Mutex<Option<Lock>>,
 }
 
 impl EdgeStore {
@@ -77,21 +81,15 @@ impl EdgeStore {
                 "others than the owner may read the data folder and the documents in it: chmod 700 closes it"
             );
         }
-        let lock = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(folder.join(LOCK))
-            .map_err(unusable)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
+        let lock = match Lock::take(&folder.join(LOCK)).map_err(unusable)? {
+            Ok(lock) => lock,
+            Err(holder) => {
                 return Err(StoreError::InUse {
                     folder: folder.to_owned(),
+                    holder,
                 });
             }
-            Err(TryLockError::Error(error)) => return Err(unusable(error)),
-        }
+        };
         publish::finish(folder).map_err(unusable)?;
         let mut collections = BTreeMap::new();
         let usage = Arc::new(Usage::default());
@@ -118,6 +116,15 @@ impl EdgeStore {
             usage,
             lock: Mutex::new(Some(lock)),
         })))
+    }
+
+    /// Tells those who find the folder in use where this process is reached.
+    pub fn announce(&self, holder: &Holder) {
+        let mut lock = self.0.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        // It only helps: without it the folder is as much in use.
+        if let Some(Err(error)) = lock.as_mut().map(|lock| lock.announce(holder)) {
+            tracing::debug!(%error, "cannot say where this process is reached");
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use emend_core::{Code, ServiceError};
 
-use super::EmbedderInfo;
+use super::{EmbedderInfo, Holder};
 
 /// Errors of a vector store.
 #[derive(Debug, thiserror::Error)]
@@ -33,10 +33,15 @@ pub enum StoreError {
         given: EmbedderInfo,
     },
     /// Another process uses the folder.
-    #[error("data folder {} is in use by another process: stop it, or choose another folder with --data-dir", folder.display())]
+    #[error(
+        "data folder {} is in use by another process: {holder}stop it, or choose another folder with --data-dir",
+        folder.display()
+    )]
     InUse {
         /// The data folder.
         folder: PathBuf,
+        /// What that process says of where it is reached.
+        holder: Holder,
     },
     /// The folder cannot be created, read or written.
     #[error("data folder {} cannot be used: choose a writable folder with --data-dir", folder.display())]

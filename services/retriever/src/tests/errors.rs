@@ -218,6 +218,7 @@ async fn a_data_folder_that_cannot_be_used_keeps_the_service_from_starting() {
     let running = Running::start(folder.path(), &[]).await;
     let error = start(folder.path()).await.unwrap_err();
     assert!(error.contains("is in use by another process"), "{error}");
+    assert!(error.contains("give --url http://127.0.0.1:"), "where it is: {error}");
     running.stop().await;
     EdgeStore::open(folder.path()).unwrap();
 }

@@ -2,6 +2,7 @@
 
 mod file;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,10 +10,10 @@ use std::time::Duration;
 
 use clap::builder::{BoolishValueParser, Resettable};
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, ValueEnum};
-use emend_core::Secret;
+use emend_core::{Secret, duration};
 
 use crate::tls::ServerTlsOptions;
-pub use file::FileError;
+pub use file::{ConfigFile, FileError, named_by};
 
 /// What every service can be told.
 #[derive(Args, Clone, Debug)]
@@ -138,15 +139,6 @@ pub enum LogFormat {
     Json,
 }
 
-/// A clap value parser for durations in human form: `250ms`, `30s`, `1h 30m`.
-///
-/// # Errors
-/// A message with examples.
-pub fn duration(text: &str) -> Result<Duration, String> {
-    humantime::parse_duration(text)
-        .map_err(|error| format!("{error}: write a number and a unit, like 250ms, 30s or 5m"))
-}
-
 fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse::<usize>() {
         Ok(0) => Err("must be at least 1".to_owned()),
@@ -182,20 +174,38 @@ pub fn parse<O: CommandFactory + FromArgMatches>(
 ) -> Result<O, ConfigError> {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
     let mut command = O::command();
-    if let Some(path) = file::named_by(&arguments, &command) {
-        command = file::layer(command, &path)?;
+    if let Some(path) = named_by(&arguments, &command) {
+        let file = ConfigFile::read(&path)?;
+        file.check(settings(&command))?;
+        command = file.layer(command, &flag)?;
     }
     let mut matches = command.clone().try_get_matches_from(arguments)?;
     O::from_arg_matches_mut(&mut matches).map_err(|error| ConfigError::Clap(error.format(&mut command)))
 }
 
-/// The options of the environment alone: no flag, and no file. For a program that runs several services, each with the
-/// options that it would have by itself.
+/// The key of an option in the file of a service: its flag.
+fn flag(argument: &clap::Arg) -> Option<String> {
+    let long = argument.get_long().filter(|long| !file::NOT_SETTINGS.contains(long));
+    long.map(str::to_owned)
+}
+
+fn settings(command: &clap::Command) -> BTreeSet<String> {
+    command.get_arguments().filter_map(flag).collect()
+}
+
+/// The options without a command line: those of the environment, then those that `file` has under the keys that `key`
+/// gives to arguments. For a program that runs several services, each with the options that it would have by itself.
 ///
 /// # Errors
-/// [`ConfigError::Clap`] when a variable has a value that its option cannot have.
-pub fn from_environment<O: CommandFactory + FromArgMatches>() -> Result<O, ConfigError> {
+/// [`ConfigError`] when a variable or the file has a value that its option cannot have.
+pub fn from_environment<O: CommandFactory + FromArgMatches>(
+    file: Option<&ConfigFile>,
+    key: &dyn Fn(&clap::Arg) -> Option<String>,
+) -> Result<O, ConfigError> {
     let mut command = O::command();
+    if let Some(file) = file {
+        command = file.layer(command, key)?;
+    }
     let name = command.get_name().to_owned();
     let mut matches = command.clone().try_get_matches_from([name])?;
     O::from_arg_matches_mut(&mut matches).map_err(|error| ConfigError::Clap(error.format(&mut command)))

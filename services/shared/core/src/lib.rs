@@ -5,6 +5,7 @@ mod address;
 mod backoff;
 mod cut;
 mod deadline;
+mod duration;
 mod error;
 mod files;
 #[cfg(feature = "http")]
@@ -24,6 +25,7 @@ pub use address::without_secrets;
 pub use backoff::{Backoff, retry_after};
 pub use cut::{Cut, cut};
 pub use deadline::{Deadline, DeadlineExceeded, Reserve};
+pub use duration::duration;
 pub use error::{Code, FieldViolation, MODEL_CALLS, ServiceError, error_chain};
 pub use files::{BoundedLines, NumberedLine, open_regular};
 pub use names::list_names;

@@ -31,6 +31,8 @@ pub use accepts::Accepts;
 pub use choice::LocalModel;
 pub use error::ChatError;
 pub use failure::{MODEL_FAILED, ModelFailure};
+#[cfg(feature = "openai")]
+pub use openai::ChatProbe;
 pub use options::{ChatOptions, Fallback};
 pub use receipt::Receipt;
 

@@ -172,6 +172,20 @@ pub async fn cached(model: &'static Model, options: &FetchOptions, progress: &Pr
     None
 }
 
+/// Returns the files of `model` where this machine has them, in the user's model folder or in the cache, with their
+/// checksums computed. Nothing is downloaded or removed.
+///
+/// # Errors
+/// [`FetchError::Mismatch`] if a file has the wrong checksum; [`FetchError::Io`] if one cannot be read.
+pub async fn at_hand(model: &'static Model, options: &FetchOptions) -> Result<Option<ModelFiles>, FetchError> {
+    for dir in options.model_dir.iter().chain([&options.cache_dir]) {
+        if let Some(files) = in_user_dir(model, dir, &Progress::none()).await? {
+            return Ok(Some(files));
+        }
+    }
+    Ok(None)
+}
+
 /// Returns the files from the user's model folder or its subfolder with the model's name, if they are complete.
 async fn in_user_dir(model: &'static Model, dir: &Path, progress: &Progress) -> Result<Option<ModelFiles>, FetchError> {
     for dir in [dir.join(model.name), dir.to_owned()] {

@@ -75,7 +75,7 @@ pub struct WebOptions {
     pub rate: Rate,
 
     /// Search engines: how long results are kept; 0s keeps none.
-    #[arg(long = "web-cache-ttl", env = "EMEND_WEB_CACHE_TTL", value_name = "DURATION", default_value = "15m", value_parser = emend_chassis::config::duration)]
+    #[arg(long = "web-cache-ttl", env = "EMEND_WEB_CACHE_TTL", value_name = "DURATION", default_value = "15m", value_parser = emend_core::duration)]
     pub cache_ttl: Duration,
 
     /// Search engines: most MiB of results that are kept.

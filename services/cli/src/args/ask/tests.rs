@@ -28,7 +28,8 @@ fn json_alone_means_the_result_and_leaves_the_question_alone() {
 }
 
 fn asked(line: &[&str]) -> Result<(String, Vec<PathBuf>), String> {
-    parsed(line).question_and_docs()
+    let (question, docs) = parsed(line).question_and_docs()?;
+    Ok((question.unwrap(), docs))
 }
 
 #[test]

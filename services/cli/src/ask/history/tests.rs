@@ -9,7 +9,7 @@ fn file() -> (tempfile::TempDir, PathBuf) {
 #[test]
 fn a_missing_file_is_an_empty_conversation_and_an_answer_is_appended() {
     let (folder, file) = file();
-    let conversation = Conversation::read(&file).unwrap();
+    let mut conversation = Conversation::read(&file).unwrap();
     assert!(conversation.sent().messages.is_empty());
     assert!(!file.exists(), "nothing is written before there is an answer");
     conversation.add("Who?", "Kim.").unwrap();
@@ -43,7 +43,7 @@ fn the_latest_fifty_messages_are_sent_and_none_is_lost() {
         .map(|number| serde_json::json!({"role": "user", "content": number.to_string(), "at": number}))
         .collect();
     fs::write(&file, serde_json::to_string(&many).unwrap()).unwrap();
-    let conversation = Conversation::read(&file).unwrap();
+    let mut conversation = Conversation::read(&file).unwrap();
     let sent = conversation.sent();
     assert_eq!((sent.messages.len(), sent.messages[0].content.as_str()), (50, "3"));
     assert_eq!(

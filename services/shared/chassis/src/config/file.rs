@@ -1,17 +1,25 @@
 //! The TOML file as a layer of clap defaults.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use clap::{ArgAction, Command};
+use clap::{Arg, ArgAction, Command};
+use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
 /// The flag that names the file.
 const CONFIG: &str = "config";
 
 /// Options that are questions to the program, not settings.
-const NOT_SETTINGS: [&str; 3] = ["help", "version", CONFIG];
+pub(super) const NOT_SETTINGS: [&str; 3] = ["help", "version", CONFIG];
+
+/// Largest file, in bytes.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
+/// Most known keys that an error lists.
+const MAX_LISTED: usize = 60;
 
 /// What is wrong with a configuration file.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +32,7 @@ pub enum FileError {
         path: PathBuf,
         /// What the operating system said.
         #[source]
-        source: std::io::Error,
+        source: io::Error,
     },
     /// It is not TOML.
     #[error("the configuration file {} is not valid TOML", path.display())]
@@ -36,10 +44,12 @@ pub enum FileError {
         source: Box<toml::de::Error>,
     },
     /// It has a key that no option has.
-    #[error("unknown key \"{key}\" in {}{}; known keys: {}", path.display(), suggestion(nearest.as_deref()), known.join(", "))]
+    #[error("unknown key \"{key}\" in {}, line {line}{}{}", path.display(), suggestion(nearest.as_deref()), list(known))]
     UnknownKey {
         /// The file.
         path: PathBuf,
+        /// The line, from 1.
+        line: usize,
         /// The key as written, with dots between tables.
         key: String,
         /// The known key nearest to it, if one is near.
@@ -48,24 +58,28 @@ pub enum FileError {
         known: Vec<String>,
     },
     /// Two spellings of one key, for example `log-format` and `log_format`.
-    #[error("\"{first}\" and \"{second}\" in {} are the same option: keep one", path.display())]
+    #[error("\"{first}\" and \"{second}\" in {}, line {line}, are the same option: keep one", path.display())]
     Twice {
         /// The file.
         path: PathBuf,
+        /// The line of the second, from 1.
+        line: usize,
         /// One spelling.
         first: String,
         /// The other.
         second: String,
     },
     /// A value that an option cannot have.
-    #[error("\"{key}\" in {} must be {expected}", path.display())]
+    #[error("\"{key}\" in {}, line {line}: {reason}", path.display())]
     Value {
         /// The file.
         path: PathBuf,
+        /// The line, from 1.
+        line: usize,
         /// The key as written.
         key: String,
         /// What is allowed.
-        expected: &'static str,
+        reason: String,
     },
 }
 
@@ -75,9 +89,16 @@ fn suggestion(nearest: Option<&str>) -> String {
         .unwrap_or_default()
 }
 
+fn list(known: &[String]) -> String {
+    if known.len() > MAX_LISTED {
+        return String::new();
+    }
+    format!("; known keys: {}", known.join(", "))
+}
+
 /// The file that the command line or the environment names, read before clap does: what is in it decides what clap will
 /// take for missing.
-pub(super) fn named_by(arguments: &[OsString], command: &Command) -> Option<PathBuf> {
+pub fn named_by(arguments: &[OsString], command: &Command) -> Option<PathBuf> {
     let argument = command
         .get_arguments()
         .find(|argument| argument.get_long() == Some(CONFIG))?;
@@ -95,79 +116,234 @@ pub(super) fn named_by(arguments: &[OsString], command: &Command) -> Option<Path
     (!path.is_empty()).then(|| path.into())
 }
 
-/// Makes the file's values the defaults of the command's arguments.
-pub(super) fn layer(mut command: Command, path: &Path) -> Result<Command, FileError> {
-    let text = std::fs::read_to_string(path).map_err(|source| FileError::Read {
-        path: path.to_owned(),
-        source,
-    })?;
-    let table: Table = text.parse().map_err(|source| FileError::Syntax {
-        path: path.to_owned(),
-        source: Box::new(source),
-    })?;
-    let options: BTreeMap<String, (clap::Id, bool)> = command
-        .get_arguments()
-        .filter_map(|argument| Some((argument.get_long()?.to_owned(), argument)))
-        .filter(|(long, _)| !NOT_SETTINGS.contains(&long.as_str()))
-        .map(|(long, argument)| (long, (argument.get_id().clone(), takes_many(argument.get_action()))))
-        .collect();
-
-    let mut flat = Vec::new();
-    flatten(&table, String::new(), &mut flat);
-    let mut seen: BTreeMap<String, String> = BTreeMap::new();
-    for (key, value) in flat {
-        let long = flag_name(&key);
-        let Some((id, many)) = options.get(&long) else {
-            return Err(unknown(path, key, &long, options.keys()));
-        };
-        if let Some(first) = seen.insert(long, key.clone()) {
-            return Err(FileError::Twice {
-                path: path.to_owned(),
-                first,
-                second: key,
-            });
-        }
-        let values = texts(value, *many).map_err(|expected| FileError::Value {
-            path: path.to_owned(),
-            key,
-            expected,
-        })?;
-        command = command.mut_arg(id.clone(), |argument| argument.required(false).default_values(values));
-    }
-    Ok(command)
+/// A file of settings: keys with plain values or lists of them, and the lines that they are on.
+#[derive(Clone, Debug)]
+pub struct ConfigFile {
+    path: PathBuf,
+    settings: Vec<Setting>,
 }
 
-fn takes_many(action: &ArgAction) -> bool {
-    matches!(action, ArgAction::Append)
+#[derive(Clone, Debug)]
+struct Setting {
+    /// As written, with dots between tables.
+    key: String,
+    line: usize,
+    value: Value,
+}
+
+impl ConfigFile {
+    /// Reads a file of at most 1 MiB.
+    ///
+    /// # Errors
+    /// [`FileError::Read`] and [`FileError::Syntax`].
+    pub fn read(path: &Path) -> Result<Self, FileError> {
+        let failed = |source| FileError::Read {
+            path: path.to_owned(),
+            source,
+        };
+        let mut text = String::new();
+        let file = emend_core::open_regular(path).map_err(failed)?;
+        file.take(MAX_FILE_BYTES + 1)
+            .read_to_string(&mut text)
+            .map_err(failed)?;
+        if text.len() as u64 > MAX_FILE_BYTES {
+            return Err(failed(io::Error::other(format!(
+                "it has more than {MAX_FILE_BYTES} bytes"
+            ))));
+        }
+        Self::parse(path, &text)
+    }
+
+    fn parse(path: &Path, text: &str) -> Result<Self, FileError> {
+        let syntax = |source| FileError::Syntax {
+            path: path.to_owned(),
+            source: Box::new(source),
+        };
+        let table: Table = text.parse().map_err(syntax)?;
+        let mut starts = BTreeMap::new();
+        places(DeTable::parse(text).map_err(syntax)?.get_ref(), "", &mut starts);
+        let mut settings = Vec::new();
+        flatten(table, "", &mut settings);
+        for setting in &mut settings {
+            let start = starts.get(&setting.key).copied().unwrap_or_default();
+            setting.line = text
+                .as_bytes()
+                .iter()
+                .take(start)
+                .filter(|byte| **byte == b'\n')
+                .count()
+                + 1;
+        }
+        settings.sort_by_key(|setting| setting.line);
+        Ok(Self {
+            path: path.to_owned(),
+            settings,
+        })
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How many settings it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.settings.len()
+    }
+
+    /// Whether it has no setting.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.settings.is_empty()
+    }
+
+    /// The value of a key as it would be written on the command line; `None` where it is absent or a list.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<String> {
+        let setting = self.settings.iter().find(|setting| flag_name(&setting.key) == key)?;
+        text(&setting.value).ok()
+    }
+
+    /// Makes sure that every key is one of `known`, and stands there once.
+    ///
+    /// # Errors
+    /// [`FileError::UnknownKey`] with the nearest, and [`FileError::Twice`].
+    pub fn check(&self, known: BTreeSet<String>) -> Result<(), FileError> {
+        let mut seen: BTreeMap<String, &str> = BTreeMap::new();
+        for Setting { key, line, .. } in &self.settings {
+            let flag = flag_name(key);
+            if !known.contains(&flag) {
+                // A secret has no key: the file that holds it has.
+                let of_file = known.get(&format!("{flag}-file")).map(String::as_str);
+                let nearest = of_file.or_else(|| emend_core::nearest(&flag, known.iter().map(String::as_str)));
+                return Err(FileError::UnknownKey {
+                    path: self.path.clone(),
+                    line: *line,
+                    key: key.clone(),
+                    nearest: nearest.map(str::to_owned),
+                    known: known.into_iter().collect(),
+                });
+            }
+            if let Some(first) = seen.insert(flag, key) {
+                return Err(FileError::Twice {
+                    path: self.path.clone(),
+                    line: *line,
+                    first: first.to_owned(),
+                    second: key.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the file's values the defaults of the arguments of a command and its subcommands whose `key` it has.
+    ///
+    /// # Errors
+    /// [`FileError::Value`] for a value that an argument cannot have.
+    pub fn layer(&self, mut command: Command, key: &dyn Fn(&Arg) -> Option<String>) -> Result<Command, FileError> {
+        let arguments: BTreeMap<String, Arg> = command
+            .get_arguments()
+            .filter_map(|argument| Some((key(argument)?, argument.clone())))
+            .collect();
+        for setting in &self.settings {
+            let Some(argument) = arguments.get(&flag_name(&setting.key)) else {
+                continue;
+            };
+            let values = texts(&setting.value, matches!(argument.get_action(), ArgAction::Append))
+                .map_err(str::to_owned)
+                .and_then(|values| accepted(argument, values))
+                .map_err(|reason| FileError::Value {
+                    path: self.path.clone(),
+                    line: setting.line,
+                    key: setting.key.clone(),
+                    reason,
+                })?;
+            let id = argument.get_id();
+            // A group is satisfied by what is given, which a default is not.
+            let groups: Vec<_> = command
+                .get_groups()
+                .filter(|group| group.get_args().any(|member| member == id))
+                .map(|group| group.get_id().clone())
+                .collect();
+            for group in groups {
+                command = command.mut_group(group, |group| group.required(false));
+            }
+            command = command.mut_arg(id, |argument| argument.required(false).default_values(values));
+        }
+        let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+        for name in names {
+            let Some(sub) = command.find_subcommand(&name).cloned() else {
+                continue;
+            };
+            let sub = self.layer(sub, key)?;
+            command = command.mut_subcommand(name, |_| sub);
+        }
+        Ok(command)
+    }
+}
+
+/// The values, where an argument takes them: clap does not say of a default where it comes from.
+fn accepted(argument: &Arg, values: Vec<String>) -> Result<Vec<String>, String> {
+    let flag = argument.get_long().unwrap_or_default().to_owned();
+    let mut alone = Arg::new("value")
+        .long(flag.clone())
+        .value_parser(argument.get_value_parser().clone())
+        .action(ArgAction::Append)
+        .allow_hyphen_values(true);
+    if let Some(delimiter) = argument.get_value_delimiter() {
+        alone = alone.value_delimiter(delimiter);
+    }
+    let words = values.iter().map(|value| format!("--{flag}={value}"));
+    let command = Command::new("value")
+        .no_binary_name(true)
+        .disable_help_flag(true)
+        .arg(alone);
+    match command.try_get_matches_from(words) {
+        Ok(_) => Ok(values),
+        Err(error) => {
+            let shown = error.to_string();
+            let said = shown.split("\n\n").next().unwrap_or_default();
+            Err(said.trim_start_matches("error: ").trim().to_owned())
+        }
+    }
 }
 
 fn flag_name(key: &str) -> String {
     key.replace(['.', '_'], "-")
 }
 
+/// The path to a key, with dots between tables.
+fn below(prefix: &str, key: &str) -> String {
+    if prefix.is_empty() {
+        key.to_owned()
+    } else {
+        format!("{prefix}.{key}")
+    }
+}
+
 /// Names every leaf by the path to it.
-fn flatten<'a>(table: &'a Table, prefix: String, flat: &mut Vec<(String, &'a Value)>) {
+fn flatten(table: Table, prefix: &str, settings: &mut Vec<Setting>) {
     for (key, value) in table {
-        let key = if prefix.is_empty() {
-            key.clone()
-        } else {
-            format!("{prefix}.{key}")
-        };
+        let key = below(prefix, &key);
         match value {
-            Value::Table(inner) => flatten(inner, key, flat),
-            _ => flat.push((key, value)),
+            Value::Table(inner) => flatten(inner, &key, settings),
+            value => settings.push(Setting { key, line: 1, value }),
         }
     }
 }
 
-fn unknown<'a>(path: &Path, key: String, long: &str, known: impl Iterator<Item = &'a String>) -> FileError {
-    let known: Vec<String> = known.cloned().collect();
-    let nearest = emend_core::nearest(long, known.iter().map(String::as_str)).map(str::to_owned);
-    FileError::UnknownKey {
-        path: path.to_owned(),
-        key,
-        nearest,
-        known,
+/// Where every leaf begins, in bytes.
+fn places(table: &DeTable<'_>, prefix: &str, starts: &mut BTreeMap<String, usize>) {
+    for (key, value) in table {
+        let path = below(prefix, key.get_ref());
+        match value.get_ref() {
+            DeValue::Table(inner) => places(inner, &path, starts),
+            _ => {
+                starts.insert(path, key.span().start);
+            }
+        }
     }
 }
 
@@ -175,7 +351,7 @@ fn unknown<'a>(path: &Path, key: String, long: &str, known: impl Iterator<Item =
 fn texts(value: &Value, many: bool) -> Result<Vec<String>, &'static str> {
     match value {
         Value::Array(values) if many => values.iter().map(text).collect(),
-        Value::Array(_) => Err("a single value, not an array"),
+        Value::Array(_) => Err("it must be a single value, not an array"),
         value => Ok(vec![text(value)?]),
     }
 }
@@ -187,7 +363,7 @@ fn text(value: &Value) -> Result<String, &'static str> {
         Value::Float(number) => Ok(number.to_string()),
         Value::Boolean(yes) => Ok(yes.to_string()),
         Value::Datetime(time) => Ok(time.to_string()),
-        Value::Array(_) => Err("a list of plain values, not of lists"),
-        Value::Table(_) => Err("a plain value, not a table"),
+        Value::Array(_) => Err("it must be a list of plain values, not of lists"),
+        Value::Table(_) => Err("it must be a plain value, not a table"),
     }
 }

@@ -141,7 +141,7 @@ fn a_required_option_is_still_required_when_no_file_gives_it() {
 fn the_config_flag_is_found_in_both_forms_and_not_behind_two_dashes() {
     let command = Options::command();
     let named = |arguments: &[&str]| {
-        file::named_by(
+        named_by(
             &arguments.iter().map(Into::into).collect::<Vec<_>>(),
             &command.clone().mut_args(|a| a.env(Resettable::Reset)),
         )

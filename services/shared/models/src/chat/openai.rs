@@ -3,6 +3,7 @@
 mod dialect;
 mod http;
 mod limit;
+mod probe;
 mod sse;
 mod stream;
 mod wire;
@@ -24,6 +25,7 @@ use super::length::Room;
 use super::{Chat, ChatDelta, ChatError, ChatOptions, ChatReply, ChatRequest, Fallback, FinishReason};
 use dialect::{Dialect, Feature};
 use limit::Limit;
+pub use probe::ChatProbe;
 
 impl ChatOptions {
     /// Creates the client of the model of `--llm-url`, with its fallback models. `None` without `--llm-url`.

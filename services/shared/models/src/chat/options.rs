@@ -92,7 +92,7 @@ pub struct ChatOptions {
     pub llm_frequency_penalty: Option<f32>,
     /// Timeout of one model call: its retries and reading the reply to its end. The wait for a concurrency slot before
     /// it is not counted. The caller's deadline also applies: with fallback models, set the timeout to a fraction of it.
-    #[arg(long, env = "EMEND_LLM_TIMEOUT", default_value = "60s", value_parser = duration)]
+    #[arg(long, env = "EMEND_LLM_TIMEOUT", default_value = "60s", value_parser = emend_core::duration)]
     pub llm_timeout: Duration,
     /// Record prompts and replies in spans, and with walks in this process their questions, passages and answers. Off by default, because questions and passages may be confidential.
     #[arg(
@@ -265,25 +265,6 @@ fn penalty(text: &str) -> Result<f32, String> {
         Ok(value) if (-2.0..=2.0).contains(&value) => Ok(value),
         _ => Err(format!("`{text}` is not a penalty; give a number from -2 to 2")),
     }
-}
-
-/// Parses `60s`, `1500ms`, `2m`, or a plain number of seconds.
-fn duration(text: &str) -> Result<Duration, String> {
-    let text = text.trim();
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let number: f64 = number
-        .parse()
-        .map_err(|_| format!("`{text}` is not a duration; write 60s, 1500ms or 2m"))?;
-    let seconds = match unit.trim() {
-        "" | "s" | "sec" | "secs" => number,
-        "ms" => number / 1000.0,
-        "m" | "min" => number * 60.0,
-        unit => return Err(format!("unknown unit `{unit}` in `{text}`; known: ms, s, m")),
-    };
-    Duration::try_from_secs_f64(seconds).map_err(|error| format!("`{text}`: {error}"))
 }
 
 #[cfg(test)]

@@ -113,11 +113,3 @@ fn a_penalty_out_of_range_is_rejected() {
         assert!(error.contains("not a penalty"), "{wrong}: {error}");
     }
 }
-
-#[test]
-fn durations_have_units() {
-    for (text, millis) in [("60s", 60_000), ("1500ms", 1500), ("2m", 120_000), ("0.5", 500)] {
-        assert_eq!(duration(text), Ok(Duration::from_millis(millis)), "{text}");
-    }
-    assert!(duration("soon").is_err() && duration("3h").is_err_and(|e| e.contains("known")));
-}
