@@ -183,7 +183,7 @@ fn a_folder_that_a_service_is_told_of_is_mounted_and_writable_where_it_writes() 
         }
     }
     assert!(
-        WRITTEN.iter().all(|name| written.iter().any(|written| written == name)),
+        WRITTEN.iter().all(|name| written.iter().any(|known| known == name)),
         "{written:?}"
     );
 }

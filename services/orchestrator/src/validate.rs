@@ -106,17 +106,19 @@ pub(crate) fn budget(budget: Option<&v1::Budget>, violations: &mut Violations) -
     violations.require(budget.steps != Some(0), "question.budget.steps", || {
         "must be at least 1, is 0; a walk needs a step".to_owned()
     });
-    let time = budget.time.map(Duration::try_from);
-    let fits = time
-        .as_ref()
-        .is_none_or(|time| time.as_ref().is_ok_and(|time| !time.is_zero()));
+    // Not by prost's own conversion, which negates what is negative and so overflows at the least number.
+    let time = budget.time.map(|time| {
+        let seconds = u64::try_from(time.seconds).ok()?;
+        Some(Duration::new(seconds, u32::try_from(time.nanos).ok()?))
+    });
+    let fits = time.is_none_or(|time| time.is_some_and(|time| !time.is_zero()));
     violations.require(fits, "question.budget.time", || "must be above 0".to_owned());
     Budget {
         steps: budget.steps,
         model_calls: budget.model_calls,
         tokens: budget.tokens,
         web_searches: budget.web_searches,
-        time: time.and_then(Result::ok),
+        time: time.flatten(),
     }
 }
 

@@ -34,20 +34,34 @@ impl Sent {
     }
 }
 
-/// One to `most` messages, one in three of which has its bytes changed.
+/// One to `most` messages: such as callers send, such with a few odd values, and odd ones, some with their bytes changed.
 pub(super) fn stream(of: &MessageDescriptor, most: usize) -> impl Strategy<Value = Vec<Sent>> + use<> {
-    let changed = prop_oneof![2 => Just(Vec::new()), 1 => vec((any::<Index>(), any::<u8>()), 1..4)];
-    let sent = (message(of, DEPTH), changed, option::weighted(0.1, any::<Index>()));
-    let sent = sent.prop_map(|(message, changed, cut)| Sent { message, changed, cut });
-    vec(sent, 1..=most)
+    let whole = |odd| {
+        message(of, DEPTH, odd).prop_map(|message| Sent {
+            message,
+            changed: Vec::new(),
+            cut: None,
+        })
+    };
+    let changed = (
+        message(of, DEPTH, 20),
+        vec((any::<Index>(), any::<u8>()), 0..4),
+        option::weighted(0.3, any::<Index>()),
+    );
+    let changed = changed.prop_map(|(message, changed, cut)| Sent { message, changed, cut });
+    vec(
+        prop_oneof![3 => whole(0), 3 => whole(3), 2 => whole(90), 2 => changed],
+        1..=most,
+    )
 }
 
-fn message(of: &MessageDescriptor, depth: u32) -> BoxedStrategy<DynamicMessage> {
+/// A message of which `odd` in a hundred values are odd.
+fn message(of: &MessageDescriptor, depth: u32, odd: u32) -> BoxedStrategy<DynamicMessage> {
     let of = of.clone();
     let fields: Vec<FieldDescriptor> = of.fields().filter(|_| depth > 0).collect();
     let values: Vec<_> = fields
         .iter()
-        .map(|field| option::weighted(0.7, value(field, depth)))
+        .map(|field| option::weighted(0.8, value(field, depth, odd)))
         .collect();
     values
         .prop_map(move |values| {
@@ -63,13 +77,12 @@ fn message(of: &MessageDescriptor, depth: u32) -> BoxedStrategy<DynamicMessage> 
 }
 
 /// What a field may hold.
-fn value(field: &FieldDescriptor, depth: u32) -> BoxedStrategy<Value> {
-    let one = |field: &FieldDescriptor| single(&field.kind(), depth);
+fn value(field: &FieldDescriptor, depth: u32, odd: u32) -> BoxedStrategy<Value> {
     if field.is_map() {
         let kind = field.kind();
-        let entry = kind.as_message().unwrap();
-        let value = one(&entry.map_entry_value_field());
-        let entries = vec((text(), value), 0..4);
+        let value = single(&kind.as_message().unwrap().map_entry_value_field(), depth, odd);
+        let key = prop_oneof![100 - odd => Just("top_k".to_owned()), odd => odd_text()];
+        let entries = vec((key, value), 0..3);
         entries
             .prop_map(|entries| {
                 Value::Map(
@@ -81,44 +94,96 @@ fn value(field: &FieldDescriptor, depth: u32) -> BoxedStrategy<Value> {
             })
             .boxed()
     } else if field.is_list() {
-        vec(one(field), 0..4).prop_map(Value::List).boxed()
+        vec(single(field, depth, odd), 0..4).prop_map(Value::List).boxed()
     } else {
-        one(field)
+        single(field, depth, odd)
     }
 }
 
-fn single(kind: &Kind, depth: u32) -> BoxedStrategy<Value> {
-    let whole =
-        || prop_oneof![3 => 0_i64..12, 1 => proptest::sample::select(vec![-1, i64::MIN, i64::MAX, 1 << 31, 1 << 32])];
+fn single(field: &FieldDescriptor, depth: u32, odd: u32) -> BoxedStrategy<Value> {
+    let kind = field.kind();
+    if let Kind::Message(of) = &kind {
+        return message(of, depth - 1, odd).prop_map(Value::Message).boxed();
+    }
+    prop_oneof![100 - odd => usual(&kind, field.name()), odd => unusual(&kind)].boxed()
+}
+
+/// What callers send.
+fn usual(kind: &Kind, name: &str) -> BoxedStrategy<Value> {
+    let number = 1_i64..4;
     match kind {
-        Kind::String => text().prop_map(Value::String).boxed(),
+        Kind::String => match name {
+            "document_id" => Just("leave.md".to_owned()).boxed(),
+            "allowed_domains" | "blocked_domains" => Just("example.com".to_owned()).boxed(),
+            "id" | "passage_id" => (0..1000).prop_map(|number| format!("{number}.md")).boxed(),
+            "collection" => Just(COLLECTION.to_owned()).boxed(),
+            "graph" | "name" => Just("self-rag".to_owned()).boxed(),
+            "yaml" => Just(GRAPH.to_owned()).boxed(),
+            "embedder" => Just("hashed-256".to_owned()).boxed(),
+            "graph_yaml" | "page_token" | "after_document_id" | "owner" => Just(String::new()).boxed(),
+            _ => proptest::sample::select(TEXTS).prop_map(str::to_owned).boxed(),
+        }
+        .prop_map(Value::String)
+        .boxed(),
+        Kind::Enum(known) => {
+            let known: Vec<i32> = known
+                .values()
+                .map(|value| value.number())
+                .filter(|number| *number > 0)
+                .collect();
+            proptest::sample::select(known).prop_map(Value::EnumNumber).boxed()
+        }
+        Kind::Bytes => proptest::sample::select(TEXTS)
+            .prop_map(|text| Value::Bytes(text.as_bytes().to_vec().into()))
+            .boxed(),
+        Kind::Double => Just(Value::F64(1.0)).boxed(),
+        Kind::Float => Just(Value::F32(0.5)).boxed(),
+        Kind::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
+        kind => whole(kind, number.boxed()),
+    }
+}
+
+/// What callers do not send.
+fn unusual(kind: &Kind) -> BoxedStrategy<Value> {
+    match kind {
+        Kind::String => odd_text().prop_map(Value::String).boxed(),
         Kind::Bytes => prop_oneof![
-            text().prop_map(String::into_bytes),
+            odd_text().prop_map(String::into_bytes),
             vec(any::<u8>(), 0..64),
             proptest::sample::select(FILES).prop_map(<[u8]>::to_vec),
         ]
         .prop_map(|bytes| Value::Bytes(bytes.into()))
         .boxed(),
         Kind::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
-        Kind::Double => number().prop_map(Value::F64).boxed(),
-        Kind::Float => number().prop_map(|number| Value::F32(number as f32)).boxed(),
-        Kind::Int32 | Kind::Sint32 | Kind::Sfixed32 => whole().prop_map(|number| Value::I32(number as i32)).boxed(),
-        Kind::Int64 | Kind::Sint64 | Kind::Sfixed64 => whole().prop_map(Value::I64).boxed(),
-        Kind::Uint32 | Kind::Fixed32 => whole().prop_map(|number| Value::U32(number as u32)).boxed(),
-        Kind::Uint64 | Kind::Fixed64 => whole().prop_map(|number| Value::U64(number as u64)).boxed(),
-        Kind::Enum(known) => {
-            let known: Vec<i32> = known.values().map(|value| value.number()).chain([-1, 99]).collect();
-            proptest::sample::select(known).prop_map(Value::EnumNumber).boxed()
-        }
-        Kind::Message(of) => message(of, depth - 1).prop_map(Value::Message).boxed(),
+        Kind::Double => odd_number().prop_map(Value::F64).boxed(),
+        Kind::Float => odd_number().prop_map(|number| Value::F32(number as f32)).boxed(),
+        Kind::Enum(_) => proptest::sample::select(vec![0, -1, 99])
+            .prop_map(Value::EnumNumber)
+            .boxed(),
+        kind => whole(
+            kind,
+            proptest::sample::select(vec![0, 12, 1000, -1, i64::MIN, i64::MAX, 1 << 31, 1 << 32]).boxed(),
+        ),
     }
 }
 
-fn number() -> impl Strategy<Value = f64> {
+/// A whole number as a value of its kind.
+fn whole(kind: &Kind, number: BoxedStrategy<i64>) -> BoxedStrategy<Value> {
+    let kind = kind.clone();
+    number
+        .prop_map(move |number| match kind {
+            Kind::Int32 | Kind::Sint32 | Kind::Sfixed32 => Value::I32(number as i32),
+            Kind::Uint32 | Kind::Fixed32 => Value::U32(number as u32),
+            Kind::Uint64 | Kind::Fixed64 => Value::U64(number as u64),
+            _ => Value::I64(number),
+        })
+        .boxed()
+}
+
+fn odd_number() -> impl Strategy<Value = f64> {
     proptest::sample::select(vec![
         0.0,
         -0.0,
-        0.5,
         1.0,
         3.0,
         -1.0,
@@ -139,22 +204,18 @@ const FILES: &[&[u8]] = &[
     b"{\"text\": \"a line\"}\n{\"text\": ",
 ];
 
-/// What is known, what cannot be, and anything.
-fn text() -> impl Strategy<Value = String> {
-    const GRAPH: &str = include_str!("../../../services/orchestrator/graphs/plain-rag.yaml");
-    let known = vec![
-        COLLECTION,
-        "self-rag",
-        "self-corrective-rag",
-        "top_k",
-        "leave.md",
-        "en",
-        "user",
-        "How many days of paid leave does every employee have?",
-        "When does it leave? \u{202e}?yadot\u{202c}",
-        "Every employee has 25 days of paid leave a year. [1]",
-        GRAPH,
-    ];
+const GRAPH: &str = include_str!("../../../services/orchestrator/graphs/plain-rag.yaml");
+
+/// What is asked, answered and stored.
+const TEXTS: &[&str] = &[
+    "How many days of paid leave does every employee have?",
+    "Every employee has 25 days of paid leave a year. [1]",
+    "When does the ferry leave?",
+    "페리는 언제 출발하나요?",
+];
+
+/// Texts that nobody means to send.
+fn odd_text() -> impl Strategy<Value = String> {
     let odd = vec![
         "",
         " ",
@@ -162,7 +223,7 @@ fn text() -> impl Strategy<Value = String> {
         "\n",
         "\u{1b}[2J",
         "\u{feff}",
-        "\u{202e}",
+        "\u{202e}?yadot\u{202c}",
         "../../etc/passwd",
         "http://127.0.0.1:1/",
         "%00",
@@ -174,10 +235,10 @@ fn text() -> impl Strategy<Value = String> {
         "e\u{301}\u{301}\u{301}",
         "1e999",
         "00000000-0000-0000-0000-000000000000",
+        GRAPH,
     ];
     prop_oneof![
-        6 => proptest::sample::select(known).prop_map(str::to_owned),
-        2 => proptest::sample::select(odd).prop_map(str::to_owned),
+        4 => proptest::sample::select(odd).prop_map(str::to_owned),
         1 => (1_usize..20_000).prop_map(|length| "x".repeat(length)),
         1 => (1_usize..3000).prop_map(|length| "あ b.\n".repeat(length)),
         1 => any::<String>(),

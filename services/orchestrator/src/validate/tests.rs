@@ -73,6 +73,23 @@ fn a_budget_needs_a_step_and_some_time() {
 }
 
 #[test]
+fn a_negative_time_is_refused_down_to_the_least() {
+    for (seconds, nanos) in [(-1, 0), (i64::MIN, 0), (1, -1), (0, i32::MIN)] {
+        let mut given = v1::Budget {
+            time: Some(Duration::ZERO.try_into().unwrap()),
+            ..v1::Budget::default()
+        };
+        let asked = given.time.as_mut().unwrap();
+        (asked.seconds, asked.nanos) = (seconds, nanos);
+        let problems = wrong(|violations| assert_eq!(budget(Some(&given), violations).time, None));
+        assert!(
+            problems.contains("question.budget.time: "),
+            "{seconds} {nanos}: {problems}"
+        );
+    }
+}
+
+#[test]
 fn a_graph_file_is_as_long_as_the_limit_at_most() {
     for (length, fits) in [(MAX_GRAPH_BYTES, true), (MAX_GRAPH_BYTES + 1, false)] {
         let mut violations = Violations::new();
