@@ -124,6 +124,18 @@ async fn the_key_the_time_and_the_trace_are_passed_on() {
 }
 
 #[tokio::test]
+async fn a_walk_is_replayed() {
+    let fixture = Fixture::start().await;
+    let body = json!({"walk": {"record": {"version": 1}}, "graph": "plain-rag", "thresholds": {"relevant": 0.5}});
+    let response = fixture.post("/v1/replay", &body).send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    let replayed: Value = response.json().await.unwrap();
+    assert_eq!(replayed["end"]["missing"], "plain-rag");
+    let wrong = fixture.post("/v1/replay", &json!({"wlak": {}})).send().await.unwrap();
+    assert_eq!(wrong.status(), 400);
+}
+
+#[tokio::test]
 async fn feedback_is_kept_and_its_wrong_fields_are_named() {
     let fixture = Fixture::start().await;
     let said = json!({"walkId": "w", "question": "Why?", "answer": "So.", "verdict": "FEEDBACK_VERDICT_RIGHT"});

@@ -1,4 +1,8 @@
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
 
 use emend_chassis::Identity;
 use emend_core::{Code, Deadline, Scope};
@@ -10,7 +14,7 @@ use crate::{
     catalog::{Catalog, builtin},
     graph::Options,
     walk::{
-        Budget, Dependency, Events, Question, Services, WalkMetrics, WalkRequest,
+        Budget, Dependency, Events, Failure, Question, Services, WalkMetrics, WalkRequest,
         scripted::{Scripted, abstained, answer, documents_graded, down, passage, refined, useful},
         walk,
     },
@@ -114,8 +118,21 @@ fn worlds() -> Vec<Scripted> {
         Scripted::default()
             .grade_documents(|_| down(Dependency::Grader))
             .rewrite(|_| down(Dependency::Rewriter)),
+        Scripted::default().retrieve(first_fails()),
         Scripted::default().refine_knowledge(|request| Ok(refined(request, |id| id.ends_with('2')))),
     ]
+}
+
+/// Finds nothing the first time, fails the second, and finds a passage from then on.
+fn first_fails() -> impl Fn(&v1::RetrieveRequest) -> Result<v1::RetrieveResponse, Failure> + Send + Sync {
+    let calls = AtomicU32::new(0);
+    move |_| match calls.fetch_add(1, Ordering::Relaxed) {
+        0 => Ok(v1::RetrieveResponse::default()),
+        1 => down(Dependency::Retriever),
+        _ => Ok(v1::RetrieveResponse {
+            passages: vec![passage("late")],
+        }),
+    }
 }
 
 #[tokio::test(start_paused = true)]

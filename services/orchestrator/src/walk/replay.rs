@@ -50,7 +50,7 @@ pub(crate) struct RecordedServices {
     thresholds: GradeThresholds,
     /// Whether an evaluation of passages is read.
     evaluates: bool,
-    /// How often each recorded call has been repeated, by its place.
+    /// How often calls were made again, by the place of the first recorded one of their kind.
     taken: Mutex<HashMap<usize, usize>>,
     missing: Mutex<Option<Missing>>,
     ended: Notify,
@@ -113,26 +113,32 @@ impl RecordedServices {
         calls.filter(|(_, call)| call.method == asked.method && call.key == asked.key)
     }
 
-    /// The same call with the same passages. Where it was made more than once, each replay takes the next reply.
-    fn same<'a>(&'a self, asked: &'a Asked) -> Option<&'a RecordedCall> {
-        let same: Vec<_> = self
-            .alike(asked)
-            .filter(|(_, call)| call.passages == asked.passages)
-            .collect();
-        let (place, _) = *same.first()?;
+    /// How often a call of which this is the first recorded one was made before; once more now.
+    fn taken(&self, first: Option<&(usize, &RecordedCall)>) -> usize {
+        let Some((place, _)) = first else { return 0 };
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let times = taken.entry(place).or_default();
-        let call = same.get(*times).or(same.last()).map(|(_, call)| *call);
+        let times = taken.entry(*place).or_default();
         *times += 1;
-        call
+        *times - 1
     }
 
-    /// Passages by how many were asked for: those of the call that asked for enough, or that found all there are.
+    /// The same call with the same passages. Where it was made more than once, each replay takes the next reply.
+    fn same<'a>(&'a self, asked: &'a Asked) -> Option<&'a RecordedCall> {
+        let calls = self.alike(asked).filter(|(_, call)| call.passages == asked.passages);
+        let same: Vec<_> = calls.collect();
+        let times = self.taken(same.first());
+        same.get(times).or(same.last()).map(|(_, call)| *call)
+    }
+
+    /// Passages by how many are asked for: those of the next call that asked for enough, or that found all there are.
     fn found<R: Recordable>(&self, request: &R) -> Said<Vec<Passage>> {
         let asked = Asked::of(request);
         let most = asked.most as usize;
+        let alike: Vec<_> = self.alike(&asked).collect();
+        let next = self.taken(alike.first()).min(alike.len().saturating_sub(1));
+        let (before, after) = alike.split_at(next);
         let mut fewer = None;
-        for (_, call) in self.alike(&asked) {
+        for (_, call) in after.iter().chain(before) {
             if let Some(Reply::Failure(failure)) = &call.reply {
                 return Ok(Err(failed(R::METHOD, failure)));
             }

@@ -116,6 +116,34 @@ async fn a_key_asks_of_its_collections_by_its_graphs_and_of_no_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_walk_is_replayed_over_the_wire_on_graphs_that_the_key_is_for() {
+    let mut guarded = Guarded::new();
+    let app = guarded.key("app", |_| {});
+    let mut running = guarded.start(Scripted::default(), &[]).await;
+    let plain = ask(&mut running, &app, of("handbook", "plain-rag")).await.unwrap();
+    assert!(plain.record.is_none(), "nobody asked for a record");
+    let recorded = v1::Question {
+        record: true,
+        ..of("handbook", "plain-rag")
+    };
+    let walk = ask(&mut running, &app, recorded).await.unwrap();
+    let mut replay = async |graph: &str| {
+        let request = v1::ReplayWalkRequest {
+            walk: Some(walk.clone()),
+            graph: graph.to_owned(),
+            ..v1::ReplayWalkRequest::default()
+        };
+        running.client.replay_walk(with(&app, request)).await
+    };
+    let replayed = replay("").await.unwrap().into_inner();
+    assert_eq!((&replayed.turn, &replayed.end), (&None, &None));
+    assert_eq!(replay("self-rag").await.unwrap().into_inner().turn.unwrap().step, 1);
+    let status = replay("corrective-rag").await.unwrap_err();
+    assert_eq!(status.code(), Code::PermissionDenied, "{status:?}");
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn who_may_not_see_all_collections_learns_the_names_of_none() {
     let mut guarded = Guarded::new();
     let app = guarded.key("app", |_| {});
