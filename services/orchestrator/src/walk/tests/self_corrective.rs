@@ -313,7 +313,7 @@ async fn a_question_says_how_documents_are_searched_and_else_the_graph_does() {
         };
         assert_eq!(request.mode(), mode, "{setting}");
         assert_eq!(request.exact, setting.contains("exact"), "{setting}");
-        assert_eq!(request.conditions, [condition.clone()]);
+        assert_eq!(request.conditions, std::slice::from_ref(&condition));
     }
 }
 
