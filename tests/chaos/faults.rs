@@ -1,7 +1,9 @@
 //! Every fault of every service, while walks go on.
 
 use std::{
+    num::NonZeroUsize,
     sync::Arc,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -103,14 +105,15 @@ pub(crate) async fn run() {
     println!("fault             service        sound  degraded  failed  refused  recovered in");
     for fault in FAULTS {
         let address = place.orchestrator(fault);
-        let upstream = Arc::new(Upstream::new(&format!("http://{address}")).unwrap());
+        let target = format!("http://{address}");
+        let upstream = Arc::new(Upstream::new(&target).unwrap());
         // What is measured is what a fault does to an orchestrator that worked.
-        recovered(&upstream).await;
+        recovered(&target).await;
         for (number, name) in NAMES.iter().enumerate() {
             let outcomes = meet(&mut place, fault, number, &upstream, each).await;
             assert_eq!(outcomes.count(), each, "{fault:?} {name}: a walk is lost");
             let since = Instant::now();
-            recovered(&upstream).await;
+            recovered(&target).await;
             let since = since.elapsed();
             println!("{:<17} {name:<12} {outcomes}  {since:>8.1?}", format!("{fault:?}"));
         }
@@ -171,11 +174,16 @@ async fn meet(place: &mut Place, fault: Fault, number: usize, upstream: &Arc<Ups
     outcomes
 }
 
-/// Waits until many walks at once end as if there had been no fault.
-async fn recovered(upstream: &Arc<Upstream>) {
+/// Waits until walks over every thread of the orchestrator, each of which knows its servers for itself, end as if there had
+/// been no fault.
+async fn recovered(target: &str) {
     let (steps, since) = (watch::Sender::new(0), Instant::now());
+    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    // Connections go to the threads in turn.
+    let upstreams: Vec<_> = (0..2 * threads).map(|_| Upstream::new(target).unwrap()).collect();
     loop {
-        let walks = (0..4).map(|_| walk(upstream, asked(), Deadline::after(UNHURRIED), &steps));
+        let walks = upstreams.iter();
+        let walks = walks.map(|upstream| walk(upstream, asked(), Deadline::after(UNHURRIED), &steps));
         let walked = join_all(walks).await;
         if walked.iter().flatten().filter(|result| is_sound(result)).count() == walked.len() {
             return;
