@@ -8,7 +8,13 @@
 //!
 //! The program is every service too: it starts itself in another role.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, and says on standard output what it measured"
+)]
 
 mod faults;
 mod outcome;
@@ -40,10 +46,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-fn trial<F: Future<Output = ()>>(name: &str, test: fn() -> F) -> Trial
-where
-    F: 'static,
-{
+fn trial<F: Future<Output = ()> + 'static>(name: &str, test: fn() -> F) -> Trial {
     Trial::test(name, move || {
         let runtime = runtime::Builder::new_multi_thread().enable_all().build()?;
         runtime.block_on(test());

@@ -6,6 +6,8 @@ use emend_proto::v1::{Question, WalkResult, WalkStatus};
 use emend_tests::question;
 use tonic::{Code, Status};
 
+use crate::processes::NAMES;
+
 /// A walk of it with the question below asks every service: one of the two documents does not help, and so the web is
 /// searched.
 pub(crate) const GRAPH: &str = "corrective-rag-binary";
@@ -35,7 +37,9 @@ impl Outcomes {
             Ok(result) if is_sound(result) => self.sound += 1,
             Ok(result) if result.status() == WalkStatus::Failed => {
                 let failure = result.failure.as_ref().expect("a failed walk says why");
-                assert_eq!(failure.service, service, "{failure:?}");
+                // On a slow machine the time may end at another service.
+                let late = failure.code == "DEADLINE_EXCEEDED" && NAMES.contains(&failure.service.as_str());
+                assert!(failure.service == service || late, "{service}: {failure:?}");
                 self.failed += 1;
             }
             Ok(result) => {
@@ -43,14 +47,16 @@ impl Outcomes {
                 assert!(said || !result.reason.is_empty(), "{service}: {result:?}");
                 self.degraded += 1;
             }
-            // Nobody else has answered.
             Err(status) => {
-                assert_eq!(service, "orchestrator", "{status:?}");
-                let named = status.message().contains(address);
                 match status.code() {
-                    Code::Unavailable => assert!(named, "{status:?}"),
-                    Code::DeadlineExceeded | Code::ResourceExhausted => {}
-                    _ => panic!("{status:?}"),
+                    Code::DeadlineExceeded => {}
+                    // What it says of itself.
+                    Code::ResourceExhausted => assert_eq!(service, "orchestrator", "{status:?}"),
+                    Code::Unavailable => {
+                        let named = status.message().contains(address);
+                        assert!(service == "orchestrator" && named, "{service}: {status:?}");
+                    }
+                    _ => panic!("{service}: {status:?}"),
                 }
                 self.refused += 1;
             }

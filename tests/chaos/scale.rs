@@ -126,6 +126,14 @@ pub(crate) async fn run() {
     let three = measure(&graders, &done, &mut walking).await;
     println!("3 graders: {three:>5.2} walks a second, {:.2} times one", three / one);
 
+    // It is still connected to, by the operating system, and comes back by itself.
+    graders[2].service.process().signal("STOP").unwrap();
+    let stopped = measure(&graders[..2], &done, &mut walking).await;
+    println!("3 graders: {stopped:>5.2} walks a second while one is stopped");
+    graders[2].service.process().signal("CONT").unwrap();
+    let before = graders[2].model.requests();
+    until(&mut walking, || graders[2].model.requests() > before + AT_ONCE).await;
+
     // An orderly stop, while the name still has it.
     graders[2].service.drain().await;
     name.send_replace(all[..2].to_vec());

@@ -109,8 +109,8 @@ impl ActorMetrics {
 #[derive(Debug)]
 pub(crate) struct UpstreamMetrics {
     ejections: Counter<u64>,
-    open: UpDownCounter<i64>,
-    refused: Counter<u64>,
+    calls_refused: Counter<u64>,
+    retries_refused: Counter<u64>,
     server: KeyValue,
 }
 
@@ -122,18 +122,19 @@ impl UpstreamMetrics {
                 .u64_counter(semconv::EMEND_UPSTREAM_EJECTIONS)
                 .with_unit("{ejection}")
                 .build(),
-            open: meter
-                .i64_up_down_counter(semconv::EMEND_UPSTREAM_OPEN)
-                .with_unit("{circuit}")
+            calls_refused: meter
+                .u64_counter(semconv::EMEND_UPSTREAM_CALLS_REFUSED)
+                .with_unit("{call}")
                 .build(),
-            refused: meter
+            retries_refused: meter
                 .u64_counter(semconv::EMEND_UPSTREAM_RETRIES_REFUSED)
                 .with_unit("{call}")
                 .build(),
             server: KeyValue::new(semconv::SERVER_ADDRESS, host.to_owned()),
         };
-        metrics.open(0);
-        metrics.refused.add(0, std::slice::from_ref(&metrics.server));
+        for counter in [&metrics.calls_refused, &metrics.retries_refused] {
+            counter.add(0, std::slice::from_ref(&metrics.server));
+        }
         metrics
     }
 
@@ -143,13 +144,13 @@ impl UpstreamMetrics {
         self.ejections.add(1, &[self.server.clone(), fault]);
     }
 
-    /// So many more circuits are open.
-    pub(crate) fn open(&self, more: i64) {
-        self.open.add(more, std::slice::from_ref(&self.server));
+    /// A call fails, because every server rests.
+    pub(crate) fn call_refused(&self) {
+        self.calls_refused.add(1, std::slice::from_ref(&self.server));
     }
 
     /// A call may not be tried again.
     pub(crate) fn retry_refused(&self) {
-        self.refused.add(1, std::slice::from_ref(&self.server));
+        self.retries_refused.add(1, std::slice::from_ref(&self.server));
     }
 }

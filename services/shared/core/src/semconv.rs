@@ -91,9 +91,9 @@ pub const EMEND_ACTOR_SKIPPED: &str = "emend.actor.skipped";
 pub const EMEND_ACTOR_RESTARTS: &str = "emend.actor.restarts";
 /// Counter: servers that were left alone for a while, by [`SERVER_ADDRESS`] and [`ERROR_TYPE`] (`fails`, `silent`, `slow`).
 pub const EMEND_UPSTREAM_EJECTIONS: &str = "emend.upstream.ejections";
-/// Up-down counter: clients that fail calls at once, because every server behind the name is left alone.
-pub const EMEND_UPSTREAM_OPEN: &str = "emend.upstream.circuits_open";
-/// Counter: failed calls that were not to be tried again, because enough were.
+/// Counter: calls that failed at once, because every server behind the name is left alone, by [`SERVER_ADDRESS`].
+pub const EMEND_UPSTREAM_CALLS_REFUSED: &str = "emend.upstream.calls_refused";
+/// Counter: failed calls that were not to be tried again, because enough were, by [`SERVER_ADDRESS`].
 pub const EMEND_UPSTREAM_RETRIES_REFUSED: &str = "emend.upstream.retries_refused";
 /// Counter: doubtful grades for which the second backend of a cascade was asked.
 pub const EMEND_CASCADE_ASKED: &str = "emend.cascade.asked";

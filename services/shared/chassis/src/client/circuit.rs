@@ -57,8 +57,8 @@ impl Circuit {
         let Some(resting) = resting else {
             return Status::unavailable(format!("no server at {target}"));
         };
+        self.metrics.call_refused();
         if !self.open.swap(true, Ordering::Relaxed) {
-            self.metrics.open(1);
             tracing::warn!(target, %resting, "no server is left to ask: calls fail at once");
         }
         let mut headers = HeaderMap::new();
@@ -74,16 +74,7 @@ impl Circuit {
     /// A server is asked that does not rest, or that has shown that it works.
     pub(super) fn close(&self, target: &str) {
         if self.open.load(Ordering::Relaxed) && self.open.swap(false, Ordering::Relaxed) {
-            self.metrics.open(-1);
             tracing::info!(target, "there is a server to ask again");
-        }
-    }
-}
-
-impl Drop for Circuit {
-    fn drop(&mut self) {
-        if *self.open.get_mut() {
-            self.metrics.open(-1);
         }
     }
 }

@@ -15,6 +15,8 @@ pub(super) const MAX_FAILURES: u32 = 5;
 /// How long a server rests after its first ejection in a row, the second, and so on. Short, so that soon after a fault
 /// is gone nothing of it is left.
 pub(super) const REST: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(5));
+/// A server that has rested, and got no call for so long, is as good as any: calls that come together all go to it.
+pub(super) const FORGOTTEN: Duration = Duration::from_secs(5);
 /// Answers after which the latency of a server says something; it is about the mean of as many.
 const MIN_ANSWERS: u32 = 20;
 /// A server is slow at so many times the latency of the others, and so much more.
@@ -80,16 +82,20 @@ impl Standing {
     /// Why it gets no calls, or only one.
     pub(super) fn ejection(&self) -> Option<Ejection> {
         self.ejection
+            .filter(|ejection| Instant::now() < ejection.until + FORGOTTEN)
     }
 
     /// Whether it is to get a call: it is not ejected, or has rested.
     pub(super) fn is_ready(&self) -> bool {
-        self.ejection.is_none_or(|ejection| ejection.until <= Instant::now())
+        self.ejection().is_none_or(|ejection| ejection.until <= Instant::now())
     }
 
     /// It gets a call, which begins now; one that has rested gets the one call that sees how it does.
     pub(super) fn begin(&mut self) -> Instant {
         let now = Instant::now();
+        if self.ejection().is_none() && self.ejection.take().is_some() {
+            self.ejections = 0;
+        }
         if let Some(ejection) = &mut self.ejection
             && ejection.until <= now
         {

@@ -36,7 +36,8 @@ impl Attempt {
 
 /// Makes an idempotent call, and makes it again after UNAVAILABLE and after RESOURCE_EXHAUSTED that comes with
 /// `RetryInfo`: up to six times, with a back-off that doubles and is jittered, and at least what `RetryInfo` asks for.
-/// Any other error is returned as it is, and so is the last one when the next wait would pass the deadline.
+/// Any other error is returned as it is, and so is the last one when the next wait would pass the deadline, and one whose
+/// `grpc-retry-pushback-ms` says no: that of a server, or of a name whose retries are used up or whose servers all rest.
 ///
 /// ```no_run
 /// # use emend_chassis::retrying;
