@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::Write as _,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Output, Stdio},
 };
 
@@ -24,7 +24,7 @@ fn recorded(graph: &str, format: &str) -> (Place, PathBuf) {
     (place, file)
 }
 
-fn run(place: &Place, command: &str, file: &PathBuf, more: &[&str]) -> Output {
+fn run(place: &Place, command: &str, file: &Path, more: &[&str]) -> Output {
     let arguments = [&[command, file.to_str().unwrap()], more].concat();
     place.emend(&arguments).output().unwrap()
 }
