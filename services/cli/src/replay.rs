@@ -125,7 +125,7 @@ fn text(recorded: &WalkResult, response: &ReplayWalkResponse) -> String {
         Some(turn) => told(turn),
         None => "the path is that of the record\n".to_owned(),
     });
-    match (&response.end, events().last()) {
+    match (&response.end, events().next_back()) {
         (Some(end), _) => text.push_str(&ended(end)),
         (None, Some(Event::Finished(result))) => {
             let (now, before) = (result.status().as_str_name(), recorded.status().as_str_name());

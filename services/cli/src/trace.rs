@@ -118,11 +118,11 @@ fn replied(call: &RecordedCall) -> String {
             format!("kept {kept} of {} strips", reply.strips.len())
         }
         Some(Reply::Generated(reply)) if reply.abstained => "abstained".to_owned(),
-        Some(Reply::Generated(reply)) => format!(
-            "{} sentences by {}",
-            reply.sentences.len(),
-            printable_line(&reply.model)
-        ),
+        Some(Reply::Generated(reply)) => {
+            let count = reply.sentences.len();
+            let plural = if count == 1 { "" } else { "s" };
+            format!("{count} sentence{plural} by {}", printable_line(&reply.model))
+        }
         Some(Reply::Rewritten(reply)) => printable_line(&reply.query),
     }
 }

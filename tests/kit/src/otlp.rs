@@ -28,11 +28,14 @@ use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Request, Response, Status};
 
+/// What stops a server, and the server.
+type Serving = (oneshot::Sender<()>, JoinHandle<()>);
+
 /// Keeps what it is sent; cheap to clone.
 #[derive(Clone, Default)]
 pub struct Collector {
     received: Arc<Mutex<Received>>,
-    server: Arc<Mutex<Option<(oneshot::Sender<()>, JoinHandle<()>)>>>,
+    server: Arc<Mutex<Option<Serving>>>,
 }
 
 #[derive(Default)]

@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::Write as _,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Output, Stdio},
 };
 
@@ -24,7 +24,7 @@ fn recorded(graph: &str, format: &str) -> (Place, PathBuf) {
     (place, file)
 }
 
-fn run(place: &Place, command: &str, file: &PathBuf, more: &[&str]) -> Output {
+fn run(place: &Place, command: &str, file: &Path, more: &[&str]) -> Output {
     let arguments = [&[command, file.to_str().unwrap()], more].concat();
     place.emend(&arguments).output().unwrap()
 }
@@ -85,7 +85,7 @@ fn a_walk_from_standard_input_is_read() {
 
 #[test]
 fn another_threshold_turns_the_path_and_the_record_ends_where_it_has_no_reply() {
-    let (place, file) = recorded("self-rag", "--json");
+    let (place, file) = recorded("self-corrective-rag", "--json");
     let turned = run(&place, "replay", &file, &["--threshold", "relevant=1"]);
     let out = stdout(&turned);
     assert_eq!(turned.status.code(), Some(6), "{out}{}", stderr(&turned));
@@ -100,7 +100,15 @@ fn another_threshold_turns_the_path_and_the_record_ends_where_it_has_no_reply() 
         &place,
         "replay",
         &file,
-        &["--threshold", "relevant=1", "--option", "max_count=0", "--json"],
+        &[
+            "--threshold",
+            "relevant=1",
+            "--option",
+            "max_rewrites=0",
+            "--option",
+            "web_fallback=0",
+            "--json",
+        ],
     );
     assert_eq!(turned.status.code(), Some(0), "{}{}", stdout(&turned), stderr(&turned));
     let replayed = json(&turned);
