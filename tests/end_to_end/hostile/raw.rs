@@ -57,7 +57,7 @@ pub(super) async fn call(channel: TracedChannel, path: &str, sent: Vec<Vec<u8>>)
         .await
         .map_err(|error| Status::unavailable(error.to_string()))?;
     let request = emend_chassis::request(futures::stream::iter(sent), Deadline::after(PATIENCE));
-    let path = PathAndQuery::from_maybe_shared(path.to_owned()).unwrap();
+    let path: PathAndQuery = path.parse().unwrap();
     let answers = client.streaming(request, path, Raw).await?;
     answers.into_inner().try_collect().await
 }
