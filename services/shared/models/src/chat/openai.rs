@@ -24,8 +24,8 @@ use super::fallback::Chain;
 use super::length::Room;
 use super::{Chat, ChatDelta, ChatError, ChatOptions, ChatReply, ChatRequest, Fallback, FinishReason};
 use dialect::{Dialect, Feature};
-pub use probe::ChatProbe;
 use limit::Limit;
+pub use probe::ChatProbe;
 
 impl ChatOptions {
     /// Creates the client of the model of `--llm-url`, with its fallback models. `None` without `--llm-url`.

@@ -49,7 +49,9 @@ impl ChatOptions {
             }),
             top_logprobs: 2,
             may_be_empty: true,
-            ..ChatRequest::new(vec![Message::user("Which colour has the clear sky at noon? Reply with JSON: {\"colour\": …}")])
+            ..ChatRequest::new(vec![Message::user(
+                "Which colour has the clear sky at noon? Reply with JSON: {\"colour\": …}",
+            )])
         };
         let began = Instant::now();
         let mut deltas = chat.stream(request);
