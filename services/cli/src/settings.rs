@@ -148,10 +148,11 @@ fn file(arguments: &[OsString]) -> Option<PathBuf> {
     Some(here.to_owned())
 }
 
+/// Whether a command reads the file. `emend health` runs beside a service, whose EMEND_CONFIG is a file of its own kind.
 fn reads_settings(command: &Command) -> bool {
     !matches!(
         command,
-        Command::Init(_) | Command::Completions { .. } | Command::Man { .. }
+        Command::Init(_) | Command::Completions { .. } | Command::Man { .. } | Command::Health(_)
     )
 }
 

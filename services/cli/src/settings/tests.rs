@@ -122,3 +122,17 @@ fn what_a_command_needs_may_come_from_the_file() {
         command.clone().try_get_matches_from(line).unwrap();
     }
 }
+
+#[test]
+fn what_needs_no_settings_reads_no_file() {
+    let parsed = |line: &[&str]| {
+        let line = [&["emend", "--config", "/nowhere/emend.toml"], line].concat();
+        parse(line.into_iter().map(OsString::from))
+    };
+    for line in [&["health", "127.0.0.1:50052"][..], &["completions", "bash"], &["init"]] {
+        parsed(line).unwrap();
+    }
+    let error = parsed(&["graph", "list"]).unwrap_err().to_string();
+    assert!(error.contains("/nowhere/emend.toml"), "{error}");
+    assert!(matches!(parsed(&["--help"]), Err(ConfigError::Clap(_))));
+}

@@ -13,6 +13,7 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use emend_core::{Secret, duration};
 
 use crate::tls::ServerTlsOptions;
+pub(crate) use file::problem_of;
 pub use file::{ConfigFile, FileError, named_by};
 
 /// What every service can be told.

@@ -35,13 +35,12 @@ pub enum FileError {
         source: io::Error,
     },
     /// It is not TOML.
-    #[error("the configuration file {} is not valid TOML", path.display())]
+    #[error("the configuration file {} is not valid TOML: {problem}", path.display())]
     Syntax {
         /// The file.
         path: PathBuf,
         /// Where and what.
-        #[source]
-        source: Box<toml::de::Error>,
+        problem: String,
     },
     /// It has a key that no option has.
     #[error("unknown key \"{key}\" in {}, line {line}{}{}", path.display(), suggestion(nearest.as_deref()), list(known))]
@@ -155,9 +154,9 @@ impl ConfigFile {
     }
 
     fn parse(path: &Path, text: &str) -> Result<Self, FileError> {
-        let syntax = |source| FileError::Syntax {
+        let syntax = |error| FileError::Syntax {
             path: path.to_owned(),
-            source: Box::new(source),
+            problem: problem_of(text, &error),
         };
         let table: Table = text.parse().map_err(syntax)?;
         let mut starts = BTreeMap::new();
@@ -166,13 +165,7 @@ impl ConfigFile {
         flatten(table, "", &mut settings);
         for setting in &mut settings {
             let start = starts.get(&setting.key).copied().unwrap_or_default();
-            setting.line = text
-                .as_bytes()
-                .iter()
-                .take(start)
-                .filter(|byte| **byte == b'\n')
-                .count()
-                + 1;
+            setting.line = line_of(text, start);
         }
         settings.sort_by_key(|setting| setting.line);
         Ok(Self {
@@ -308,6 +301,21 @@ fn accepted(argument: &Arg, values: Vec<String>) -> Result<Vec<String>, String> 
             Err(said.trim_start_matches("error: ").trim().to_owned())
         }
     }
+}
+
+/// What is wrong with a TOML file, and where. Not the error as it shows itself: it quotes the line, which may be one that a
+/// secret was pasted into.
+pub(crate) fn problem_of(text: &str, error: &toml::de::Error) -> String {
+    match error.span() {
+        Some(span) => format!("line {}: {}", line_of(text, span.start), error.message()),
+        None => error.message().to_owned(),
+    }
+}
+
+/// The line of a byte, from 1.
+fn line_of(text: &str, byte: usize) -> usize {
+    let before = text.as_bytes().iter().take(byte);
+    before.filter(|byte| **byte == b'\n').count() + 1
 }
 
 fn flag_name(key: &str) -> String {

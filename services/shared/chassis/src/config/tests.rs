@@ -120,8 +120,9 @@ fn mistakes_in_the_file_are_named() {
         message.contains("\"model\"") && message.contains("single value"),
         "{message}"
     );
-    let message = emend_core::error_chain(&read("model = ", &[]).unwrap_err());
-    assert!(message.contains("not valid TOML"), "{message}");
+    let message = emend_core::error_chain(&read("top-k = 3\nmodel = s3cret", &[]).unwrap_err());
+    assert!(message.contains("not valid TOML: line 2"), "{message}");
+    assert!(!message.contains("s3cret"), "a secret may have been pasted: {message}");
     let message = read("model = \"m\"\nmax-in-flight = 0", &[]).unwrap_err().to_string();
     assert!(
         message.contains("--max-in-flight") && message.contains("at least 1"),

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::meter::Rate;
 use super::pattern::Pattern;
 use super::{Key, KeyDigest, Permission};
+use crate::config::problem_of;
 
 /// Most keys of a file: each is compared with what every caller shows.
 pub const MAX_KEYS: usize = 1000;
@@ -138,20 +139,9 @@ impl KeysFile {
                 "it has more than {MAX_FILE_BYTES} bytes"
             ))));
         }
-        // Not the error as it shows itself: it quotes the line, which may be one that a key was pasted into.
         toml::from_str(&text).map_err(|error| KeysError::Content {
             path: path.to_owned(),
-            problem: match error.span() {
-                Some(span) => {
-                    let line = text.as_bytes()[..span.start.min(text.len())]
-                        .iter()
-                        .filter(|byte| **byte == b'\n')
-                        .count()
-                        + 1;
-                    format!("line {line}: {}", error.message())
-                }
-                None => error.message().to_owned(),
-            },
+            problem: problem_of(&text, &error),
         })
     }
 
