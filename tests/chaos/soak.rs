@@ -6,8 +6,7 @@ use std::{
 };
 
 use emend_chassis::Upstream;
-use emend_chassis::config::duration;
-use emend_core::Deadline;
+use emend_core::{Deadline, duration};
 use emend_testkit::language_model::LanguageModel;
 use emend_tests::PATIENCE;
 use futures::future::join_all;

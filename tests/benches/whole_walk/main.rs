@@ -69,7 +69,7 @@ struct Arguments {
     concurrency: Vec<usize>,
 
     /// Time for each way at each concurrency
-    #[arg(long, value_name = "DURATION", default_value = "6s", value_parser = emend_chassis::config::duration)]
+    #[arg(long, value_name = "DURATION", default_value = "6s", value_parser = emend_core::duration)]
     time: Duration,
 
     /// Turns that this time is divided into
@@ -77,7 +77,7 @@ struct Arguments {
     rounds: u32,
 
     /// Time that the slow model takes for each call; 0s leaves this part out
-    #[arg(long, value_name = "DURATION", default_value = "200ms", value_parser = emend_chassis::config::duration)]
+    #[arg(long, value_name = "DURATION", default_value = "200ms", value_parser = emend_core::duration)]
     delay: Duration,
 
     /// Leave out the model that answers at once
