@@ -30,7 +30,7 @@ use tokio::time::Instant;
 pub use accepts::Accepts;
 pub use choice::LocalModel;
 pub use error::ChatError;
-pub use failure::{MODEL_FAILED, ModelFailure};
+pub use failure::ModelFailure;
 pub use options::{ChatOptions, Fallback};
 pub use receipt::Receipt;
 

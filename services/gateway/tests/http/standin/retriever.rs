@@ -2,6 +2,13 @@
 
 use super::*;
 
+fn unknown_collection(name: &str) -> Status {
+    let mut details = ErrorDetails::with_error_info("COLLECTION_NOT_FOUND", "emend", std::collections::HashMap::new());
+    details.set_resource_info("collection", name, "", "");
+    let message = format!("unknown collection `{name}`: known are handbook");
+    Status::with_error_details(tonic::Code::NotFound, message, details)
+}
+
 #[tonic::async_trait]
 impl RetrieverService for StandIn {
     type IngestStream = Events<IngestResponse>;
@@ -97,9 +104,7 @@ impl RetrieverService for StandIn {
     ) -> Result<Response<GetCollectionResponse>, Status> {
         let name = request.into_inner().collection;
         if name != "handbook" {
-            return Err(Status::not_found(format!(
-                "unknown collection `{name}`: known are handbook"
-            )));
+            return Err(unknown_collection(&name));
         }
         Ok(Response::new(GetCollectionResponse {
             collection: Some(collection()),
@@ -108,9 +113,12 @@ impl RetrieverService for StandIn {
 
     async fn delete_collection(
         &self,
-        _: Request<emend_proto::v1::DeleteCollectionRequest>,
-    ) -> Result<Response<emend_proto::v1::DeleteCollectionResponse>, Status> {
-        Err(Status::unimplemented("no collection is kept here"))
+        request: Request<DeleteCollectionRequest>,
+    ) -> Result<Response<DeleteCollectionResponse>, Status> {
+        match request.into_inner().collection.as_str() {
+            "handbook" => Ok(Response::new(DeleteCollectionResponse { documents: 3 })),
+            other => Err(unknown_collection(other)),
+        }
     }
 
     async fn repair_collection(
