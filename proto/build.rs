@@ -4,8 +4,9 @@ use std::{env, error::Error, fs, path::PathBuf};
 
 use prost::Message as _;
 
-const FILES: [&str; 7] = [
+const FILES: [&str; 8] = [
     "emend/v1/common.proto",
+    "emend/v1/error.proto",
     "emend/v1/generator.proto",
     "emend/v1/grader.proto",
     "emend/v1/orchestrator.proto",

@@ -213,7 +213,7 @@ async fn a_walk_of_each_graph_is_one_trace_in_jaeger() {
             question,
         ];
         let answer: Value = serde_json::from_slice(&running.emend(&ask).stdout).unwrap();
-        let id = answer["trace_id"].as_str().unwrap();
+        let id = answer["traceId"].as_str().unwrap();
         let wanted = ["emend".to_owned(), "emend-orchestrator".to_owned()].into_iter();
         let wanted: BTreeSet<String> = wanted
             .chain(called.iter().map(|name| format!("emend-{name}")))

@@ -21,7 +21,6 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRu
 use prost_reflect::{DescriptorPool, DynamicMessage, MethodDescriptor, ServiceDescriptor};
 use tokio::{runtime::Runtime, time::timeout};
 use tonic::{Code, Status};
-use tonic_types::StatusExt as _;
 
 /// Streams of messages for each call.
 const CASES: u32 = 16;
@@ -94,9 +93,7 @@ async fn served(fixture: &Fixture, method: &MethodDescriptor, sent: Vec<Vec<u8>>
 
 /// Whether a language model is to blame, which the stand-in sometimes is: it repeats what it was asked to continue.
 fn is_of_model(status: &Status) -> bool {
-    status
-        .get_details_error_info()
-        .is_some_and(|info| info.reason == "MODEL_FAILED")
+    emend_chassis::failed_model_calls(status).is_some()
 }
 
 /// Sends messages to every call there is.

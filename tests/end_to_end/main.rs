@@ -8,4 +8,5 @@ mod language_model;
 mod languages;
 mod llama_cpp;
 mod local_model;
+mod reasons;
 mod walks;

@@ -21,7 +21,8 @@ import {
   type WalkResult,
 } from "./gen/emend/v1/orchestrator.js";
 import { IngestRequest, RetrieverServiceClient, type Document, type IngestResponse } from "./gen/emend/v1/retriever.js";
-import { BadRequest, ErrorInfo, RetryInfo } from "./gen/google/rpc/error_details.js";
+import type { ErrorReason } from "./gen/emend/v1/error.js";
+import { BadRequest, ErrorInfo, ResourceInfo, RetryInfo } from "./gen/google/rpc/error_details.js";
 import { Status } from "./gen/google/rpc/status.js";
 
 // What is used most; `emend-client/emend/v1/NAME` has the whole of each file of the contracts.
@@ -149,13 +150,20 @@ export class Client {
   }
 }
 
+type WithoutPrefix<Name> = Name extends `ERROR_REASON_${infer Rest}` ? Rest : never;
+
+/** Name of an `ErrorReason` of the contracts without its prefix, such as `COLLECTION_NOT_FOUND`. */
+export type Reason = WithoutPrefix<keyof typeof ErrorReason>;
+
 /** What an error says besides its message. */
 export interface Explained {
   /** Name of the gRPC code. */
   code: string;
   message: string;
-  /** `domain/reason` of `google.rpc.ErrorInfo`; empty where there is none. */
-  reason: string;
+  /** Why; undefined where there is none, or it is not of Emend. A newer service may send one that is not in the type. */
+  reason?: Reason;
+  /** What the reason is about. */
+  resource?: { type: string; name: string };
   /** What is wrong, by field. */
   fields: Record<string, string>;
   /** Seconds until it makes sense to try again; undefined where it makes none, or nobody knows. */
@@ -164,13 +172,16 @@ export interface Explained {
 
 /** Reads what a service says about an error of a call. */
 export function explain(error: ServiceError): Explained {
-  const said: Explained = { code: status[error.code], message: error.details, reason: "", fields: {} };
+  const said: Explained = { code: status[error.code], message: error.details, fields: {} };
   for (const encoded of error.metadata.get("grpc-status-details-bin")) {
     for (const { typeUrl, value } of Status.decode(encoded as Buffer).details) {
       const type = typeUrl.split("/").pop();
       if (type === "google.rpc.ErrorInfo") {
         const info = ErrorInfo.decode(value);
-        said.reason = `${info.domain}/${info.reason}`;
+        if (info.domain === "emend") said.reason = info.reason as Reason;
+      } else if (type === "google.rpc.ResourceInfo") {
+        const { resourceType, resourceName } = ResourceInfo.decode(value);
+        said.resource = { type: resourceType, name: resourceName };
       } else if (type === "google.rpc.BadRequest") {
         for (const violation of BadRequest.decode(value).fieldViolations) {
           said.fields[violation.field] = violation.description;

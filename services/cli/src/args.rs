@@ -125,7 +125,7 @@ pub enum Command {
     ///
     /// Exit status: 0 answered (also unverified and ungrounded answers, which say so), 1 an error, 2 a wrong command line,
     /// 3 abstained: the documents do not answer, 4 failed: there is no answer because a service that the walk needed failed.
-    /// With --json, errors are JSON on standard output too: {"error": {"code": …, "message": …, "fields": […]}}.
+    /// With --json, errors are JSON on standard output too: {"error": {"code": …, "reason": …, "message": …, "fields": […]}}.
     #[command(after_help = "Examples:\n  \
         emend ask --docs ./handbook \"How many days of leave do I have?\"\n  \
         emend ask --docs notes.md --graph self-rag --json \"Who approved the budget?\" | jq .answer\n  \

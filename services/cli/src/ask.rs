@@ -219,7 +219,7 @@ fn not_an_orchestrator(url: &str, error: anyhow::Error) -> anyhow::Error {
         }
         _ => return error,
     };
-    tonic::Status::new(status.code(), message).into()
+    tonic::Status::with_details(status.code(), message, status.details().to_vec().into()).into()
 }
 
 fn finish(result: &WalkResult, format: Option<Json>) -> Result<ExitCode> {

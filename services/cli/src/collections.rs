@@ -18,11 +18,10 @@ use emend_proto::v1::{
     Collection, DeleteCollectionRequest, GetCollectionRequest, ListCollectionsRequest, RepairCollectionRequest,
     retriever_service_client::RetrieverServiceClient,
 };
-use serde_json::json;
 
 use crate::{
     args::{CollectionsCommand, CollectionsPlace, LocalOptions},
-    cluster, progress, terminal,
+    cluster, json, progress, terminal,
 };
 
 /// Deadline of the calls that answer at once.
@@ -97,17 +96,17 @@ fn local_options(place: &CollectionsPlace, embedder: Option<&EmbedderOptions>) -
     local
 }
 
-async fn list(client: Client, json: bool) -> Result<ExitCode> {
+async fn list(client: Client, as_json: bool) -> Result<ExitCode> {
     let listed = retrying(Deadline::after(MAX_TIME), |attempt| {
         let (mut client, request) = (client.clone(), attempt.request(ListCollectionsRequest {}));
         async move { client.list_collections(request).await }
     });
-    let collections = listed.await?.into_inner().collections;
-    if json {
-        let collections: Vec<_> = collections.iter().map(as_json).collect();
-        terminal::print_json(&json!({ "collections": collections }), true)?;
+    let listed = listed.await?.into_inner();
+    if as_json {
+        terminal::print_json(&json::value("ListCollectionsResponse", &listed)?, true)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let collections = listed.collections;
     if collections.is_empty() {
         terminal::eprintln("no collections yet: `emend ingest` makes one");
     }
@@ -141,10 +140,10 @@ async fn described(client: &Client, name: &str) -> Result<Collection> {
     Ok(described.await?.into_inner().collection.unwrap_or_default())
 }
 
-async fn describe(client: Client, name: String, json: bool) -> Result<ExitCode> {
+async fn describe(client: Client, name: String, as_json: bool) -> Result<ExitCode> {
     let collection = described(&client, &name).await?;
-    if json {
-        terminal::print_json(&as_json(&collection), true)?;
+    if as_json {
+        terminal::print_json(&json::value("Collection", &collection)?, true)?;
         return Ok(ExitCode::SUCCESS);
     }
     terminal::println(format_args!(
@@ -156,16 +155,6 @@ async fn describe(client: Client, name: String, json: bool) -> Result<ExitCode> 
         collection.dimensions
     ))?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn as_json(collection: &Collection) -> serde_json::Value {
-    json!({
-        "name": collection.name,
-        "documents": collection.documents,
-        "passages": collection.passages,
-        "embedder": collection.embedder,
-        "dimensions": collection.dimensions,
-    })
 }
 
 async fn delete(mut client: Client, name: String, yes: bool) -> Result<ExitCode> {
@@ -200,21 +189,16 @@ async fn delete(mut client: Client, name: String, yes: bool) -> Result<ExitCode>
     Ok(ExitCode::SUCCESS)
 }
 
-async fn repair(mut client: Client, name: String, json: bool) -> Result<ExitCode> {
+async fn repair(mut client: Client, name: String, as_json: bool) -> Result<ExitCode> {
     let spinner = progress::spinner(&format!("repairing {name}"));
     let request = RepairCollectionRequest { collection: name };
     let request = emend_chassis::request(request, Deadline::after(MAX_LONG_TIME));
     let repaired = client.repair_collection(request).await;
     spinner.finish_and_clear();
     let repaired = repaired?.into_inner();
-    let incomplete = repaired.incomplete_document_ids;
-    if json {
-        let outcome = json!({
-            "removed": repaired.removed,
-            "restored": repaired.restored,
-            "incomplete": incomplete,
-        });
-        terminal::print_json(&outcome, true)?;
+    let incomplete = &repaired.incomplete_document_ids;
+    if as_json {
+        terminal::print_json(&json::value("RepairCollectionResponse", &repaired)?, true)?;
     } else {
         terminal::println(format_args!(
             "{} left behind and removed, {} missing in the index and restored, {} documents not whole",

@@ -1,7 +1,7 @@
-//! Messages as JSON with the field names of the proto files, as this tool prints and reads them.
+//! Messages as JSON, as this tool prints and reads them: by protobuf's JSON mapping, as the gateway does.
 
 use anyhow::Result;
-use emend_json::{Form, Unknown};
+use emend_json::Unknown;
 use prost::Message;
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 /// # Errors
 /// `name` is not a message of the package.
 pub fn value(name: &str, message: &impl Message) -> Result<Value> {
-    Ok(emend_json::value(name, message, Form::Proto)?)
+    Ok(emend_json::value(name, message)?)
 }
 
 /// Parses a message of `emend.v1` from JSON; unknown fields are ignored.

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use emend_chassis::keys::{KeyEntry, KeysFile, Pattern, new_key};
 use emend_core::list_names;
+use serde_json::json;
 
 use crate::{
     args::{AddKeyOptions, KeysCommand},
@@ -54,21 +55,25 @@ fn add(options: AddKeyOptions) -> Result<()> {
     Ok(())
 }
 
-fn list(file: &KeysFile, json: bool) -> Result<()> {
-    if json {
+fn list(file: &KeysFile, as_json: bool) -> Result<()> {
+    if as_json {
         // Digests are of no use to who reads a list.
         let keys: serde_json::Map<_, _> = file
             .keys
             .iter()
             .map(|(name, entry)| {
-                let mut entry = serde_json::to_value(entry)?;
-                if let Some(fields) = entry.as_object_mut() {
-                    fields.remove("sha256");
-                }
-                Ok((name.clone(), entry))
+                let told = json!({
+                    "allow": entry.allow,
+                    "collections": entry.collections,
+                    "graphs": entry.graphs,
+                    "rate": entry.rate,
+                    "modelCallsPerDay": entry.model_calls_per_day,
+                    "tokensPerDay": entry.tokens_per_day,
+                });
+                (name.clone(), told)
             })
-            .collect::<Result<_, serde_json::Error>>()?;
-        return terminal::print_json(&serde_json::json!({ "keys": keys }), true);
+            .collect();
+        return terminal::print_json(&json!({ "keys": keys }), true);
     }
     if file.keys.is_empty() {
         terminal::eprintln("there are no keys: make one with `emend keys add`");

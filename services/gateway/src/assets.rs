@@ -1,8 +1,16 @@
 //! Files that are compiled into the gateway and served from `/`.
 
-use axum::response::{IntoResponse, Response};
-use http::HeaderValue;
-use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::Write as _;
+use std::sync::OnceLock;
+
+use axum::response::{IntoResponse as _, Response};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
+};
+use http::{HeaderMap, HeaderValue, StatusCode};
 
 /// What a page of ours may do: load and call what is here, and nothing from elsewhere.
 const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
@@ -15,6 +23,14 @@ pub(crate) struct Asset {
     pub(crate) content_type: &'static str,
     /// What is in it.
     pub(crate) bytes: &'static [u8],
+    /// The same as it is sent, once it was asked for.
+    packed: OnceLock<Packed>,
+}
+
+struct Packed {
+    gzip: Vec<u8>,
+    /// Changes with the bytes.
+    tag: String,
 }
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -24,7 +40,7 @@ const SVG: &str = "image/svg+xml";
 const TEXT: &str = "text/plain; charset=utf-8";
 
 /// All files below `assets/`; `index.html` is the page at `/`.
-const ASSETS: &[Asset] = &[
+static ASSETS: [Asset; 20] = [
     asset("icon.svg", SVG, include_bytes!("../assets/icon.svg")),
     asset("index.html", HTML, include_bytes!("../assets/index.html")),
     asset(
@@ -68,6 +84,7 @@ const fn asset(path: &'static str, content_type: &'static str, bytes: &'static [
         path,
         content_type,
         bytes,
+        packed: OnceLock::new(),
     }
 }
 
@@ -78,15 +95,54 @@ pub(crate) fn find(path: &str) -> Option<&'static Asset> {
     ASSETS.iter().find(|asset| asset.path == path)
 }
 
-impl IntoResponse for &'static Asset {
-    fn into_response(self) -> Response {
-        let mut response = self.bytes.into_response();
+impl Asset {
+    fn packed(&self) -> &Packed {
+        self.packed.get_or_init(|| {
+            let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+            let written = encoder.write_all(self.bytes).and_then(|()| encoder.finish());
+            let mut hasher = DefaultHasher::new();
+            self.bytes.hash(&mut hasher);
+            Packed {
+                // Writing to memory does not fail.
+                gzip: written.unwrap_or_default(),
+                tag: format!("W/\"{:016x}\"", hasher.finish()),
+            }
+        })
+    }
+
+    /// The response to a request with these headers: packed for who takes that, and nothing for who has it already.
+    pub(crate) fn respond(&'static self, request: &HeaderMap) -> Response {
+        let Packed { gzip, tag } = self.packed();
+        let known = request.get(IF_NONE_MATCH).and_then(|known| known.to_str().ok());
+        let mut response = if known.is_some_and(|known| known.contains(tag.as_str())) {
+            StatusCode::NOT_MODIFIED.into_response()
+        } else if takes_gzip(request) {
+            ([(CONTENT_ENCODING, "gzip")], gzip.as_slice()).into_response()
+        } else {
+            self.bytes.into_response()
+        };
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+        headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+        if let Ok(tag) = HeaderValue::from_str(tag) {
+            headers.insert(ETAG, tag);
+        }
         response
     }
+}
+
+fn takes_gzip(request: &HeaderMap) -> bool {
+    let named = request.get_all(ACCEPT_ENCODING).iter();
+    let mut named = named
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','));
+    named.any(|coding| {
+        let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+        let weight = weight.trim().strip_prefix("q=").map(str::parse::<f32>);
+        name.trim().eq_ignore_ascii_case("gzip") && !matches!(weight, Some(Ok(0.0)))
+    })
 }
 
 #[cfg(test)]

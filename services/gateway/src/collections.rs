@@ -5,13 +5,15 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
-use emend_chassis::retrying;
-use emend_core::cut;
+use emend_chassis::{TracedChannel, retrying};
+use emend_core::{Deadline, cut};
+use emend_proto::v1::retriever_service_client::RetrieverServiceClient;
 use emend_proto::v1::{
-    DeleteDocumentsRequest, GetCollectionRequest, GetDocumentRequest, ListCollectionsRequest, ListCollectionsResponse,
-    ListDocumentsRequest, RetrieveRequest,
+    DeleteCollectionRequest, DeleteDocumentsRequest, GetCollectionRequest, GetDocumentRequest, ListCollectionsRequest,
+    ListCollectionsResponse, ListDocumentsRequest, RetrieveRequest,
 };
 use http::HeaderMap;
+use tonic::Status;
 use url::form_urlencoded;
 
 use crate::Gateway;
@@ -19,16 +21,33 @@ use crate::problem::Problem;
 use crate::request;
 use crate::respond;
 
+type Retriever = RetrieverServiceClient<TracedChannel>;
+
 impl Gateway {
+    /// What the retriever answers to a call that may be made again.
+    async fn retriever<Asked, Answer, Calling>(
+        &self,
+        headers: &HeaderMap,
+        deadline: Deadline,
+        asked: Asked,
+        call: impl Fn(Retriever, tonic::Request<Asked>) -> Calling,
+    ) -> Result<Answer, Problem>
+    where
+        Asked: Clone,
+        Calling: Future<Output = Result<tonic::Response<Answer>, Status>>,
+    {
+        let answer = retrying(deadline, |attempt| {
+            let asked = request::call(headers, asked.clone(), attempt.deadline);
+            call(self.services.retriever(), asked)
+        });
+        Ok(answer.await?.into_inner())
+    }
+
     /// The collections, as a caller may see them.
     pub(crate) async fn collections(&self, headers: &HeaderMap) -> Result<ListCollectionsResponse, Problem> {
         let deadline = request::deadline(headers, self.default_timeout)?;
-        let listed = retrying(deadline, |attempt| {
-            let mut retriever = self.services.retriever();
-            let call = request::call(headers, ListCollectionsRequest {}, attempt.deadline);
-            async move { retriever.list_collections(call).await }
-        });
-        Ok(listed.await?.into_inner())
+        let call = |mut to: Retriever, asked| async move { to.list_collections(asked).await };
+        self.retriever(headers, deadline, ListCollectionsRequest {}, call).await
     }
 }
 
@@ -45,16 +64,22 @@ pub(crate) async fn one(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let deadline = request::deadline(&headers, gateway.default_timeout)?;
-    let found = retrying(deadline, |attempt| {
-        let mut retriever = gateway.services.retriever();
-        let asked = GetCollectionRequest {
-            collection: name.clone(),
-        };
-        let call = request::call(&headers, asked, attempt.deadline);
-        async move { retriever.get_collection(call).await }
-    });
-    let collection = found.await?.into_inner().collection.unwrap_or_default();
-    respond::message(&gateway.memory, "Collection", &collection).await
+    let asked = GetCollectionRequest { collection: name };
+    let call = |mut to: Retriever, asked| async move { to.get_collection(asked).await };
+    let found = gateway.retriever(&headers, deadline, asked, call).await?;
+    respond::message(&gateway.memory, "Collection", &found.collection.unwrap_or_default()).await
+}
+
+/// Removes a collection. The call is not made again by itself: the collection would not be there the second time.
+pub(crate) async fn delete_collection(
+    State(gateway): State<Arc<Gateway>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let deadline = request::deadline(&headers, gateway.default_timeout)?;
+    let call = request::call(&headers, DeleteCollectionRequest { collection: name }, deadline);
+    let removed = gateway.services.retriever().delete_collection(call).await?;
+    respond::message(&gateway.memory, "DeleteCollectionResponse", &removed.into_inner()).await
 }
 
 /// A page of the documents of a collection.
@@ -71,12 +96,9 @@ pub(crate) async fn documents(
         page_size: size,
         page_token: token,
     };
-    let page = retrying(deadline, |attempt| {
-        let mut retriever = gateway.services.retriever();
-        let call = request::call(&headers, asked.clone(), attempt.deadline);
-        async move { retriever.list_documents(call).await }
-    });
-    respond::message(&gateway.memory, "ListDocumentsResponse", &page.await?.into_inner()).await
+    let call = |mut to: Retriever, asked| async move { to.list_documents(asked).await };
+    let page = gateway.retriever(&headers, deadline, asked, call).await?;
+    respond::message(&gateway.memory, "ListDocumentsResponse", &page).await
 }
 
 /// What a query says of a page.
@@ -137,12 +159,9 @@ pub(crate) async fn document(
         page_size: size,
         page_token: token,
     };
-    let page = retrying(deadline, |attempt| {
-        let mut retriever = gateway.services.retriever();
-        let call = request::call(&headers, asked.clone(), attempt.deadline);
-        async move { retriever.get_document(call).await }
-    });
-    respond::message(&gateway.memory, "GetDocumentResponse", &page.await?.into_inner()).await
+    let call = |mut to: Retriever, asked| async move { to.get_document(asked).await };
+    let page = gateway.retriever(&headers, deadline, asked, call).await?;
+    respond::message(&gateway.memory, "GetDocumentResponse", &page).await
 }
 
 /// Removes a document.
@@ -152,16 +171,13 @@ pub(crate) async fn delete_document(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let deadline = request::deadline(&headers, gateway.default_timeout)?;
-    let removed = retrying(deadline, |attempt| {
-        let mut retriever = gateway.services.retriever();
-        let asked = DeleteDocumentsRequest {
-            collection: name.clone(),
-            document_ids: vec![id.clone()],
-        };
-        let call = request::call(&headers, asked, attempt.deadline);
-        async move { retriever.delete_documents(call).await }
-    });
-    respond::message(&gateway.memory, "DeleteDocumentsResponse", &removed.await?.into_inner()).await
+    let asked = DeleteDocumentsRequest {
+        collection: name,
+        document_ids: vec![id],
+    };
+    let call = |mut to: Retriever, asked| async move { to.delete_documents(asked).await };
+    let removed = gateway.retriever(&headers, deadline, asked, call).await?;
+    respond::message(&gateway.memory, "DeleteDocumentsResponse", &removed).await
 }
 
 /// Finds the passages nearest to a query.
@@ -172,12 +188,9 @@ pub(crate) async fn search(
 ) -> Result<Response, Problem> {
     let deadline = request::deadline(&headers, gateway.default_timeout)?;
     let query: RetrieveRequest = request::message(&gateway.memory, &headers, body, "RetrieveRequest").await?;
-    let found = retrying(deadline, |attempt| {
-        let mut retriever = gateway.services.retriever();
-        let call = request::call(&headers, query.clone(), attempt.deadline);
-        async move { retriever.retrieve(call).await }
-    });
-    respond::message(&gateway.memory, "RetrieveResponse", &found.await?.into_inner()).await
+    let call = |mut to: Retriever, asked| async move { to.retrieve(asked).await };
+    let found = gateway.retriever(&headers, deadline, query, call).await?;
+    respond::message(&gateway.memory, "RetrieveResponse", &found).await
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ pub(crate) async fn upload(
         answers: ingest(&gateway, &headers, upload.documents(), deadline, &outcome).await?,
         outcome,
         counts: Counts::default(),
-        state: Stage::Documents,
+        ended: false,
     };
     match request::wanted(&headers) {
         Wanted::Json => Ok(progress.whole().await),
@@ -83,29 +83,19 @@ impl Counts {
     }
 }
 
-/// Where a stream of progress is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Documents,
-    Ended,
-}
-
 struct Progress {
     answers: Streaming<IngestResponse>,
     outcome: Outcome,
     counts: Counts,
-    state: Stage,
+    /// Whether the last event of the stream was told.
+    ended: bool,
 }
 
 impl Progress {
     /// The next acknowledgement; `None` after the last.
     async fn next(&mut self) -> Result<Option<IngestResponse>, Problem> {
         let answer = self.answers.message().await;
-        let answer = match answer {
-            Ok(Some(answer)) => Some(answer),
-            Ok(None) => None,
-            Err(status) => return Err(self.outcome.problem().unwrap_or_else(|| status.into())),
-        };
+        let answer = answer.map_err(|status| self.outcome.problem().unwrap_or_else(|| status.into()))?;
         if let Some(answer) = &answer {
             self.counts.add(answer);
         } else if let Some(problem) = self.outcome.problem() {
@@ -119,7 +109,7 @@ impl Progress {
         let mut documents = Vec::new();
         let problem = loop {
             match self.next().await {
-                Ok(Some(answer)) => match emend_json::value("IngestResponse", &answer, emend_json::Form::Canonical) {
+                Ok(Some(answer)) => match emend_json::value("IngestResponse", &answer) {
                     Ok(answer) => documents.push(answer),
                     Err(error) => break Some(Problem::internal(error.to_string())),
                 },
@@ -148,7 +138,7 @@ impl Progress {
     /// An event for each acknowledgement, and the counts last.
     fn said(self) -> impl Stream<Item = Said> + Send + 'static {
         futures::stream::unfold(self, |mut progress| async move {
-            if progress.state == Stage::Ended {
+            if progress.ended {
                 return None;
             }
             let said = match progress.next().await {
@@ -156,7 +146,7 @@ impl Progress {
                     respond::text("IngestResponse", &answer).map(|data| Said { name: "document", data })
                 }
                 Ok(None) => {
-                    progress.state = Stage::Ended;
+                    progress.ended = true;
                     Ok(Said {
                         name: "finished",
                         data: progress.counts.json().to_string(),
@@ -165,7 +155,7 @@ impl Progress {
                 Err(problem) => Err(problem),
             };
             let said = said.unwrap_or_else(|problem| {
-                progress.state = Stage::Ended;
+                progress.ended = true;
                 Said::problem(&problem)
             });
             Some((said, progress))

@@ -9,8 +9,8 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
 use bytes::{Bytes, BytesMut};
 use emend_chassis::TracedChannel;
-use emend_core::Deadline;
 use emend_core::limits::MAX_MESSAGE_BYTES;
+use emend_core::{Deadline, Reason};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use http_body_util::{BodyExt as _, Full};
@@ -41,7 +41,7 @@ pub(crate) async fn retriever(State(gateway): State<Arc<Gateway>>, request: Requ
     if request.uri().path().ends_with("/Ingest") {
         return Err(Problem::new(
             StatusCode::NOT_IMPLEMENTED,
-            "UNIMPLEMENTED",
+            Reason::MethodUnknown,
             "gRPC-Web has no streams of requests: use POST /v1/documents",
         ));
     }
@@ -53,9 +53,7 @@ async fn call(gateway: &Gateway, channel: TracedChannel, request: Request) -> Re
     let (parts, body) = request.into_parts();
     let given = request::content_type(&parts.headers);
     if !given.starts_with("application/grpc-web") {
-        return Err(Problem::new(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "INVALID_ARGUMENT",
+        return Err(Problem::media_type(
             "the content type must be one of gRPC-Web, application/grpc-web+proto or application/grpc-web-text",
         ));
     }
@@ -67,7 +65,7 @@ async fn call(gateway: &Gateway, channel: TracedChannel, request: Request) -> Re
         .uri
         .path()
         .parse()
-        .map_err(|_| Problem::invalid("the path is none"))?;
+        .map_err(|_| Problem::unreadable("the path is none"))?;
     *passed_on.headers_mut() = headers(&parts.headers, deadline);
     // What fails here fails as a call does.
     let service = service_fn(move |request| {
@@ -107,7 +105,7 @@ async fn read(memory: &Memory, mut body: Body) -> Result<(Bytes, Held), Problem>
     let reading = async {
         let mut message = BytesMut::new();
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|error| Problem::invalid(format!("the message cannot be read: {error}")))?;
+            let frame = frame.map_err(|error| Problem::unreadable(format!("the message cannot be read: {error}")))?;
             let Ok(data) = frame.into_data() else { continue };
             let length = message.len() + data.len();
             if length > MAX_BODY_BYTES {
@@ -122,10 +120,6 @@ async fn read(memory: &Memory, mut body: Body) -> Result<(Bytes, Held), Problem>
     };
     match tokio::time::timeout(BODY_TIMEOUT, reading).await {
         Ok(message) => Ok((message?, held)),
-        Err(_) => Err(Problem::new(
-            StatusCode::REQUEST_TIMEOUT,
-            "DEADLINE_EXCEEDED",
-            "the message did not come in time",
-        )),
+        Err(_) => Err(Problem::too_slow("the message did not come in time")),
     }
 }

@@ -13,6 +13,7 @@
 //! | `POST /v1/search` | `RetrieverService/Retrieve` | `RetrieveResponse` |
 //! | `GET /v1/collections` | `ListCollections` | `ListCollectionsResponse` |
 //! | `GET /v1/collections/{name}` | `GetCollection` | `Collection` |
+//! | `DELETE /v1/collections/{name}` | `DeleteCollection` | `DeleteCollectionResponse` |
 //! | `GET /v1/collections/{name}/documents` | `ListDocuments` | `ListDocumentsResponse`; `?pageSize=` and `?pageToken=` |
 //! | `GET /v1/collections/{name}/documents/{id}` | `GetDocument` | `GetDocumentResponse`; `?parents=` too |
 //! | `DELETE /v1/collections/{name}/documents/{id}` | `DeleteDocuments` | `DeleteDocumentsResponse` |
@@ -20,7 +21,7 @@
 //! | `POST /v1/replay` | `ReplayWalk` | `ReplayWalkResponse`; the body is a `ReplayWalkRequest` |
 //! | `POST /v1/feedback` | `OrchestratorService/RecordFeedback` | `RecordFeedbackResponse`; the body is a `Feedback` |
 //! | `GET /openapi.json` | | OpenAPI 3.1, made from the contracts |
-//! | `GET /livez`, `GET /readyz` | health of both services | `ok`, or a problem |
+//! | `GET /livez`, `GET /readyz` | health of both services | `ok`, or a problem; gRPC's own health, without a name, says the same |
 //!
 //! The body of `POST /v1/ask` is a `Question`, that of `/v1/search` a `RetrieveRequest`. Fields have the names of protobuf's
 //! JSON mapping (`traceId`; `trace_id` is read too), 64-bit integers are strings, durations are like `"1.5s"`. A field that
@@ -38,9 +39,10 @@
 //! they come. The answer is `{"documents": [IngestResponse…], "ingested", "unchanged", "failed"}`, or with
 //! `Accept: text/event-stream` (or `application/x-ndjson`) an event `document` for each as it is stored, and `finished` with the counts.
 //!
-//! **Errors** are problem details (RFC 9457, `application/problem+json`): `type`, `title`, `status`, `detail`, `code` (the
-//! gRPC code), and where there are any `reason`, `metadata`, `errors` (`field` and `description` of every wrong field) and
-//! `retryAfter` in seconds, which is in `Retry-After` too. That a walk abstains, reaches a limit or fails for a service is no
+//! **Errors** are problem details (RFC 9457, `application/problem+json`): `type` (`urn:emend:problem:` and the reason),
+//! `title`, `status`, `detail`, `code` (the gRPC code), `reason` (an `ErrorReason` of the contracts without its prefix), and
+//! where there are any `resource` (`type` and `name`), `metadata`, `errors` (`field` and `description` of every wrong field)
+//! and `retryAfter` in seconds, which is in `Retry-After` too. That a walk abstains, reaches a limit or fails for a service is no
 //! error: its status is in the result.
 //!
 //! **Time.** `X-Request-Timeout: 30s` (or seconds, `30`) or `grpc-timeout: 30S`, at most an hour, is when the answer is due;
@@ -189,6 +191,8 @@ pub async fn serve(options: Options, listener: TcpListener, shutdown: Cancellati
     let address = listener.local_addr().ok();
     let listens_on = address.map_or(Ipv4Addr::LOCALHOST.into(), |address| address.ip());
     let gateway = Gateway::new(&options, listens_on, shutdown.clone())?;
-    let router = routes::router(Arc::new(gateway));
+    let gateway = Arc::new(gateway);
+    emend_chassis::enlist(&gateway);
+    let router = routes::router(gateway);
     server::serve(router, &options.service, listener, shutdown).await
 }

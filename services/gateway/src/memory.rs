@@ -8,8 +8,8 @@ use crate::problem::Problem;
 
 /// Bytes of one permit.
 const UNIT: usize = 1024;
-/// What a message takes as JSON, decoded and encoded, for each of its bytes.
-const COPIES: usize = 4;
+/// Copies of a message that becomes JSON or is read from it: the text, the message decoded, and as it is sent.
+pub(crate) const JSON_COPIES: usize = 4;
 
 /// Memory for all requests together.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ impl Memory {
 
     /// Waits for the memory that a message of so many bytes takes while it is turned into JSON and sent. At most all.
     pub(crate) async fn wait(&self, bytes: usize) -> Held {
-        let units = units(bytes.saturating_mul(COPIES)).min(self.units);
+        let units = units(bytes.saturating_mul(JSON_COPIES)).min(self.units);
         let wanted = u32::try_from(units).unwrap_or(u32::MAX);
         // Closed it never is.
         let permit = Arc::clone(&self.free).acquire_many_owned(wanted).await.ok();
@@ -89,9 +89,6 @@ impl Held {
 fn units(bytes: usize) -> usize {
     bytes.div_ceil(UNIT)
 }
-
-/// Copies of a JSON body: the text, the message as it is read, and the message as it is sent.
-pub(crate) const JSON_COPIES: usize = COPIES;
 
 #[cfg(test)]
 mod tests;

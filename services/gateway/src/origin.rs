@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use emend_core::cut;
+use emend_core::{Reason, cut};
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, HOST, ORIGIN, VARY,
@@ -95,7 +95,7 @@ impl OriginPolicy {
             let host = authority.unwrap_or_default();
             return Err(refused(Problem::new(
                 StatusCode::MISDIRECTED_REQUEST,
-                "PERMISSION_DENIED",
+                Reason::OriginNotAllowed,
                 format!(
                     "this gateway does not answer for the host `{}`: name it with --allowed-host",
                     cut(&host)
@@ -113,7 +113,7 @@ impl OriginPolicy {
         if named.is_none() && !own() {
             return Err(refused(Problem::new(
                 StatusCode::FORBIDDEN,
-                "PERMISSION_DENIED",
+                Reason::OriginNotAllowed,
                 format!(
                     "pages of `{}` may not call this gateway: name the origin with --cors-origin",
                     cut(&String::from_utf8_lossy(origin.as_bytes()))

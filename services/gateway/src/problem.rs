@@ -5,7 +5,8 @@ use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
-use emend_chassis::{InvalidRequest, grpc_code_name};
+use emend_chassis::{InvalidRequest, grpc_code_name, reason_of, resource_of};
+use emend_core::{Reason, Resource};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use serde::Serialize;
@@ -23,7 +24,7 @@ pub(crate) struct Problem(Box<Details>);
 /// The members of a problem.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Details {
-    /// `urn:emend:problem:` and the code.
+    /// `urn:emend:problem:` and the reason.
     #[serde(rename = "type")]
     kind: String,
     /// The HTTP status in words.
@@ -34,9 +35,11 @@ pub(crate) struct Details {
     pub(crate) detail: String,
     /// The name of the gRPC code, for instance `INVALID_ARGUMENT`.
     pub(crate) code: &'static str,
-    /// The reason of `google.rpc.ErrorInfo`, where it says more than the code.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    reason: String,
+    /// What went wrong: the name of an `ErrorReason`, for instance `COLLECTION_NOT_FOUND`.
+    pub(crate) reason: &'static str,
+    /// What the reason is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resource: Option<Named>,
     /// What belongs to the reason.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     metadata: BTreeMap<String, String>,
@@ -46,6 +49,14 @@ pub(crate) struct Details {
     /// Seconds after which to try again.
     #[serde(rename = "retryAfter", skip_serializing_if = "Option::is_none")]
     pub(crate) retry_after: Option<f64>,
+}
+
+/// A collection, a document or a graph.
+#[derive(Clone, Debug, Serialize)]
+struct Named {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    name: String,
 }
 
 /// A wrong field of a request.
@@ -58,24 +69,40 @@ pub(crate) struct FieldError {
 }
 
 impl Problem {
-    /// A problem of the gateway's own; `code` is the name of a gRPC code.
-    pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
+    /// A problem of the gateway's own.
+    pub(crate) fn new(status: StatusCode, reason: Reason, detail: impl Into<String>) -> Self {
         Self(Box::new(Details {
-            kind: format!("urn:emend:problem:{code}"),
+            kind: format!("urn:emend:problem:{}", reason.name()),
             title: status.canonical_reason().unwrap_or("Error"),
             status: status.as_u16(),
             detail: detail.into(),
-            code,
-            reason: String::new(),
+            code: reason.code().name(),
+            reason: reason.name(),
+            resource: None,
             metadata: BTreeMap::new(),
             errors: Vec::new(),
             retry_after: None,
         }))
     }
 
-    /// A request that cannot be read or has a wrong value.
+    /// A request that cannot be read.
+    pub(crate) fn unreadable(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, Reason::RequestUnreadable, detail)
+    }
+
+    /// A request that is not of the media type that is taken.
+    pub(crate) fn media_type(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, Reason::RequestUnreadable, detail)
+    }
+
+    /// A request that does not come whole in time.
+    pub(crate) fn too_slow(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::REQUEST_TIMEOUT, Reason::RequestTooSlow, detail)
+    }
+
+    /// A request with a wrong value.
     pub(crate) fn invalid(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "INVALID_ARGUMENT", detail)
+        Self::new(StatusCode::BAD_REQUEST, Reason::FieldInvalid, detail)
     }
 
     /// A request with one wrong field.
@@ -88,19 +115,19 @@ impl Problem {
 
     /// A body that is larger than the gateway takes.
     pub(crate) fn too_large(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "INVALID_ARGUMENT", detail)
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, Reason::RequestTooLarge, detail)
     }
 
     /// No room for the request at the moment.
     pub(crate) fn full(detail: impl Into<String>) -> Self {
-        let mut problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "RESOURCE_EXHAUSTED", detail);
+        let mut problem = Self::new(StatusCode::TOO_MANY_REQUESTS, Reason::Overloaded, detail);
         problem.retry_after = Some(1.0);
         problem
     }
 
     /// A fault of the gateway itself.
     pub(crate) fn internal(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", detail)
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, Reason::Fault, detail)
     }
 
     /// The status of the response.
@@ -158,20 +185,18 @@ impl DerefMut for Problem {
 
 impl From<Status> for Problem {
     fn from(status: Status) -> Self {
-        let code = grpc_code_name(status.code());
         let detail = if status.message().is_empty() {
             status.code().description().to_owned()
         } else {
             status.message().to_owned()
         };
-        let mut problem = Self::new(http_status(status.code()), code, detail);
+        let mut problem = Self::new(http_status(status.code()), reason_of(&status), detail);
+        // Services that are not Emend's own may give another code to a reason.
+        problem.code = grpc_code_name(status.code());
+        problem.resource = resource_of(&status).map(|Resource { kind, name }| Named { kind, name });
         let details = status.get_error_details();
-        if let Some(info) = details.error_info() {
-            if info.reason != code {
-                problem.reason.clone_from(&info.reason);
-            }
-            problem.metadata = info.metadata.clone().into_iter().collect();
-        }
+        let metadata = details.error_info().map(|info| info.metadata.clone());
+        problem.metadata = metadata.unwrap_or_default().into_iter().collect();
         let violations = details.bad_request().map(|bad| bad.field_violations.as_slice());
         problem.errors = violations
             .unwrap_or_default()

@@ -6,8 +6,8 @@ use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use emend_core::{Deadline, cut};
 use emend_json::Unknown;
+use http::HeaderMap;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
-use http::{HeaderMap, StatusCode};
 use http_body_util::BodyExt as _;
 use prost::Message;
 use tonic::metadata::MetadataValue;
@@ -109,37 +109,28 @@ pub(crate) fn content_type(headers: &HeaderMap) -> String {
 pub(crate) async fn json(memory: &Memory, headers: &HeaderMap, body: Body) -> Result<(Bytes, Held), Problem> {
     let given = content_type(headers);
     if given != "application/json" && !(given.starts_with("application/") && given.ends_with("+json")) {
-        return Err(Problem::new(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "INVALID_ARGUMENT",
-            format!("the content type must be application/json, is `{}`", cut(&given)),
-        ));
+        return Err(Problem::media_type(format!(
+            "the content type must be application/json, is `{}`",
+            cut(&given)
+        )));
     }
     if headers.contains_key(CONTENT_ENCODING) {
-        return Err(Problem::new(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "INVALID_ARGUMENT",
-            "the body must not be compressed",
-        ));
+        return Err(Problem::media_type("the body must not be compressed"));
     }
     let mut held = memory.hold();
     let read = read(body, &mut held);
     let text = match tokio::time::timeout(BODY_TIMEOUT, read).await {
         Ok(text) => text?,
         Err(_) => {
-            return Err(Problem::new(
-                StatusCode::REQUEST_TIMEOUT,
-                "DEADLINE_EXCEEDED",
-                format!(
-                    "the body did not come within {}",
-                    humantime::format_duration(BODY_TIMEOUT)
-                ),
-            ));
+            return Err(Problem::too_slow(format!(
+                "the body did not come within {}",
+                humantime::format_duration(BODY_TIMEOUT)
+            )));
         }
     };
     let values = values(&text);
     if values > MAX_JSON_VALUES {
-        return Err(Problem::invalid(format!(
+        return Err(Problem::too_large(format!(
             "the body must have at most {MAX_JSON_VALUES} values, has {values}"
         )));
     }
@@ -149,7 +140,7 @@ pub(crate) async fn json(memory: &Memory, headers: &HeaderMap, body: Body) -> Re
 async fn read(mut body: Body, held: &mut Held) -> Result<Bytes, Problem> {
     let mut text = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| Problem::invalid(format!("the body cannot be read: {error}")))?;
+        let frame = frame.map_err(|error| Problem::unreadable(format!("the body cannot be read: {error}")))?;
         let Ok(data) = frame.into_data() else { continue };
         let length = text.len() + data.len();
         if length > MAX_JSON_BYTES {
@@ -192,7 +183,7 @@ pub(crate) async fn message<M: Message + Default>(
 /// JSON that is not a message.
 pub(crate) fn not_a_message(name: &str, error: &emend_json::JsonError) -> Problem {
     let said = error.to_string();
-    Problem::invalid(format!(
+    Problem::unreadable(format!(
         "the body is not a {name} in JSON: {}; /openapi.json says what is",
         cut_long(&said)
     ))

@@ -6,7 +6,6 @@ use std::task::{Context, Poll};
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use emend_json::Form;
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http_body::{Frame, SizeHint};
@@ -24,7 +23,7 @@ pub(crate) async fn message(memory: &Memory, name: &str, message: &impl Message)
 
 /// A message as one line of JSON.
 pub(crate) fn text(name: &str, message: &impl Message) -> Result<String, Problem> {
-    emend_json::text(name, message, Form::Canonical)
+    emend_json::text(name, message)
         .map_err(|error| Problem::internal(format!("a {name} could not be written as JSON: {error}")))
 }
 

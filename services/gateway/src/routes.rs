@@ -6,10 +6,11 @@ use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, delete, get, post};
 use axum::{Router, extract::Request};
-use emend_core::cut;
+use emend_core::{Reason, cut};
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, Method, StatusCode, Uri};
 use serde_json::json;
+use tonic_health::pb::health_server::HealthServer;
 
 use crate::problem::Problem;
 use crate::{Gateway, ask, assets, collections, documents, edge, graphs, grpc_web, health, mcp, openai, openapi};
@@ -27,6 +28,7 @@ pub(crate) enum Operation {
     ValidateGraph,
     ListCollections,
     GetCollection,
+    DeleteCollection,
     ListDocuments,
     GetDocument,
     DeleteDocument,
@@ -43,7 +45,7 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
-    pub(crate) const ALL: [Self; 23] = [
+    pub(crate) const ALL: [Self; 24] = [
         Self::Ask,
         Self::ReplayWalk,
         Self::RecordFeedback,
@@ -54,6 +56,7 @@ impl Operation {
         Self::ValidateGraph,
         Self::ListCollections,
         Self::GetCollection,
+        Self::DeleteCollection,
         Self::ListDocuments,
         Self::GetDocument,
         Self::DeleteDocument,
@@ -81,6 +84,7 @@ impl Operation {
             Self::ValidateGraph => ("POST", "/v1/graphs/validate"),
             Self::ListCollections => ("GET", "/v1/collections"),
             Self::GetCollection => ("GET", "/v1/collections/{name}"),
+            Self::DeleteCollection => ("DELETE", "/v1/collections/{name}"),
             Self::ListDocuments => ("GET", "/v1/collections/{name}/documents"),
             Self::GetDocument => ("GET", "/v1/collections/{name}/documents/{*id}"),
             Self::RecordFeedback => ("POST", "/v1/feedback"),
@@ -109,6 +113,7 @@ impl Operation {
             Self::ValidateGraph => post(graphs::validate),
             Self::ListCollections => get(collections::list),
             Self::GetCollection => get(collections::one),
+            Self::DeleteCollection => delete(collections::delete_collection),
             Self::ListDocuments => get(collections::documents),
             Self::GetDocument => get(collections::document),
             Self::RecordFeedback => post(ask::feedback),
@@ -132,6 +137,9 @@ impl Operation {
     }
 }
 
+/// gRPC's health, for `emend health` and probes of platforms.
+const HEALTH: &str = "/grpc.health.v1.Health/{method}";
+
 /// All routes around one gateway.
 pub(crate) fn router(gateway: Arc<Gateway>) -> Router {
     let mut router = Router::new();
@@ -154,7 +162,8 @@ pub(crate) fn router(gateway: Arc<Gateway>) -> Router {
         }))
         // Probes come from wherever the platform has them, under any name.
         .merge(probes)
-        .with_state(gateway)
+        .with_state(Arc::clone(&gateway))
+        .route_service(HEALTH, HealthServer::new(health::Health(gateway)))
 }
 
 /// A route whose requests take a place among those at once.
@@ -175,7 +184,7 @@ async fn index(headers: HeaderMap) -> Response {
         .get(ACCEPT)
         .is_some_and(|accept| accept.as_bytes().starts_with(b"application/json"));
     if !asks_for_json && let Some(page) = assets::find("/") {
-        return page.into_response();
+        return page.respond(&headers);
     }
     let endpoints: Vec<String> = Operation::ALL
         .into_iter()
@@ -193,15 +202,15 @@ async fn index(headers: HeaderMap) -> Response {
     ([(CONTENT_TYPE, "application/json")], index.to_string()).into_response()
 }
 
-async fn absent(method: Method, uri: Uri) -> Response {
-    if method == Method::GET
+async fn absent(method: Method, uri: Uri, headers: HeaderMap) -> Response {
+    if matches!(method, Method::GET | Method::HEAD)
         && let Some(asset) = assets::find(uri.path())
     {
-        return asset.into_response();
+        return asset.respond(&headers);
     }
     Problem::new(
         StatusCode::NOT_FOUND,
-        "NOT_FOUND",
+        Reason::PathNotFound,
         format!("there is nothing at `{}`: / lists what there is", cut(uri.path())),
     )
     .into_response()
@@ -210,7 +219,7 @@ async fn absent(method: Method, uri: Uri) -> Response {
 async fn wrong_method(method: Method, uri: Uri) -> Problem {
     Problem::new(
         StatusCode::METHOD_NOT_ALLOWED,
-        "UNIMPLEMENTED",
+        Reason::MethodUnknown,
         format!(
             "`{}` takes no {}: / lists what it takes",
             cut(uri.path()),

@@ -1,26 +1,17 @@
 //! Connections: HTTP/1.1 and HTTP/2 on one port, bounded in number, silence, age and size of headers.
 
-mod connection;
-
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use emend_chassis::tls::{Greeter, Wire};
-use emend_chassis::{ServeError, ServerTls, ServiceOptions};
-use emend_core::Backoff;
+use emend_chassis::{Acceptor, Connection, MAX_CONNECTIONS, ServeError, ServerTls, ServiceOptions};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use connection::Connection;
-
-/// Most connections at once; one more is closed as it comes.
-const MAX_CONNECTIONS: usize = 2048;
 /// Largest headers of a request, in bytes.
 const MAX_HEADER_BYTES: usize = 64 * 1024;
 /// Most headers of a request.
@@ -37,8 +28,6 @@ const STREAM_WINDOW_BYTES: u32 = 256 * 1024;
 const CONNECTION_WINDOW_BYTES: u32 = 2 * 1024 * 1024;
 /// The application protocols over TLS, the best first.
 const PROTOCOLS: &[&[u8]] = &[b"h2", b"http/1.1"];
-/// Pauses after errors of `accept` itself.
-const ACCEPT_BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1));
 
 /// Serves until `shutdown` is cancelled and the requests in flight are done.
 pub(crate) async fn serve(
@@ -87,37 +76,15 @@ async fn accept(
     shutdown: &CancellationToken,
     connections: &mut JoinSet<()>,
 ) {
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let mut acceptor = Acceptor::new(listener, MAX_CONNECTIONS);
     let builder = builder();
-    let (mut failures, mut closed) = (0_u32, 0_u64);
     loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+        let (connection, place) = tokio::select! {
+            accepted = acceptor.accept() => accepted,
             Some(_) = connections.join_next() => continue,
         };
-        let connection = match accepted {
-            Ok((connection, _)) => connection,
-            Err(error) => {
-                failures = failures.saturating_add(1);
-                if failures.is_power_of_two() {
-                    tracing::warn!(%error, failures, "a connection could not be accepted");
-                }
-                tokio::time::sleep(ACCEPT_BACKOFF.after(failures)).await;
-                continue;
-            }
-        };
-        failures = 0;
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-            closed += 1;
-            if closed.is_power_of_two() {
-                tracing::warn!(closed, "connections were closed as they came: add a replica");
-            }
-            continue;
-        };
-        if let Err(error) = connection.set_nodelay(true) {
-            tracing::debug!(%error, "a connection has no TCP_NODELAY");
-        }
-        let connection = Connection::new(greeter.begin(connection), place);
+        // A request of HTTP/1.1 begins with whatever its client says first.
+        let connection = Connection::new(greeter.begin(connection), place, 1);
         let serving = one(
             builder.clone(),
             connection,

@@ -1,7 +1,7 @@
 //! Errors of generating.
 
 use emend_chassis::Gone;
-use emend_core::{BrokenOff, Code, MODEL_CALLS, ServiceError};
+use emend_core::{BrokenOff, MODEL_CALLS, Reason, ServiceError};
 use emend_evaluator::EvaluateError;
 use emend_models::chat::{ChatError, ModelFailure};
 use emend_models::embed::ModelError;
@@ -34,13 +34,13 @@ pub enum GenerateError {
 }
 
 impl ServiceError for GenerateError {
-    fn code(&self) -> Code {
+    fn reason(&self) -> Reason {
         match self {
-            Self::OutOfTime { .. } => Code::DeadlineExceeded,
-            Self::Gone(_) => Code::Cancelled,
-            Self::Evaluator(_) | Self::Preparing(_) => Code::Unavailable,
-            Self::Prompt(_) => Code::Internal,
-            Self::Model(failure) => failure.code(),
+            Self::OutOfTime { .. } => Reason::DeadlineTooShort,
+            Self::Gone(gone) => gone.reason(),
+            Self::Evaluator(_) | Self::Preparing(_) => Reason::Interrupted,
+            Self::Prompt(_) => Reason::Fault,
+            Self::Model(failure) => failure.reason(),
         }
     }
 

@@ -2,7 +2,7 @@
 //! [`Ungraded`](crate::backend::Ungraded).
 
 use emend_core::limits::MAX_ANSWER_SENTENCES;
-use emend_core::{BrokenOff, Code, FieldViolation, MODEL_CALLS, ServiceError};
+use emend_core::{BrokenOff, FieldViolation, MODEL_CALLS, Reason, ServiceError};
 use emend_evaluator::EvaluateError;
 use emend_models::chat::ChatError;
 use emend_models::embed::ModelError;
@@ -49,11 +49,11 @@ fn too_many_strips(most: usize) -> String {
 }
 
 impl ServiceError for GradeError {
-    fn code(&self) -> Code {
+    fn reason(&self) -> Reason {
         match self {
-            Self::OutOfTime { .. } => Code::DeadlineExceeded,
-            Self::TooManyStrips { .. } | Self::TooManySentences { .. } => Code::InvalidArgument,
-            Self::Preparing => Code::Internal,
+            Self::OutOfTime { .. } => Reason::DeadlineTooShort,
+            Self::TooManyStrips { .. } | Self::TooManySentences { .. } => Reason::FieldInvalid,
+            Self::Preparing => Reason::Fault,
         }
     }
 

@@ -107,7 +107,7 @@ pub enum CatalogError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown graph `{name}`{hint}; the graphs are {known}")]
 pub struct UnknownGraph {
-    name: String,
+    pub(crate) name: String,
     hint: String,
     known: String,
 }

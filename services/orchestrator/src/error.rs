@@ -2,13 +2,17 @@
 
 use std::time::Duration;
 
-use emend_core::{Code, DeadlineExceeded, ServiceError};
+use emend_core::{DeadlineExceeded, Reason, Resource, ServiceError};
 
 use crate::catalog::UnknownGraph;
 
 impl ServiceError for UnknownGraph {
-    fn code(&self) -> Code {
-        Code::NotFound
+    fn reason(&self) -> Reason {
+        Reason::GraphNotFound
+    }
+
+    fn resource(&self) -> Option<Resource> {
+        Some(Resource::graph(&self.name))
     }
 }
 
@@ -30,11 +34,11 @@ pub(crate) enum CheckError {
 }
 
 impl ServiceError for CheckError {
-    fn code(&self) -> Code {
+    fn reason(&self) -> Reason {
         match self {
-            CheckError::Full { .. } => Code::ResourceExhausted,
-            CheckError::Deadline(late) => late.code(),
-            CheckError::Panicked => Code::Internal,
+            CheckError::Full { .. } => Reason::Overloaded,
+            CheckError::Deadline(late) => late.reason(),
+            CheckError::Panicked => Reason::Fault,
         }
     }
 

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use emend_core::{BoundedLines, Code, DeadlineExceeded, NumberedLine, Scope, ServiceError, open_regular};
+use emend_core::{BoundedLines, DeadlineExceeded, NumberedLine, Reason, Scope, ServiceError, open_regular};
 use emend_proto::v1::{Feedback, FeedbackPassage, FeedbackVerdict, WalkStatus};
 use serde::{Deserialize, Serialize};
 use tokio::{sync::Semaphore, task::spawn_blocking};
@@ -149,12 +149,14 @@ pub enum FeedbackError {
 }
 
 impl ServiceError for FeedbackError {
-    fn code(&self) -> Code {
+    fn reason(&self) -> Reason {
         match self {
-            Self::Off | Self::Folder { .. } => Code::FailedPrecondition,
-            Self::NoSpace { .. } | Self::Full => Code::ResourceExhausted,
-            Self::Deadline(late) => late.code(),
-            Self::Broken | Self::Line { .. } => Code::Internal,
+            Self::Off => Reason::FeedbackDisabled,
+            Self::Folder { .. } => Reason::StoreUnusable,
+            Self::NoSpace { .. } => Reason::StorageFull,
+            Self::Full => Reason::Overloaded,
+            Self::Deadline(late) => late.reason(),
+            Self::Broken | Self::Line { .. } => Reason::Fault,
         }
     }
 

@@ -2,7 +2,8 @@
 
 use std::{collections::HashMap, pin::Pin, sync::Arc};
 
-use emend_chassis::{ActorHandle, Caller, Identity, InvalidRequest, Permission, Violations, status};
+use emend_chassis::{ActorHandle, Caller, Identity, InvalidRequest, Permission, Violations, refusal, status};
+use emend_core::Reason;
 use emend_proto::v1::{
     self, AskRequest, AskResponse, AskStreamRequest, AskStreamResponse, GetGraphRequest, GetGraphResponse, GraphEdge,
     GraphNode, GraphOption, GraphSummary, ListGraphsRequest, ListGraphsResponse, RecordFeedbackRequest,
@@ -81,7 +82,8 @@ impl Orchestrator {
     /// Refuses a graph of the caller's own where there are none, or where its key does not allow it.
     fn own_graph(&self, identity: &Identity) -> Result<(), Status> {
         if !self.graph_yaml {
-            return Err(Status::permission_denied(
+            return Err(refusal(
+                Reason::GraphYamlDisabled,
                 "this service takes no graphs of its callers: name one of its own, or start it with --graph-yaml true",
             ));
         }

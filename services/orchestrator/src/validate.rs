@@ -2,9 +2,9 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use emend_chassis::{InvalidRequest, Violations};
+use emend_chassis::{InvalidRequest, Violations, refusal};
 use emend_core::{
-    cut,
+    Reason, cut,
     limits::{
         MAX_ANSWER_BYTES, MAX_FILTERS, MAX_GRAPH_BYTES, MAX_HISTORY, MAX_PASSAGE_BYTES, MAX_PASSAGES,
         MAX_QUESTION_BYTES,
@@ -150,7 +150,13 @@ pub(crate) fn options(
         Ok(options) => Some(options),
         Err(invalid) => {
             for option in invalid {
-                violations.push(format!("{field}[{}]", cut(&option.name)), option.problem);
+                let known = graph.options().iter().any(|spec| spec.name == option.name);
+                let reason = if known {
+                    Reason::FieldInvalid
+                } else {
+                    Reason::OptionUnknown
+                };
+                violations.push_as(reason, format!("{field}[{}]", cut(&option.name)), option.problem);
             }
             None
         }
@@ -242,7 +248,7 @@ pub fn feedback(feedback: Option<v1::Feedback>) -> Result<v1::Feedback, InvalidR
 pub(crate) fn refused(violations: Violations) -> Status {
     match violations.finish() {
         Err(invalid) => invalid.into(),
-        Ok(()) => Status::internal("a request was refused without a reason"),
+        Ok(()) => refusal(Reason::Fault, "a request was refused without a reason"),
     }
 }
 

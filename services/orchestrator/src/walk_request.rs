@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use emend_chassis::{Identity, InvalidRequest, Violations, status};
-use emend_core::{Scope, cut};
+use emend_core::{Reason, Scope, cut};
 use emend_proto::v1;
 use tonic::Status;
 
@@ -124,7 +124,11 @@ async fn own(
     match parsed {
         Ok(graph) => Ok(Some(Arc::new(graph))),
         Err(invalid) => {
-            violations.push("question.graph_yaml", invalid.brief(MAX_GRAPH_ERROR_BYTES));
+            violations.push_as(
+                Reason::GraphInvalid,
+                "question.graph_yaml",
+                invalid.brief(MAX_GRAPH_ERROR_BYTES),
+            );
             Ok(None)
         }
     }

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use emend_chassis::{ActorHandle, CallError, Caller, Identity};
-use emend_core::error_chain;
+use emend_chassis::{ActorHandle, CallError, Caller, Identity, refusal};
+use emend_core::{Reason, error_chain};
 use emend_proto::v1::{Document, IngestRequest, IngestResponse, IngestStatus};
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream, FuturesUnordered};
@@ -124,7 +124,10 @@ impl<S: Stream<Item = Result<IngestRequest, Status>> + Send + Unpin> Pipeline<S>
                 }
                 () = self.shutdown.cancelled(), if !self.ended => {
                     self.next = None;
-                    self.end(Status::unavailable("shutting down: resend the documents that were not acknowledged"));
+                    self.end(refusal(
+                        Reason::ShuttingDown,
+                        "shutting down: resend the documents that were not acknowledged",
+                    ));
                 }
                 else => return self.failure.take().map(Err),
             }

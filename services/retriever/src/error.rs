@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use emend_chassis::InvalidRequest;
-use emend_core::{Code, FieldViolation, ServiceError};
+use emend_core::{FieldViolation, Reason, Resource, ServiceError};
 use emend_documents::DocumentError;
 use emend_models::embed::EmbedError;
 
@@ -101,29 +101,46 @@ impl RetrieverError {
 }
 
 impl ServiceError for RetrieverError {
-    fn code(&self) -> Code {
+    fn reason(&self) -> Reason {
         match self {
-            Self::Invalid(_) | Self::Unreadable { .. } => Code::InvalidArgument,
-            Self::Store(error) => error.code(),
-            Self::UnknownDocument { .. } => Code::NotFound,
-            Self::Replaced { .. } | Self::NothingToCopy { .. } => Code::FailedPrecondition,
-            Self::Taken => Code::Unavailable,
-            Self::Stopped => Code::Cancelled,
-            Self::Embed { source, .. } if source.is_transient() => Code::Unavailable,
+            Self::Invalid(error) => error.reason(),
+            Self::Unreadable { .. } => Reason::DocumentUnreadable,
+            Self::Store(error) => error.reason(),
+            Self::UnknownDocument { .. } => Reason::DocumentNotFound,
+            Self::Replaced { .. } => Reason::PageTokenExpired,
+            Self::NothingToCopy { .. } => Reason::StateUnsuitable,
+            Self::Taken => Reason::Interrupted,
+            Self::Stopped => Reason::CallerGone,
+            Self::Embed { source, .. } if source.is_transient() => Reason::EmbedderUnavailable,
             Self::Embed {
                 source: EmbedError::Refused { .. },
                 ..
-            } => Code::FailedPrecondition,
-            Self::Embed { .. } | Self::Embeddings { .. } | Self::Broken { .. } => Code::Internal,
+            } => Reason::EmbedderRefused,
+            Self::Embed { .. } | Self::Embeddings { .. } => Reason::EmbedderFailed,
+            Self::Broken { .. } => Reason::Fault,
+        }
+    }
+
+    fn passed_on(&self) -> Option<&dyn ServiceError> {
+        match self {
+            Self::Invalid(error) => Some(error),
+            Self::Store(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    fn resource(&self) -> Option<Resource> {
+        match self {
+            Self::Unreadable { document, .. }
+            | Self::UnknownDocument { document, .. }
+            | Self::Replaced { document }
+            | Self::Broken { document, .. } => Some(Resource::document(document)),
+            other => other.passed_on().and_then(ServiceError::resource),
         }
     }
 
     fn violations(&self) -> Vec<FieldViolation> {
-        if let Self::Invalid(error) = self {
-            error.violations()
-        } else {
-            Vec::new()
-        }
+        self.passed_on().map(ServiceError::violations).unwrap_or_default()
     }
 
     fn retry_after(&self) -> Option<Duration> {

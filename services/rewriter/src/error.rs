@@ -1,6 +1,6 @@
 //! Errors of rewriting. Having no new query to offer is not an error: the query is empty then.
 
-use emend_core::{BrokenOff, Code, ServiceError};
+use emend_core::{BrokenOff, Reason, ServiceError};
 use emend_models::chat::{ChatError, ModelFailure};
 use emend_models::prompt::PromptError;
 
@@ -19,11 +19,11 @@ pub enum RewriteError {
 }
 
 impl ServiceError for RewriteError {
-    fn code(&self) -> Code {
+    fn reason(&self) -> Reason {
         match self {
-            Self::Prompt(_) => Code::Internal,
-            Self::Keywords(_) => Code::Unavailable,
-            Self::Model(failure) => failure.code(),
+            Self::Prompt(_) => Reason::Fault,
+            Self::Keywords(_) => Reason::Interrupted,
+            Self::Model(failure) => failure.reason(),
         }
     }
 

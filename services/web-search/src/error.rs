@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use emend_core::{Code, ServiceError};
+use emend_core::{Reason, ServiceError};
 
 /// Why a search failed. Finding nothing is not an error.
 #[derive(Debug, thiserror::Error)]
@@ -59,11 +59,12 @@ pub enum SearchError {
 }
 
 impl ServiceError for SearchError {
-    fn code(&self) -> Code {
+    fn reason(&self) -> Reason {
         match self {
-            Self::NoProvider | Self::Unauthorized { .. } => Code::FailedPrecondition,
-            Self::RateLimited { .. } => Code::ResourceExhausted,
-            Self::Failed { .. } | Self::Unreachable { .. } | Self::BadReply { .. } => Code::Unavailable,
+            Self::NoProvider => Reason::WebSearchDisabled,
+            Self::Unauthorized { .. } => Reason::WebSearchRefused,
+            Self::RateLimited { .. } => Reason::WebSearchRateLimited,
+            Self::Failed { .. } | Self::Unreachable { .. } | Self::BadReply { .. } => Reason::WebSearchUnavailable,
         }
     }
 

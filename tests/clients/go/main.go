@@ -169,10 +169,11 @@ func stream(ctx context.Context, conn *grpc.ClientConn) (*emend.WalkResult, erro
 
 // region errors
 
-// Explained is what an error says besides its message: reason, wrong fields, when to come back.
+// Explained is what an error says besides its message: reason, what that is about, wrong fields, when to come back.
 type Explained struct {
 	Code       codes.Code
-	Reason     string
+	Reason     string // an ErrorReason without its prefix
+	Resource   string
 	Fields     map[string]string
 	RetryAfter time.Duration
 }
@@ -183,7 +184,9 @@ func explain(err error) Explained {
 	for _, detail := range answer.Details() {
 		switch detail := detail.(type) {
 		case *errdetails.ErrorInfo:
-			said.Reason = detail.Domain + "/" + detail.Reason
+			said.Reason = detail.Reason
+		case *errdetails.ResourceInfo:
+			said.Resource = detail.ResourceType + " " + detail.ResourceName
 		case *errdetails.BadRequest:
 			for _, violation := range detail.FieldViolations {
 				said.Fields[violation.Field] = violation.Description
@@ -197,9 +200,8 @@ func explain(err error) Explained {
 
 // endregion
 
-// wrongQuestion is an error that names every wrong field.
-func wrongQuestion(ctx context.Context, conn *grpc.ClientConn) (Explained, error) {
-	question := &emend.Question{Options: map[string]float64{"no_such_option": 1}}
+// refused is what is said of a question that is refused.
+func refused(ctx context.Context, conn *grpc.ClientConn, question *emend.Question) (Explained, error) {
 	_, err := emend.NewOrchestratorServiceClient(conn).Ask(ctx, &emend.AskRequest{Question: question})
 	return explain(err), nil
 }
@@ -360,9 +362,13 @@ func run() error {
 	check("ask", result.GetStatus(), err, func() bool { return strings.Contains(result.Answer, "25 days") })
 	result, err = stream(ctx, asks)
 	check("stream", result.GetStatus(), err, func() bool { return strings.Contains(result.Answer, "25 days") })
-	said, err := wrongQuestion(ctx, asks)
+	said, err := refused(ctx, asks, &emend.Question{Options: map[string]float64{"no_such_option": 1}})
 	check("errors", said, err, func() bool {
-		return said.Code == codes.InvalidArgument && said.Reason == "emend/INVALID_ARGUMENT" && said.Fields["question.question"] != ""
+		return said.Code == codes.InvalidArgument && said.Reason == "FIELD_INVALID" && said.Fields["question.question"] != ""
+	})
+	said, err = refused(ctx, asks, &emend.Question{Question: asked, Collection: "absent"})
+	check("unknown", said, err, func() bool {
+		return said.Reason == "COLLECTION_NOT_FOUND" && said.Resource == "collection absent"
 	})
 	said, err = tooManyStreams(ctx, stores)
 	check("retry", said, err, func() bool { return said.Code == codes.ResourceExhausted && said.RetryAfter > 0 })

@@ -14,7 +14,7 @@ from emend.v1.orchestrator_pb2_grpc import OrchestratorServiceStub
 from emend.v1.retriever_pb2 import Document, IngestRequest, IngestStatus, ListCollectionsRequest
 from emend.v1.retriever_pb2_grpc import RetrieverServiceStub
 from google.protobuf.descriptor_pool import DescriptorPool
-from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RetryInfo
+from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, ResourceInfo, RetryInfo
 from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 from grpc_health.v1.health_pb2_grpc import HealthStub
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
@@ -104,14 +104,18 @@ def stream(channel):
 
 # region errors
 def explain(error):
-    """What an error says besides its code and message: reason, wrong fields, when to come back."""
-    said = {"code": error.code().name, "message": error.details(), "fields": {}}
+    """What an error says besides its code and message: reason, what that is about, wrong fields, when to come back."""
+    said = {"code": error.code().name, "message": error.details(), "reason": "", "fields": {}}
     status = rpc_status.from_call(error)  # google.rpc.Status, None where the server sent none
     for detail in status.details if status else ():
         if detail.Is(ErrorInfo.DESCRIPTOR):
             info = ErrorInfo()
             detail.Unpack(info)
-            said["reason"] = f"{info.domain}/{info.reason}"
+            said["reason"] = info.reason  # an `ErrorReason` without its prefix
+        elif detail.Is(ResourceInfo.DESCRIPTOR):
+            about = ResourceInfo()
+            detail.Unpack(about)
+            said["resource"] = about.resource_type, about.resource_name
         elif detail.Is(BadRequest.DESCRIPTOR):
             bad = BadRequest()
             detail.Unpack(bad)
@@ -124,14 +128,13 @@ def explain(error):
 # endregion
 
 
-def wrong_question(channel):
-    """An error that names every wrong field."""
-    question = Question(question="", options={"no_such_option": 1})
+def refused(channel, question):
+    """What is said of a question that is refused."""
     try:
         OrchestratorServiceStub(channel).Ask(AskRequest(question=question), timeout=10)
     except grpc.RpcError as error:
         return explain(error)
-    raise AssertionError("an empty question was answered")
+    raise AssertionError(f"{question} was answered")
 
 
 def too_many_streams(channel):
@@ -265,9 +268,14 @@ def main():
     check("stream", lambda: stream(orchestrator), lambda result: "25 days" in result.answer)
     check(
         "errors",
-        lambda: wrong_question(orchestrator),
-        lambda said: said["code"] == "INVALID_ARGUMENT" and said["reason"] == "emend/INVALID_ARGUMENT",
+        lambda: refused(orchestrator, Question(question="", options={"no_such_option": 1})),
+        lambda said: said["code"] == "INVALID_ARGUMENT" and said["reason"] == "FIELD_INVALID",
         lambda said: "question.question" in said["fields"],
+    )
+    check(
+        "unknown",
+        lambda: refused(orchestrator, Question(question=ASKED, collection="absent")),
+        lambda said: said["reason"] == "COLLECTION_NOT_FOUND" and said["resource"] == ("collection", "absent"),
     )
     check(
         "retry",

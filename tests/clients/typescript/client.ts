@@ -14,6 +14,8 @@ import {
   OrchestratorServiceClient,
   type AskResponse,
   type AskStreamResponse,
+  type DeepPartial,
+  type Question,
   type WalkResult,
 } from "./gen/emend/v1/orchestrator.js";
 import {
@@ -24,7 +26,7 @@ import {
   type IngestResponse,
   type ListCollectionsResponse,
 } from "./gen/emend/v1/retriever.js";
-import { BadRequest, ErrorInfo, RetryInfo } from "./gen/google/rpc/error_details.js";
+import { BadRequest, ErrorInfo, ResourceInfo, RetryInfo } from "./gen/google/rpc/error_details.js";
 import { Status } from "./gen/google/rpc/status.js";
 import { HealthClient, type HealthCheckResponse } from "./gen/health/v1/health.js";
 
@@ -151,17 +153,21 @@ async function stream(orchestrator: OrchestratorServiceClient): Promise<WalkResu
 // endregion
 
 // region errors
-/** What an error says besides its message: reason, wrong fields, seconds until it makes sense to come back. */
+/** What an error says besides its message: reason, what that is about, wrong fields, seconds until to come back. */
 function explain(error: ServiceError) {
   const fields: Record<string, string> = {};
   let reason = "";
+  let resource: string[] | undefined;
   let retryAfter: number | undefined;
   for (const encoded of error.metadata.get("grpc-status-details-bin")) {
     for (const { typeUrl, value } of Status.decode(encoded as Buffer).details) {
       switch (typeUrl.split("/").pop()) {
-        case "google.rpc.ErrorInfo": {
-          const info = ErrorInfo.decode(value);
-          reason = `${info.domain}/${info.reason}`;
+        case "google.rpc.ErrorInfo":
+          reason = ErrorInfo.decode(value).reason; // an ErrorReason without its prefix
+          break;
+        case "google.rpc.ResourceInfo": {
+          const { resourceType, resourceName } = ResourceInfo.decode(value);
+          resource = [resourceType, resourceName];
           break;
         }
         case "google.rpc.BadRequest":
@@ -176,19 +182,19 @@ function explain(error: ServiceError) {
       }
     }
   }
-  return { code: status[error.code], message: error.details, reason, fields, retryAfter };
+  return { code: status[error.code], message: error.details, reason, resource, fields, retryAfter };
 }
 // endregion
 
-/** An error that names every wrong field. */
-async function wrongQuestion(orchestrator: OrchestratorServiceClient) {
-  const request = AskRequest.fromPartial({ question: { question: "", options: { no_such_option: 1 } } });
+/** What is said of a question that is refused. */
+async function refused(orchestrator: OrchestratorServiceClient, question: DeepPartial<Question>) {
+  const request = AskRequest.fromPartial({ question });
   try {
     await answered<AskResponse>((done) => orchestrator.ask(request, new Metadata(), within(10), done));
   } catch (error) {
     return explain(error as ServiceError);
   }
-  throw new Error("an empty question was answered");
+  throw new Error(`${JSON.stringify(question)} was answered`);
 }
 
 /** An error that says when to try again: a retriever takes so many streams of documents and no more. */
@@ -310,8 +316,13 @@ async function main() {
   const answers = (result?: WalkResult) => result !== undefined && result.answer.includes("25 days");
   await check("ask", () => ask(orchestrator), answers);
   await check("stream", () => stream(orchestrator), answers);
-  await check("errors", () => wrongQuestion(orchestrator), (said) =>
-    said.code === "INVALID_ARGUMENT" && said.reason === "emend/INVALID_ARGUMENT" && "question.question" in said.fields,
+  const wrong = { question: "", options: { no_such_option: 1 } };
+  await check("errors", () => refused(orchestrator, wrong), (said) =>
+    said.code === "INVALID_ARGUMENT" && said.reason === "FIELD_INVALID" && "question.question" in said.fields,
+  );
+  const elsewhere = { question: ASKED, collection: "absent" };
+  await check("unknown", () => refused(orchestrator, elsewhere), (said) =>
+    said.reason === "COLLECTION_NOT_FOUND" && said.resource?.join(" ") === "collection absent",
   );
   await check("retry", () => tooManyStreams(retriever), (said) =>
     said.code === "RESOURCE_EXHAUSTED" && said.retryAfter !== undefined && said.retryAfter > 0,

@@ -2,42 +2,17 @@
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
 
-import grpc
 import grpc.aio
 
-from emend._channel import Address, channel_credentials, documents_of, ingest_request, question_of, target_and_options
+from emend._channel import Connected, documents_of, ingest_request, question_of
 from emend.v1.orchestrator_pb2 import AskRequest, AskStreamRequest, Question, WalkEvent, WalkResult
-from emend.v1.orchestrator_pb2_grpc import OrchestratorServiceStub
 from emend.v1.retriever_pb2 import Document, IngestRequest, IngestResponse
-from emend.v1.retriever_pb2_grpc import RetrieverServiceStub
 
 
-class AsyncClient:
+class AsyncClient(Connected):
     """`Client` for asyncio: the same arguments and methods. It is made where an event loop runs."""
 
-    def __init__(
-        self,
-        orchestrator: Address = "localhost:50050",
-        *,
-        retriever: Address | None = None,
-        ca: bytes | None = None,
-        api_key: str | None = None,
-        timeout: float = 60,
-    ) -> None:
-        self._timeout = timeout
-        self._channels: list[grpc.aio.Channel] = []
-        credentials = channel_credentials(ca, api_key)
-        self.orchestrator = OrchestratorServiceStub(self._connect(orchestrator, credentials))
-        self.retriever = RetrieverServiceStub(self._connect(retriever, credentials)) if retriever else None
-
-    def _connect(self, address: Address, credentials: grpc.ChannelCredentials | None) -> grpc.aio.Channel:
-        target, options = target_and_options(address)
-        if credentials is None:
-            channel = grpc.aio.insecure_channel(target, options)
-        else:
-            channel = grpc.aio.secure_channel(target, credentials, options)
-        self._channels.append(channel)
-        return channel
+    _grpc = grpc.aio
 
     async def ask(
         self,
@@ -79,8 +54,6 @@ class AsyncClient:
 
         Read all answers: what is not answered may not be stored. `timeout` is for all documents together.
         """
-        if self.retriever is None:
-            raise ValueError("documents are stored by a retriever: give AsyncClient its address")
 
         async def requests() -> AsyncIterator[IngestRequest]:
             if isinstance(documents, AsyncIterable):

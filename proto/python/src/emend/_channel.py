@@ -1,16 +1,57 @@
-"""How services are reached."""
+"""How services are reached, and what they are sent: the same for both clients."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
+from types import ModuleType
+from typing import Any, ClassVar, TypeAlias
 
 import grpc
 
 from emend.v1.orchestrator_pb2 import Question
+from emend.v1.orchestrator_pb2_grpc import OrchestratorServiceStub
 from emend.v1.retriever_pb2 import Document, IngestRequest
+from emend.v1.retriever_pb2_grpc import RetrieverServiceStub
 
 Address: TypeAlias = str | Sequence[str]
 """`HOST:PORT` or a target of gRPC such as `dns:///NAME:PORT`, or several `IP:PORT`, which get calls in turn."""
+
+
+class Connected:
+    """Channels to the services, and the stubs over them."""
+
+    _grpc: ClassVar[ModuleType]
+    """What makes the channels: `grpc`, or `grpc.aio`."""
+
+    def __init__(
+        self,
+        orchestrator: Address = "localhost:50050",
+        *,
+        retriever: Address | None = None,
+        ca: bytes | None = None,
+        api_key: str | None = None,
+        timeout: float = 60,
+    ) -> None:
+        self._timeout = timeout
+        self._channels: list[Any] = []
+        credentials = channel_credentials(ca, api_key)
+        self.orchestrator = OrchestratorServiceStub(self._connect(orchestrator, credentials))
+        self._retriever = RetrieverServiceStub(self._connect(retriever, credentials)) if retriever else None
+
+    def _connect(self, address: Address, credentials: grpc.ChannelCredentials | None) -> Any:
+        target, options = target_and_options(address)
+        if credentials is None:
+            channel = self._grpc.insecure_channel(target, options)
+        else:
+            channel = self._grpc.secure_channel(target, credentials, options)
+        self._channels.append(channel)
+        return channel
+
+    @property
+    def retriever(self) -> RetrieverServiceStub:
+        """The stub of the retriever; a `ValueError` where the client has no address of one."""
+        if self._retriever is None:
+            raise ValueError(f"documents are stored by a retriever: give {type(self).__name__} its address")
+        return self._retriever
 
 
 def target_and_options(address: Address) -> tuple[str, list[tuple[str, str]]]:

@@ -4,43 +4,19 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import grpc
 
-from emend._channel import Address, channel_credentials, documents_of, ingest_request, question_of, target_and_options
+from emend._channel import Connected, documents_of, ingest_request, question_of
 from emend.v1.orchestrator_pb2 import AskRequest, AskStreamRequest, Question, WalkEvent, WalkResult
-from emend.v1.orchestrator_pb2_grpc import OrchestratorServiceStub
 from emend.v1.retriever_pb2 import Document, IngestResponse
-from emend.v1.retriever_pb2_grpc import RetrieverServiceStub
 
 
-class Client:
+class Client(Connected):
     """Asks an orchestrator, and stores documents in a retriever.
 
     Without `retriever`, there is nothing to store documents in. `ca` is a PEM, `api_key` goes with every call, `timeout`
     holds for each call, in seconds.
     """
 
-    def __init__(
-        self,
-        orchestrator: Address = "localhost:50050",
-        *,
-        retriever: Address | None = None,
-        ca: bytes | None = None,
-        api_key: str | None = None,
-        timeout: float = 60,
-    ) -> None:
-        self._timeout = timeout
-        self._channels: list[grpc.Channel] = []
-        credentials = channel_credentials(ca, api_key)
-        self.orchestrator = OrchestratorServiceStub(self._connect(orchestrator, credentials))
-        self.retriever = RetrieverServiceStub(self._connect(retriever, credentials)) if retriever else None
-
-    def _connect(self, address: Address, credentials: grpc.ChannelCredentials | None) -> grpc.Channel:
-        target, options = target_and_options(address)
-        if credentials is None:
-            channel = grpc.insecure_channel(target, options)
-        else:
-            channel = grpc.secure_channel(target, credentials, options)
-        self._channels.append(channel)
-        return channel
+    _grpc = grpc
 
     def ask(
         self,
@@ -82,8 +58,6 @@ class Client:
 
         Read all answers: what is not answered may not be stored. `timeout` is for all documents together.
         """
-        if self.retriever is None:
-            raise ValueError("documents are stored by a retriever: give Client its address")
         requests = (ingest_request(collection, document) for document in documents_of(documents))
         return self.retriever.Ingest(requests, timeout=timeout or self._timeout)
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 import grpc
-from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RetryInfo
+from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, ResourceInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 
 
@@ -14,7 +14,10 @@ class Explained:
     code: grpc.StatusCode
     message: str
     reason: str = ""
-    """`domain/reason` of `google.rpc.ErrorInfo`; empty where there is none."""
+    """Name of an `ErrorReason` of the contracts without its prefix, such as `COLLECTION_NOT_FOUND`; empty where there is
+    none, or it is not of Emend."""
+    resource: tuple[str, str] | None = None
+    """What the reason is about: `collection`, `document` or `graph`, and its name."""
     fields: dict[str, str] = field(default_factory=dict)
     """What is wrong, by field."""
     retry_after: float | None = None
@@ -30,7 +33,10 @@ def explain(error: grpc.RpcError) -> Explained:
         for detail in Status.FromString(value).details:
             if detail.Is(ErrorInfo.DESCRIPTOR):
                 info = ErrorInfo.FromString(detail.value)
-                said.reason = f"{info.domain}/{info.reason}"
+                said.reason = info.reason if info.domain == "emend" else ""
+            elif detail.Is(ResourceInfo.DESCRIPTOR):
+                about = ResourceInfo.FromString(detail.value)
+                said.resource = about.resource_type, about.resource_name
             elif detail.Is(BadRequest.DESCRIPTOR):
                 bad = BadRequest.FromString(detail.value)
                 said.fields = {violation.field: violation.description for violation in bad.field_violations}

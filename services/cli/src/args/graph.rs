@@ -45,7 +45,7 @@ pub enum GraphCommand {
     #[command(after_help = "Examples:\n  \
         emend graph check mine.yaml\n  \
         emend graph check self-rag --option max_count=1 --option max_retries=0\n  \
-        emend graph check mine.yaml --json | jq .worst_case.steps")]
+        emend graph check mine.yaml --json | jq .worstCase.steps")]
     Check {
         /// The file, or the name of a graph
         #[arg(value_name = "FILE|NAME")]

@@ -16,6 +16,7 @@ const MAX_NAMED: usize = 10;
 
 /// The outcome of an ingest: the numbers of documents, and the failures.
 #[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Outcome {
     /// New or changed documents that were stored.
     pub ingested: u64,

@@ -3,9 +3,10 @@ use emend_proto::v1::{Step, WalkResult, WalkStatus};
 use super::*;
 
 #[test]
-fn names_are_those_of_the_proto_files() {
+fn names_are_those_of_the_json_mapping() {
     let result = WalkResult {
         status: WalkStatus::Abstained.into(),
+        trace_id: "ab".to_owned(),
         steps: vec![Step {
             number: 1,
             ..Step::default()
@@ -15,6 +16,7 @@ fn names_are_those_of_the_proto_files() {
     let json = value("WalkResult", &result).unwrap();
     assert_eq!(json["status"], "WALK_STATUS_ABSTAINED");
     assert_eq!(json["steps"][0]["number"], 1);
+    assert_eq!(json["traceId"], "ab");
     assert_eq!(json["answer"], "");
 }
 

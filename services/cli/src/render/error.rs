@@ -80,12 +80,14 @@ fn explain(error: &anyhow::Error) -> String {
     text
 }
 
-/// An error as JSON: `{"error": {"code", "message", "fields"}}`. The code is that of the service, or `COMMAND` for an
-/// error of the command itself; the fields are those that the service rejects.
+/// An error as JSON: `{"error": {"code", "reason", "message", "fields"}}`, and `resource` where the reason is about one.
+/// The code and the reason are those of the service, or `COMMAND` for an error of the command itself; the fields are those
+/// that the service rejects.
 #[must_use]
 pub fn error_json(error: &anyhow::Error) -> Value {
     let status = error.downcast_ref::<tonic::Status>();
-    let code = status.map_or(OWN, |status| emend_chassis::code_of_grpc(status.code()).name());
+    let code = status.map_or(OWN, |status| emend_chassis::grpc_code_name(status.code()));
+    let reason = status.map_or(OWN, |status| emend_chassis::reason_of(status).name());
     let details = status.map(tonic::Status::get_error_details).unwrap_or_default();
     let fields: Vec<Value> = details
         .bad_request()
@@ -94,7 +96,11 @@ pub fn error_json(error: &anyhow::Error) -> Value {
         .iter()
         .map(|violation| json!({"field": violation.field, "description": violation.description}))
         .collect();
-    json!({"error": {"code": code, "message": explain(error), "fields": fields}})
+    let mut told = json!({"code": code, "reason": reason, "message": explain(error), "fields": fields});
+    if let Some(resource) = status.and_then(emend_chassis::resource_of) {
+        told["resource"] = json!({"type": resource.kind, "name": resource.name});
+    }
+    json!({ "error": told })
 }
 
 /// Whether the output's reader has seen enough, as `head` does.

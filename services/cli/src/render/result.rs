@@ -51,13 +51,16 @@ pub fn failure(failure: &Failure) -> String {
     let Failure {
         service,
         code,
+        reason,
         cause,
         advice,
     } = failure;
+    // A service of an older version gives no reason.
+    let reason = if reason.is_empty() { code } else { reason };
     format!(
         "{BAD}error{BAD:#}: the {} failed ({}): {}\n  {}",
         printable_line(service),
-        printable_line(code),
+        printable_line(reason),
         printable(cause),
         printable(advice)
     )

@@ -38,7 +38,7 @@ fn what_the_page_saves_is_read() {
         elapsed: None,
         event: Some(Event::Finished(result())),
     };
-    let event = emend_json::text("WalkEvent", &event, emend_json::Form::Canonical).unwrap();
+    let event = emend_json::text("WalkEvent", &event).unwrap();
     let saved = |format: u32| format!("{{\"format\": {format}, \"question\": {{}}, \"events\": [{{}}, {event}]}}");
     assert_eq!(walk(saved(1).as_bytes()).unwrap(), result());
     let refused = walk(saved(2).as_bytes()).unwrap_err().to_string();

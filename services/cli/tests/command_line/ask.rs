@@ -113,7 +113,8 @@ fn a_failed_service_has_an_exit_status_of_its_own_and_is_named_first() {
     assert_eq!(failed.status.code(), Some(4), "{out}{err}");
     assert!(out.starts_with("failed by self-corrective-rag"), "{out}");
     assert!(
-        err.contains("error: the generator failed (UNAVAILABLE)") && err.contains("check that the generator runs"),
+        err.contains("error: the generator failed (MODEL_UNAVAILABLE)")
+            && err.contains("check that the generator runs"),
         "{err}"
     );
 
@@ -122,6 +123,7 @@ fn a_failed_service_has_an_exit_status_of_its_own_and_is_named_first() {
     assert_eq!(failed.status.code(), Some(4));
     assert_eq!(result["status"], "WALK_STATUS_FAILED");
     assert_eq!(result["failure"]["service"], "generator", "{result}");
+    assert_eq!(result["failure"]["reason"], "MODEL_UNAVAILABLE", "{result}");
     assert!(
         stderr(&failed).starts_with("error: the generator failed"),
         "{}",

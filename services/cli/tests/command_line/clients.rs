@@ -9,7 +9,12 @@ use std::{
     process::Command,
 };
 
-use super::{Place, stderr, stdout, up::Up};
+use super::{
+    Place,
+    security::{Certificates, add_key},
+    stderr, stdout,
+    up::Up,
+};
 
 /// The root of the repository.
 fn root() -> &'static Path {
@@ -113,23 +118,42 @@ struct Services {
     slow: Up,
     _places: [Place; 2],
     _silent: TcpListener,
+    /// Where there is TLS: the authority of the services, and beside it the file of a key, without which they take no call.
+    protection: Option<Certificates>,
 }
 
 impl Services {
-    fn start(language: &str) -> Self {
+    fn start(language: &str, protection: Option<Certificates>) -> Self {
         let places = [Place::new(), Place::new()];
         // Nobody takes its connections.
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let model = format!("http://{}/v1", silent.local_addr().unwrap());
+        let mut environment = Vec::new();
+        if let Some(files) = &protection {
+            let keys = files.path("keys.toml");
+            let key = add_key(
+                &places[0],
+                &keys,
+                &["client", "--collections", "*", "--allow", "ask,ingest"],
+            );
+            fs::write(files.path("client.key"), key).unwrap();
+            environment = vec![
+                ("EMEND_TLS_CERT", files.path("server.pem")),
+                ("EMEND_TLS_KEY", files.path("server.key")),
+                ("EMEND_KEYS_FILE", keys),
+                ("EMEND_CA", files.path("ca.pem")),
+                ("EMEND_API_KEY_FILE", files.path("client.key")),
+            ];
+        }
+        let emend = |place: &Place, arguments: &[&str]| {
+            let mut command = place.emend(arguments);
+            command.envs(environment.iter().map(|(name, file)| (name, file)));
+            command
+        };
         // A walk is traced where its trace goes somewhere, though nothing is there.
-        let quick = Up::start(
-            places[0]
-                .emend(&["up"])
-                .env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1"),
-        );
+        let quick = Up::start(emend(&places[0], &["up"]).env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1"));
         let slow = Up::start(
-            places[1]
-                .emend(&["up"])
+            emend(&places[1], &["up"])
                 .env("EMEND_LLM_URL", model)
                 .env("EMEND_LLM_MODEL", "silent")
                 .env("EMEND_LLM_TIMEOUT", "60m")
@@ -138,14 +162,35 @@ impl Services {
         for (place, up, collection) in [(&places[0], &quick, "only-here"), (&places[1], &slow, language)] {
             let docs = place.docs.path().to_str().unwrap();
             let url = up.url("retriever");
-            run(&mut place.emend(&["ingest", "--url", url, "--collection", collection, docs]));
+            run(&mut emend(
+                place,
+                &["ingest", "--url", url, "--collection", collection, docs],
+            ));
         }
         Self {
             quick,
             slow,
             _places: places,
             _silent: silent,
+            protection,
         }
+    }
+
+    /// Lets a client use services that are open, and such with TLS and keys.
+    fn open_and_protected(language: &str, client: impl Fn(&Self)) {
+        for protection in [None, Some(Certificates::new())] {
+            client(&Self::start(language, protection));
+        }
+    }
+
+    /// The authority and the key, where there are any.
+    fn files(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let names = [("--ca", "ca.pem"), ("--api-key-file", "client.key")];
+        let files = self
+            .protection
+            .iter()
+            .flat_map(move |files| names.map(|(flag, name)| (flag, files.path(name))));
+        files.map(|(flag, file)| (flag, file.display().to_string()))
     }
 
     /// Where the services are, as every program takes it.
@@ -158,27 +203,39 @@ impl Services {
             ("--balance", format!("{quick},{slow}")),
         ]
         .into_iter()
+        .chain(self.files())
         .flat_map(|(flag, value)| [flag.to_owned(), value])
         .collect()
+    }
+
+    /// The orchestrator and the retriever that answer, and the files, as the programs for the packages take them.
+    fn addresses(&self) -> Vec<String> {
+        let addresses = ["orchestrator", "retriever"].map(|service| self.quick.address(service).to_owned());
+        addresses
+            .into_iter()
+            .chain(self.files().map(|(_, file)| file))
+            .collect()
     }
 }
 
 #[test]
 fn a_client_in_python_does_all_that_the_contracts_offer() {
     let Some(installed) = PYTHON.installed() else { return };
-    let (place, services) = (PYTHON.workplace(), Services::start(PYTHON.name));
+    let place = PYTHON.workplace();
     let path = path_with(&installed.join("venv/bin"));
     run(Command::new("sh")
         .arg("generate.sh")
         .current_dir(&place)
         .env("PATH", &path));
-    let said = run(Command::new("python")
-        .arg("client.py")
-        .args(services.arguments())
-        .current_dir(&place)
-        .env("PATH", &path)
-        .env("PYTHONPATH", "gen"));
-    assert!(said.contains("25 days"), "{said}");
+    Services::open_and_protected(PYTHON.name, |services| {
+        let said = run(Command::new("python")
+            .arg("client.py")
+            .args(services.arguments())
+            .current_dir(&place)
+            .env("PATH", &path)
+            .env("PYTHONPATH", "gen"));
+        assert!(said.contains("25 days"), "{said}");
+    });
 }
 
 #[test]
@@ -186,7 +243,7 @@ fn a_client_in_typescript_does_all_that_the_contracts_offer() {
     let Some(installed) = TYPESCRIPT.installed() else {
         return;
     };
-    let (place, services) = (TYPESCRIPT.workplace(), Services::start(TYPESCRIPT.name));
+    let place = TYPESCRIPT.workplace();
     let modules = installed.join("node_modules");
     std::os::unix::fs::symlink(&modules, place.path().join("node_modules")).unwrap();
     let path = path_with(&modules.join(".bin"));
@@ -195,18 +252,20 @@ fn a_client_in_typescript_does_all_that_the_contracts_offer() {
         .current_dir(&place)
         .env("PATH", &path));
     run(Command::new("tsc").current_dir(&place).env("PATH", &path));
-    let said = run(Command::new("node")
-        .arg("dist/client.js")
-        .args(services.arguments())
-        .current_dir(&place));
-    assert!(said.contains("25 days"), "{said}");
+    Services::open_and_protected(TYPESCRIPT.name, |services| {
+        let said = run(Command::new("node")
+            .arg("dist/client.js")
+            .args(services.arguments())
+            .current_dir(&place));
+        assert!(said.contains("25 days"), "{said}");
+    });
 }
 
 #[test]
 fn a_client_in_go_does_all_that_the_contracts_offer() {
     let Some(installed) = GO.installed() else { return };
     let Some(buf) = TYPESCRIPT.installed() else { return };
-    let (place, services) = (GO.workplace(), Services::start(GO.name));
+    let place = GO.workplace();
     let path = path_with(&buf.join("node_modules/.bin"));
     let path =
         std::env::join_paths(std::iter::once(installed.join("bin")).chain(std::env::split_paths(&path))).unwrap();
@@ -221,34 +280,33 @@ fn a_client_in_go_does_all_that_the_contracts_offer() {
         .env("GOCACHE", installed.join("build"))
         .env("GOPROXY", "off")
         .env("GOFLAGS", "-mod=readonly -modcacherw"));
-    let said = run(Command::new(place.path().join("client")).args(services.arguments()));
-    assert!(said.contains("25 days"), "{said}");
+    Services::open_and_protected(GO.name, |services| {
+        let said = run(Command::new(place.path().join("client")).args(services.arguments()));
+        assert!(said.contains("25 days"), "{said}");
+    });
 }
 
 #[test]
 fn a_client_in_java_does_all_that_the_contracts_offer() {
     let Some(installed) = JAVA.installed() else { return };
-    let (place, services) = (JAVA.workplace(), Services::start(JAVA.name));
+    let place = JAVA.workplace();
     run(Command::new("mvn")
         .args(["-B", "-q", "--offline", "compile"])
         .arg(format!("-Dmaven.repo.local={}", installed.join("repository").display()))
         .current_dir(&place));
-    let said = run(Command::new("java")
-        .args(["-cp", "target/classes:target/lib/*", "Client"])
-        .args(services.arguments())
-        .current_dir(&place));
-    assert!(said.contains("25 days"), "{said}");
-}
-
-/// The addresses of the orchestrator and the retriever that answer.
-fn addresses(services: &Services) -> [&str; 2] {
-    ["orchestrator", "retriever"].map(|service| services.quick.address(service))
+    Services::open_and_protected(JAVA.name, |services| {
+        let said = run(Command::new("java")
+            .args(["-cp", "target/classes:target/lib/*", "Client"])
+            .args(services.arguments())
+            .current_dir(&place));
+        assert!(said.contains("25 days"), "{said}");
+    });
 }
 
 #[test]
 fn the_package_for_python_is_built_installed_and_used() {
     let Some(installed) = PYTHON.installed() else { return };
-    let (place, services) = (PYTHON.workplace(), Services::start(PYTHON.name));
+    let place = PYTHON.workplace();
     // Nothing but what was installed is there to build it with and to install beside it.
     let wheels = installed.join("wheels");
     let pip = |python: &Path, arguments: &[&str]| {
@@ -270,11 +328,13 @@ fn the_package_for_python_is_built_installed_and_used() {
     run(Command::new(python).args(["-m", "venv", "fresh"]).current_dir(&place));
     let fresh = place.path().join("fresh/bin/python");
     pip(&fresh, &["install", wheel.to_str().unwrap()]);
-    let said = run(Command::new(fresh)
-        .arg("package.py")
-        .args(addresses(&services))
-        .current_dir(&place));
-    assert!(said.contains("25 days"), "{said}");
+    Services::open_and_protected(PYTHON.name, |services| {
+        let said = run(Command::new(&fresh)
+            .arg("package.py")
+            .args(services.addresses())
+            .current_dir(&place));
+        assert!(said.contains("25 days"), "{said}");
+    });
 }
 
 #[test]
@@ -282,7 +342,7 @@ fn the_package_for_typescript_is_built_installed_and_used() {
     let Some(installed) = TYPESCRIPT.installed() else {
         return;
     };
-    let (place, services) = (TYPESCRIPT.workplace(), Services::start(TYPESCRIPT.name));
+    let place = TYPESCRIPT.workplace();
     let modules = installed.join("node_modules");
     let package = place.path().join("proto/typescript");
     std::os::unix::fs::symlink(&modules, package.join("node_modules")).unwrap();
@@ -312,9 +372,11 @@ fn the_package_for_typescript_is_built_installed_and_used() {
         .args(["--types", "node", "--outDir", "dist", "package.ts"])
         .current_dir(project)
         .env("PATH", &path));
-    let said = run(Command::new("node")
-        .arg("dist/package.js")
-        .args(addresses(&services))
-        .current_dir(project));
-    assert!(said.contains("25 days"), "{said}");
+    Services::open_and_protected(TYPESCRIPT.name, |services| {
+        let said = run(Command::new("node")
+            .arg("dist/package.js")
+            .args(services.addresses())
+            .current_dir(project));
+        assert!(said.contains("25 days"), "{said}");
+    });
 }

@@ -33,7 +33,7 @@ fn collections_are_listed_described_repaired_and_removed() {
     let described: serde_json::Value = serde_json::from_slice(&described.stdout).unwrap();
     assert_eq!(
         (&described["documents"], &described["dimensions"]),
-        (&1.into(), &256.into())
+        (&"1".into(), &256.into())
     );
     let repaired = run(&place, &["repair", "notes"]);
     assert_eq!(repaired.status.code(), Some(0), "{}", stderr(&repaired));

@@ -59,11 +59,11 @@ fn a_graph_is_checked_by_name_for_the_options_in_force_and_as_json() {
     let (code, out, err) = check(&["--option", "max_count=0", "-o", "max_retries=0"]);
     assert_eq!(code, Some(0), "{err}");
     let checked = figures(&out);
-    assert_eq!(checked["worst_case"]["steps"], 4, "{out}");
-    assert_eq!(checked["worst_case"]["model_calls"], 7, "{out}");
+    assert_eq!(checked["worstCase"]["steps"], "4", "{out}");
+    assert_eq!(checked["worstCase"]["modelCalls"], "7", "{out}");
     assert_eq!(checked["options"]["max_count"], 0.0, "{out}");
     assert_eq!(
-        figures(&check(&[]).1)["worst_case"]["steps_formula"],
+        figures(&check(&[]).1)["worstCase"]["stepsFormula"],
         "3·max_count + 5·max_retries + 4"
     );
     let (code, _, err) = check(&["--option", "max_cuont=1"]);

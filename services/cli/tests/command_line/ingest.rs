@@ -69,10 +69,7 @@ fn skipped_files_are_counted_by_kind_and_strict_has_a_status_of_its_own() {
         (status, &summary["ingested"], &summary["skipped"]),
         (Some(0), &1.into(), &3.into())
     );
-    assert_eq!(
-        summary["skipped_kinds"],
-        serde_json::json!({ "image": 2, "archive": 1 })
-    );
+    assert_eq!(summary["skippedKinds"], serde_json::json!({ "image": 2, "archive": 1 }));
     let (status, summary) = place.ingest(&["--strict", docs]);
     assert_eq!((status, &summary["unchanged"]), (Some(5), &1.into()));
     let (status, summary) = place.ingest(&["--strict", "--include", "*.md", docs]);

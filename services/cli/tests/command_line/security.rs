@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 
 use emend_testkit::otlp::Collector;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 
 use super::*;
 
@@ -16,15 +16,17 @@ const PLANTED: &str = "pl4nted-s3cret";
 const GUESS: &str = "emend_pl4nted-guess";
 
 /// The files of an authority, of the services and of their callers.
-struct Certificates {
+pub(super) struct Certificates {
     folder: tempfile::TempDir,
 }
 
 impl Certificates {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        // OpenSSL takes a certificate for self-signed whose issuer has its own name.
+        params.distinguished_name.push(DnType::CommonName, "authority");
         let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
         fs::write(folder.path().join("ca.pem"), authority.pem()).unwrap();
         for (file, name) in [("server", "127.0.0.1"), ("client", "client")] {
@@ -37,7 +39,7 @@ impl Certificates {
         Self { folder }
     }
 
-    fn path(&self, file: &str) -> PathBuf {
+    pub(super) fn path(&self, file: &str) -> PathBuf {
         self.folder.path().join(file)
     }
 
@@ -60,7 +62,8 @@ impl Certificates {
     }
 }
 
-fn add_key(place: &Place, file: &Path, arguments: &[&str]) -> String {
+/// Makes a key in a file of keys.
+pub(super) fn add_key(place: &Place, file: &Path, arguments: &[&str]) -> String {
     let arguments = [&["keys", "add"], arguments].concat();
     let output = place.emend(&arguments).env("EMEND_KEYS_FILE", file).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));

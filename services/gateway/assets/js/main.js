@@ -7,10 +7,12 @@ import { openHistory, remember, save, saved } from './history.js';
 import { chosenOptions, showOptions } from './options.js';
 import { openReplay, turned } from './replay.js';
 import { setUpTheme } from './theme.js';
-import { WalkView } from './walk-view.js';
 
 const DEFAULT_GRAPH = 'self-corrective-rag';
 const DEFAULT_COLLECTION = 'default';
+
+/** What shows walks, and draws graphs: most of the page, and not needed to begin with. */
+const walkView = () => import('./walk-view.js');
 
 /** Graphs that were asked for, by name. */
 const described = new Map();
@@ -89,6 +91,7 @@ async function submit(event) {
   running = new AbortController();
   busy(true);
   try {
+    const { WalkView } = await walkView();
     const views = await Promise.all(graphs.map(async (graph) => {
       // The options are those of the first graph; another one may not have them.
       const own = graph === asked.graph ? asked : { ...asked, graph, options: {} };
@@ -158,6 +161,7 @@ function busy(is) {
 async function show(kept) {
   problem(null);
   try {
+    const { WalkView } = await walkView();
     const view = new WalkView(await describe(kept.graph), kept.question);
     for (const event of kept.events) view.apply(event);
     offer(view, kept);
@@ -226,3 +230,5 @@ byId('open-key').addEventListener('click', openKey);
 setUpTheme(byId('theme'));
 setUpDrop();
 load();
+// Fetched by the time that somebody asks; if it cannot be had, asking says so.
+(window.requestIdleCallback ?? setTimeout)(() => walkView().catch(() => {}));

@@ -1,10 +1,13 @@
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
+
+use flate2::read::GzDecoder;
 
 use super::*;
 
-/// Most bytes that the page loads, all files together.
-const PAGE_BYTES: usize = 300_000;
+/// Most bytes that the page loads, all files together, as browsers take them.
+const PAGE_BYTES: usize = 60_000;
 
 #[test]
 fn every_file_of_the_folder_is_compiled_in() {
@@ -14,7 +17,7 @@ fn every_file_of_the_folder_is_compiled_in() {
     found.sort();
     compiled.sort();
     assert_eq!(found, compiled);
-    assert!(ASSETS.iter().map(|asset| asset.bytes.len()).sum::<usize>() < PAGE_BYTES);
+    assert!(ASSETS.iter().map(|asset| asset.packed().gzip.len()).sum::<usize>() < PAGE_BYTES);
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -35,4 +38,26 @@ fn the_page_is_at_the_root_and_loads_nothing_from_elsewhere() {
     }
     assert!(find("/js/nothing.js").is_none());
     assert!(find("/../Cargo.toml").is_none());
+}
+
+fn asked(name: http::HeaderName, value: &str) -> HeaderMap {
+    HeaderMap::from_iter([(name, HeaderValue::from_str(value).unwrap())])
+}
+
+#[tokio::test]
+async fn a_file_is_packed_for_who_takes_that_and_is_not_sent_twice() {
+    let asset = find("/style.css").unwrap();
+    let plain = asset.respond(&asked(ACCEPT_ENCODING, "br, gzip;q=0"));
+    assert!(!plain.headers().contains_key(CONTENT_ENCODING));
+    let packed = asset.respond(&asked(ACCEPT_ENCODING, "deflate, gzip;q=0.5"));
+    assert_eq!(packed.headers()[CONTENT_ENCODING], "gzip");
+    let tag = packed.headers()[ETAG].to_str().unwrap().to_owned();
+    let body = axum::body::to_bytes(packed.into_body(), PAGE_BYTES).await.unwrap();
+    let mut unpacked = Vec::new();
+    GzDecoder::new(&*body).read_to_end(&mut unpacked).unwrap();
+    assert_eq!(unpacked, asset.bytes);
+    let again = asset.respond(&asked(IF_NONE_MATCH, &format!("\"other\", {tag}")));
+    assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
+    let other = find("/").unwrap().respond(&asked(IF_NONE_MATCH, &tag));
+    assert_eq!(other.status(), StatusCode::OK);
 }

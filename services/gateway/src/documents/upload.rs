@@ -11,7 +11,7 @@ use emend_core::cut;
 use emend_core::limits::MAX_DOCUMENT_BYTES;
 use emend_proto::v1::{Document, IngestRequest};
 use futures::{Stream, StreamExt as _};
-use http::{HeaderMap, StatusCode, header::CONTENT_TYPE};
+use http::{HeaderMap, header::CONTENT_TYPE};
 use multer::{Field, Multipart};
 
 use crate::memory::{Held, Memory};
@@ -70,14 +70,10 @@ impl Upload {
         let given = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let given = given.unwrap_or_default();
         let boundary = multer::parse_boundary(given).map_err(|_| {
-            Problem::new(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "INVALID_ARGUMENT",
-                format!(
-                    "the content type must be multipart/form-data with a boundary, is `{}`",
-                    cut(given)
-                ),
-            )
+            Problem::media_type(format!(
+                "the content type must be multipart/form-data with a boundary, is `{}`",
+                cut(given)
+            ))
         })?;
         let outcome = Outcome::default();
         let unread = Arc::new(AtomicUsize::new(0));
@@ -230,20 +226,16 @@ fn metadata(text: &str) -> Result<HashMap<String, String>, Problem> {
 async fn heard<T>(piece: impl Future<Output = multer::Result<T>>) -> Result<T, Problem> {
     match tokio::time::timeout(SILENCE_TIMEOUT, piece).await {
         Ok(piece) => piece.map_err(|error| broken(&error)),
-        Err(_) => Err(Problem::new(
-            StatusCode::REQUEST_TIMEOUT,
-            "DEADLINE_EXCEEDED",
-            format!(
-                "nothing of the form came for {}",
-                humantime::format_duration(SILENCE_TIMEOUT)
-            ),
-        )),
+        Err(_) => Err(Problem::too_slow(format!(
+            "nothing of the form came for {}",
+            humantime::format_duration(SILENCE_TIMEOUT)
+        ))),
     }
 }
 
 fn broken(error: &multer::Error) -> Problem {
     let reason = emend_core::error_chain(error);
-    Problem::invalid(format!("the form cannot be read: {reason}"))
+    Problem::unreadable(format!("the form cannot be read: {reason}"))
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ pub(super) async fn ask(walks: &Walks, mut call: Call) -> Told {
         let failure = result.failure.unwrap_or_default();
         return Err(format!(
             "the {} failed ({}): {}; {}",
-            failure.service, failure.code, failure.cause, failure.advice
+            failure.service, failure.reason, failure.cause, failure.advice
         ));
     }
     Ok(told(walks, walk, &result))

@@ -140,7 +140,7 @@ pub(super) fn structured(text: String, value: serde_json::Value) -> CallToolResu
 /// What a service refuses or why it fails, for the model to read.
 pub(super) fn said(status: tonic::Status) -> String {
     let problem = Problem::from(status).within("question");
-    let mut text = format!("{}: {}", problem.code, problem.detail);
+    let mut text = format!("{}: {}", problem.reason, problem.detail);
     for error in &problem.errors {
         text.push_str(&format!("\n{}: {}", error.field, error.description));
     }

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use emend_chassis::grpc_code_name;
-use emend_core::Deadline;
+use emend_core::{Deadline, Reason};
 use emend_proto::v1::{AskRequest, AskStreamRequest, AskStreamResponse, WalkResult, WalkStatus, walk_event::Event};
 use futures::{Stream, StreamExt as _, stream};
 use http::HeaderMap;
@@ -35,7 +35,7 @@ pub(crate) async fn chat(
     let asked = {
         let (text, _held) = http_request::json(&gateway.memory, &headers, body).await?;
         let body = serde_json::from_slice(&text)
-            .map_err(|error| Problem::invalid(format!("the body cannot be parsed as JSON: {error}")))?;
+            .map_err(|error| Problem::unreadable(format!("the body cannot be parsed as JSON: {error}")))?;
         request::read(body)?
     };
     let model = asked.model.clone();
@@ -250,9 +250,10 @@ fn failed(result: &WalkResult) -> Option<OpenAiError> {
         .unwrap_or(Code::Unavailable);
     let message = format!(
         "the {} failed ({}): {}; {}",
-        failure.service, failure.code, failure.cause, failure.advice
+        failure.service, failure.reason, failure.cause, failure.advice
     );
-    Some(Problem::new(http_status(code), grpc_code_name(code), message).into())
+    let reason = Reason::of_name(&failure.reason).unwrap_or(Reason::ServiceUnavailable);
+    Some(Problem::new(http_status(code), reason, message).into())
 }
 
 fn extension(result: &WalkResult) -> Value {

@@ -1,7 +1,7 @@
 //! Errors as OpenAI writes them.
 
 use axum::response::{IntoResponse, Response};
-use emend_core::cut;
+use emend_core::{Reason, cut};
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ impl OpenAiError {
             cut(model)
         );
         Self {
-            problem: Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message),
+            problem: Problem::new(StatusCode::NOT_FOUND, Reason::GraphNotFound, message),
             param: Some("model".to_owned()),
             code: Some("model_not_found"),
         }
@@ -61,7 +61,7 @@ impl OpenAiError {
             "message": self.problem.detail,
             "type": kind,
             "param": self.param.clone().or(field),
-            "code": self.code.unwrap_or(self.problem.code),
+            "code": self.code.unwrap_or(self.problem.reason),
         }})
     }
 }

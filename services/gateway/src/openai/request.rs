@@ -212,10 +212,10 @@ fn conversation(messages: Option<Value>) -> Result<(String, Vec<ChatMessage>), O
             }
         };
         let content = text(&message["content"], place)?;
-        said.push((role, content));
+        said.push((role, content, place));
     }
     let last = said.pop();
-    let Some((Role::User, question)) = last else {
+    let Some((Role::User, question, place)) = last else {
         return Err(OpenAiError::param(
             "messages",
             "the last message must be the user's: it is the question",
@@ -224,7 +224,7 @@ fn conversation(messages: Option<Value>) -> Result<(String, Vec<ChatMessage>), O
     };
     if question.len() > MAX_QUESTION_BYTES {
         return Err(OpenAiError::param(
-            format!("messages[{}].content", messages.len() - 1),
+            format!("messages[{place}].content"),
             format!(
                 "a question must have at most {MAX_QUESTION_BYTES} bytes, this one has {}",
                 question.len()
@@ -232,9 +232,9 @@ fn conversation(messages: Option<Value>) -> Result<(String, Vec<ChatMessage>), O
             "string_above_max_length",
         ));
     }
-    said.retain(|(_, content)| !content.trim().is_empty());
+    said.retain(|(_, content, _)| !content.trim().is_empty());
     let history = said.split_off(said.len().saturating_sub(MAX_HISTORY));
-    let history = history.into_iter().map(|(role, mut content)| {
+    let history = history.into_iter().map(|(role, mut content, _)| {
         content.truncate(content.floor_char_boundary(MAX_QUESTION_BYTES));
         ChatMessage {
             role: role.into(),

@@ -79,6 +79,12 @@ const fn described(operation: Operation) -> Described {
             gives: "Collection",
             ..NONE
         },
+        Operation::DeleteCollection => Described {
+            rpc: "RetrieverService/DeleteCollection",
+            summary: "Remove a collection with all its documents",
+            gives: "DeleteCollectionResponse",
+            ..NONE
+        },
         Operation::ListDocuments => Described {
             rpc: "RetrieverService/ListDocuments",
             summary: "List the documents of a collection, a page at a time",

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
+use emend_core::Reason;
 use prost_reflect::{DescriptorPool, EnumDescriptor, FieldDescriptor, FileDescriptor, Kind, MessageDescriptor};
 use serde_json::{Map, Value, json};
 
@@ -180,17 +181,27 @@ fn comments(file: &FileDescriptor) -> Vec<((String, Vec<i32>), String)> {
 }
 
 fn problem() -> Value {
+    let reasons: Vec<_> = Reason::ALL.iter().map(|reason| reason.name()).collect();
     json!({
         "type": "object",
         "description": "An error, as RFC 9457 has it",
-        "required": ["type", "title", "status", "detail", "code"],
+        "required": ["type", "title", "status", "detail", "code", "reason"],
         "properties": {
-            "type": {"type": "string", "examples": ["urn:emend:problem:INVALID_ARGUMENT"]},
+            "type": {"type": "string", "examples": ["urn:emend:problem:COLLECTION_NOT_FOUND"]},
             "title": {"type": "string", "description": "The HTTP status in words"},
             "status": {"type": "integer", "description": "The HTTP status"},
             "detail": {"type": "string", "description": "What was wrong, with which value, and what to do"},
-            "code": {"type": "string", "description": "The name of the gRPC code", "examples": ["INVALID_ARGUMENT"]},
-            "reason": {"type": "string", "description": "The reason of google.rpc.ErrorInfo, where it says more than the code"},
+            "code": {"type": "string", "description": "The name of the gRPC code", "examples": ["NOT_FOUND"]},
+            "reason": {"type": "string", "description": "What went wrong; `type` ends with it", "enum": reasons},
+            "resource": {
+                "type": "object",
+                "description": "What the reason is about",
+                "required": ["type", "name"],
+                "properties": {
+                    "type": {"type": "string", "enum": ["collection", "document", "graph"]},
+                    "name": {"type": "string"},
+                },
+            },
             "metadata": {"type": "object", "additionalProperties": {"type": "string"}, "description": "What belongs to the reason"},
             "errors": {
                 "type": "array",

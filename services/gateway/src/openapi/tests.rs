@@ -38,6 +38,7 @@ fn every_field_that_can_be_reached_is_in_the_document() {
         "Collection",
         "ListDocumentsResponse",
         "DeleteDocumentsResponse",
+        "DeleteCollectionResponse",
         "IngestResponse",
         "GetDocumentResponse",
         "Feedback",

@@ -9,15 +9,17 @@ fn a_status_keeps_its_code_its_fields_and_its_wait() {
     details.add_bad_request_violation("question.graph_yaml", "must be at most 65536 bytes, is 70000");
     details.add_bad_request_violation("question.filter[my_key]", "must have a name");
     details.set_retry_info(Some(Duration::from_millis(1500)));
-    details.set_error_info("MODEL_REFUSED", "emend", [("model_calls".to_owned(), "3".to_owned())]);
+    details.set_resource_info("collection", "handbook", "", "");
+    details.set_error_info("GRAPH_INVALID", "emend", [("model_calls".to_owned(), "3".to_owned())]);
     let status = Status::with_error_details(Code::InvalidArgument, "invalid request", details);
     let problem = Problem::from(status).within("question");
     let json: serde_json::Value = serde_json::from_str(&problem.json()).unwrap();
     assert_eq!(
         json,
         serde_json::json!({
-            "type": "urn:emend:problem:INVALID_ARGUMENT", "title": "Bad Request", "status": 400,
-            "detail": "invalid request", "code": "INVALID_ARGUMENT", "reason": "MODEL_REFUSED",
+            "type": "urn:emend:problem:GRAPH_INVALID", "title": "Bad Request", "status": 400,
+            "detail": "invalid request", "code": "INVALID_ARGUMENT", "reason": "GRAPH_INVALID",
+            "resource": {"type": "collection", "name": "handbook"},
             "metadata": {"model_calls": "3"},
             "errors": [
                 {"field": "graphYaml", "description": "must be at most 65536 bytes, is 70000"},

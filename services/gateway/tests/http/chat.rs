@@ -114,9 +114,9 @@ async fn an_abstention_is_an_answer_and_a_failed_service_an_error() {
     assert_eq!((status, &failed["error"]["type"]), (503, &json!("server_error")));
     assert!(failed["error"]["message"].as_str().unwrap().contains("generator"));
     let streamed = chunks(ask(&fixture, "FAIL", json!({"stream": true}))).await;
-    assert_eq!(streamed[streamed.len() - 1]["error"]["code"], "UNAVAILABLE");
+    assert_eq!(streamed[streamed.len() - 1]["error"]["code"], "SERVICE_UNAVAILABLE");
     let broken = chunks(ask(&fixture, "BREAK", json!({"stream": true}))).await;
-    assert_eq!(broken[broken.len() - 1]["error"]["code"], "UNAVAILABLE");
+    assert_eq!(broken[broken.len() - 1]["error"]["code"], "SERVICE_UNAVAILABLE");
 }
 
 #[tokio::test]

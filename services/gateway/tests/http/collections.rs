@@ -21,6 +21,8 @@ async fn collections_and_documents_are_listed() {
     assert_eq!((status, &one["documents"]), (200, &json!("3")));
     let (status, problem) = read(fixture.get("/v1/collections/absent")).await;
     assert_eq!((status, &problem["code"]), (404, &json!("NOT_FOUND")));
+    assert_eq!(problem["type"], "urn:emend:problem:COLLECTION_NOT_FOUND");
+    assert_eq!(problem["resource"], json!({"type": "collection", "name": "absent"}));
     assert!(problem["detail"].as_str().unwrap().contains("known are handbook"));
 
     let (_, page) = read(fixture.get("/v1/collections/handbook/documents?pageSize=2&pageToken=t")).await;
@@ -37,6 +39,11 @@ async fn collections_and_documents_are_listed() {
         let (_, removed) = read(delete(id)).await;
         assert_eq!(removed["deleted"], 1, "{id}");
     }
+    let delete = |name: &str| fixture.client.delete(format!("{}/v1/collections/{name}", fixture.url));
+    let (status, removed) = read(delete("handbook")).await;
+    assert_eq!((status, &removed["documents"]), (200, &json!("3")));
+    let (status, problem) = read(delete("absent")).await;
+    assert_eq!((status, &problem["reason"]), (404, &json!("COLLECTION_NOT_FOUND")));
 }
 
 #[tokio::test]

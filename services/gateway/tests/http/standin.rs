@@ -124,6 +124,7 @@ pub(crate) fn result(question: &Question) -> WalkResult {
         result.answer.clear();
         result.sentences.clear();
         result.failure = Some(Failure {
+            reason: "SERVICE_UNAVAILABLE".to_owned(),
             service: "generator".to_owned(),
             code: "UNAVAILABLE".to_owned(),
             cause: "connection refused".to_owned(),

@@ -91,7 +91,7 @@ async fn a_model_that_fails_says_how_many_calls_were_made_and_that_no_other_help
         .unwrap_err();
     let details = status.get_error_details();
     let info = details.error_info().unwrap();
-    assert_eq!(info.reason, "MODEL_FAILED");
+    assert_eq!(info.reason, "MODEL_RATE_LIMITED");
     assert_eq!(
         (server.seen().requests, info.metadata["model_calls"].as_str()),
         (3, "3")

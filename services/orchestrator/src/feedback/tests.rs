@@ -1,4 +1,4 @@
-use emend_core::Deadline;
+use emend_core::{Code, Deadline};
 use tokio_util::sync::CancellationToken;
 
 use super::*;

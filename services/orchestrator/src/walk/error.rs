@@ -1,6 +1,6 @@
 //! Errors of walks without a result.
 
-use emend_core::{Code, FieldViolation, ServiceError};
+use emend_core::{Code, FieldViolation, Reason, Resource, ServiceError};
 
 use super::services::{Failure, place_in_question};
 
@@ -21,11 +21,26 @@ pub enum WalkError {
 }
 
 impl ServiceError for WalkError {
+    fn reason(&self) -> Reason {
+        match self {
+            WalkError::Refused(failure) => failure.reason,
+            WalkError::CallerGone => Reason::CallerGone,
+            WalkError::Internal => Reason::Fault,
+        }
+    }
+
     fn code(&self) -> Code {
         match self {
+            // A service that is not Emend's own may give another code to a reason.
             WalkError::Refused(failure) => failure.code,
-            WalkError::CallerGone => Code::Cancelled,
-            WalkError::Internal => Code::Internal,
+            other => other.reason().code(),
+        }
+    }
+
+    fn resource(&self) -> Option<Resource> {
+        match self {
+            WalkError::Refused(failure) => failure.resource.clone(),
+            WalkError::CallerGone | WalkError::Internal => None,
         }
     }
 

@@ -3,10 +3,10 @@
 use std::future::Future;
 
 use emend_chassis::{
-    Attempt, TracedChannel, Upstream, UpstreamError, UpstreamOptions, code_of_grpc, failed_model_calls, retrying,
-    status,
+    Attempt, TracedChannel, Upstream, UpstreamError, UpstreamOptions, code_of_grpc, failed_model_calls, reason_of,
+    resource_of, retrying, status,
 };
-use emend_core::{Code, Deadline, FieldViolation};
+use emend_core::{Code, Deadline, FieldViolation, Reason};
 use emend_proto::v1::{
     DecideRetrievalRequest, DecideRetrievalResponse, GenerateRequest, GenerateResponse, GradeDocumentsRequest,
     GradeDocumentsResponse, GradeGroundednessRequest, GradeGroundednessResponse, GradeUsefulnessRequest,
@@ -105,13 +105,16 @@ fn failure(dependency: Dependency, status: &Status) -> Failure {
         .unwrap_or_default();
     let mut message = status.message().to_owned();
     message.truncate(message.floor_char_boundary(MAX_CAUSE_BYTES));
+    let (code, reason) = match code_of_grpc(status.code()) {
+        // Whoever asks can do nothing about the key of this service.
+        Code::Unauthenticated | Code::PermissionDenied => (Code::Internal, Reason::Fault),
+        code => (code, reason_of(status)),
+    };
     Failure {
         dependency,
-        code: match status.code() {
-            // Whoever asks can do nothing about the key of this service.
-            tonic::Code::Unauthenticated | tonic::Code::PermissionDenied => Code::Internal,
-            code => code_of_grpc(code),
-        },
+        code,
+        reason,
+        resource: resource_of(status),
         message: match status.code() {
             tonic::Code::DeadlineExceeded => "no answer within its share of the time that was left".to_owned(),
             tonic::Code::Unauthenticated | tonic::Code::PermissionDenied => {

@@ -84,6 +84,7 @@ pub(super) fn message(failure: &Failure) -> v1::Failure {
     v1::Failure {
         service: failure.dependency.to_string(),
         code: failure.code.name().to_owned(),
+        reason: failure.reason.name().to_owned(),
         cause,
         advice: advice(failure),
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use emend_core::{Code, Deadline, FieldViolation};
+use emend_core::{Code, Deadline, FieldViolation, Reason, Resource};
 use emend_proto::v1::{
     DecideRetrievalRequest, DecideRetrievalResponse, GenerateRequest, GradeDocumentsRequest, GradeDocumentsResponse,
     GradeGroundednessRequest, GradeGroundednessResponse, GradeUsefulnessRequest, GradeUsefulnessResponse,
@@ -92,6 +92,10 @@ pub struct Failure {
     pub dependency: Dependency,
     /// What kind of failure it is.
     pub code: Code,
+    /// Why it failed, as the service says.
+    pub reason: Reason,
+    /// What the reason is about, as the service says.
+    pub resource: Option<Resource>,
     /// The message of the service, or why there is no reply.
     pub message: String,
     /// The fields that the service rejects; empty unless it rejected the request.
@@ -101,11 +105,13 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure without violations.
+    /// A failure of which no more is known than its code.
     pub fn new(dependency: Dependency, code: Code, message: impl Into<String>) -> Failure {
         Failure {
             dependency,
             code,
+            reason: Reason::of_code(code),
+            resource: None,
             message: message.into(),
             violations: Vec::new(),
             usage: Usage::default(),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use emend_core::{Code, ServiceError};
+use emend_core::{Reason, Resource, ServiceError};
 
 use super::{EmbedderInfo, Holder};
 
@@ -201,20 +201,33 @@ fn known_collections(known: &[String]) -> String {
 }
 
 impl ServiceError for StoreError {
-    fn code(&self) -> Code {
+    fn reason(&self) -> Reason {
         match self {
-            Self::UnknownCollection { .. } => Code::NotFound,
-            Self::OtherEmbedder { .. }
-            | Self::InUse { .. }
+            Self::UnknownCollection { .. } => Reason::CollectionNotFound,
+            Self::OtherEmbedder { .. } => Reason::EmbedderMismatch,
+            Self::InUse { .. }
             | Self::Folder { .. }
-            | Self::Damaged { .. }
             | Self::Occupied { .. }
-            | Self::DamagedDocument { .. }
             | Self::Refused { .. }
-            | Self::Outdated { .. } => Code::FailedPrecondition,
-            Self::Unreachable { .. } | Self::Contended { .. } | Self::Removed { .. } => Code::Unavailable,
-            Self::NoSpace { .. } | Self::Busy { .. } => Code::ResourceExhausted,
-            Self::Storage { .. } | Self::Server { .. } => Code::Internal,
+            | Self::Outdated { .. } => Reason::StoreUnusable,
+            Self::Damaged { .. } | Self::DamagedDocument { .. } => Reason::StoredDataDamaged,
+            Self::Unreachable { .. } => Reason::StoreUnavailable,
+            Self::Contended { .. } | Self::Removed { .. } => Reason::ChangedMeanwhile,
+            Self::NoSpace { .. } | Self::Busy { .. } => Reason::StorageFull,
+            Self::Storage { .. } | Self::Server { .. } => Reason::StoreFailed,
+        }
+    }
+
+    fn resource(&self) -> Option<Resource> {
+        match self {
+            Self::UnknownCollection { name, .. } | Self::Removed { name } => Some(Resource::collection(name)),
+            Self::OtherEmbedder { collection, .. } | Self::Damaged { collection, .. } => {
+                Some(Resource::collection(collection))
+            }
+            Self::DamagedDocument { document, .. } | Self::Contended { document, .. } => {
+                Some(Resource::document(document))
+            }
+            _ => None,
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use emend_chassis::{ActorHandle, Caller, Work};
-use emend_core::Scope;
+use emend_chassis::{ActorHandle, Caller, Work, refusal};
+use emend_core::{Reason, Scope};
 use emend_proto::v1::ExportCollectionResponse;
 use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
@@ -109,7 +109,8 @@ impl Exporting {
     async fn next(&mut self) -> Result<Option<NewDocument>, Status> {
         loop {
             if self.shutdown.is_cancelled() {
-                return Err(Status::unavailable(
+                return Err(refusal(
+                    Reason::ShuttingDown,
                     "shutting down: go on after the last document that was received",
                 ));
             }

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use emend_chassis::{ActorHandle, CallError, Caller, Identity, Work};
-use emend_core::{Scope, error_chain};
+use emend_chassis::{ActorHandle, CallError, Caller, Identity, Work, refusal};
+use emend_core::{Reason, Scope, error_chain};
 use emend_proto::v1::{EmbeddedDocument, ImportCollectionRequest, ImportCollectionResponse, IngestStatus};
 use futures::stream::{self, BoxStream};
 use futures::{Stream, StreamExt};
@@ -126,7 +126,7 @@ impl<S: Stream<Item = Result<ImportCollectionRequest, Status>> + Send + Unpin> I
                 biased;
                 () = self.shutdown.cancelled() => {
                     let message = "shutting down: resend the documents that were not acknowledged";
-                    return Some(Err(Status::unavailable(message)));
+                    return Some(Err(refusal(Reason::ShuttingDown, message)));
                 }
                 () = tokio::time::sleep_until(deadline) => {
                     return Some(Err(CallError::<RetrieverError>::Deadline.into()));

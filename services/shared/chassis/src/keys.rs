@@ -19,16 +19,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use clap::ValueEnum as _;
-use emend_core::{Secret, Source, Watched};
+use emend_core::{Reason, Secret, Source, Watched};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use sha2::{Digest as _, Sha256};
 use subtle::{ConditionallySelectable as _, ConstantTimeEq as _};
 use tonic::Status;
-use tonic_types::{ErrorDetails, StatusExt as _};
 
 use crate::config::ServiceOptions;
-use crate::status::ERROR_DOMAIN;
+use crate::status::refusal;
 
 pub use file::{KeyEntry, KeysError, KeysFile, MAX_KEYS};
 pub use identity::{Denied, Identity};
@@ -172,13 +171,16 @@ impl Keys {
     pub fn authenticate(&self, headers: &HeaderMap) -> Result<Identity, Status> {
         let shown = headers.get(AUTHORIZATION);
         let Some(key) = shown.and_then(|value| bearer(value.as_bytes())) else {
-            return Err(unauthenticated(match shown {
-                None => "there is no API key",
-                Some(_) => "what `authorization` has is no API key",
-            }));
+            return Err(unauthenticated(
+                Reason::KeyMissing,
+                match shown {
+                    None => "there is no API key",
+                    Some(_) => "what `authorization` has is no API key",
+                },
+            ));
         };
         self.identify(key)
-            .ok_or_else(|| unauthenticated("the API key is not known here"))
+            .ok_or_else(|| unauthenticated(Reason::KeyUnknown, "the API key is not known here"))
     }
 
     /// What a key has used, which outlives a change of the file.
@@ -204,13 +206,12 @@ fn bearer(value: &[u8]) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then_some(key.trim())
 }
 
-fn unauthenticated(problem: &str) -> Status {
+fn unauthenticated(reason: Reason, problem: &str) -> Status {
     let message = format!(
         "{problem}: send one that `emend keys add` made as `authorization: Bearer KEY` (emend: EMEND_API_KEY or \
          --api-key-file)"
     );
-    let details = ErrorDetails::with_error_info("UNAUTHENTICATED", ERROR_DOMAIN, HashMap::new());
-    Status::with_error_details(tonic::Code::Unauthenticated, message, details)
+    refusal(reason, message)
 }
 
 #[derive(Debug)]

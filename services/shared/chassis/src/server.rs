@@ -9,6 +9,7 @@ mod reflection;
 mod trace;
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix::ArbiterHandle;
@@ -23,8 +24,9 @@ use tonic_health::server::{HealthReporter, HealthService};
 use tower::Service;
 use tower_http::trace::TraceLayer;
 
+pub use connections::{Acceptor, Connection, MAX_CONNECTIONS};
 pub(crate) use health::is_process_ready;
-pub use health::{Health, HealthFlag};
+pub use health::{Health, HealthFlag, Ready, enlist};
 
 use crate::actor::ActorHandle;
 use crate::config::ServiceOptions;
@@ -178,7 +180,8 @@ impl Server {
             .add_routes(routes);
 
         health.publish(&reporter).await;
-        let _enlisted = health.enlist();
+        let enlisted = Arc::new(health.clone());
+        enlist(&enlisted);
         tracing::info!(
             service = name,
             address = address.map(tracing::field::display),

@@ -1,6 +1,6 @@
 //! Validation that names every bad field at once.
 
-use emend_core::{Code, FieldViolation, ServiceError};
+use emend_core::{FieldViolation, Reason, ServiceError};
 
 use crate::status::status;
 
@@ -14,7 +14,11 @@ use crate::status::status;
 /// assert!(violations.finish().is_err());
 /// ```
 #[derive(Debug, Default)]
-pub struct Violations(Vec<FieldViolation>);
+pub struct Violations {
+    violations: Vec<FieldViolation>,
+    /// That of every violation so far, where it is the same.
+    reason: Option<Reason>,
+}
 
 impl Violations {
     /// Starts with nothing wrong.
@@ -32,7 +36,17 @@ impl Violations {
 
     /// Adds a violation of `field`.
     pub fn push(&mut self, field: impl Into<String>, description: impl Into<String>) -> &mut Self {
-        self.0.push(FieldViolation {
+        self.push_as(Reason::FieldInvalid, field, description)
+    }
+
+    /// Adds a violation of `field` that has a reason of its own. The request is refused for that reason if it is the one
+    /// of every violation.
+    pub fn push_as(&mut self, reason: Reason, field: impl Into<String>, description: impl Into<String>) -> &mut Self {
+        let before = self.reason.get_or_insert(reason);
+        if *before != reason {
+            *before = Reason::FieldInvalid;
+        }
+        self.violations.push(FieldViolation {
             field: field.into(),
             description: description.into(),
         });
@@ -41,7 +55,7 @@ impl Violations {
 
     /// Whether nothing is wrong so far.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.violations.is_empty()
     }
 
     /// Ends the validation.
@@ -49,19 +63,22 @@ impl Violations {
     /// # Errors
     /// [`InvalidRequest`] with every violation, where there is one.
     pub fn finish(self) -> Result<(), InvalidRequest> {
-        if self.0.is_empty() {
-            Ok(())
-        } else {
-            Err(InvalidRequest { violations: self.0 })
+        match self.reason {
+            None => Ok(()),
+            Some(reason) => Err(InvalidRequest {
+                violations: self.violations,
+                reason,
+            }),
         }
     }
 }
 
-/// A request with at least one bad field. [`Code::InvalidArgument`] with a `google.rpc.BadRequest`.
+/// A request with at least one bad field. INVALID_ARGUMENT with a `google.rpc.BadRequest`.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("invalid request: {}", list(violations))]
 pub struct InvalidRequest {
     violations: Vec<FieldViolation>,
+    reason: Reason,
 }
 
 fn list(violations: &[FieldViolation]) -> String {
@@ -80,13 +97,14 @@ impl InvalidRequest {
                 field: field.into(),
                 description: description.into(),
             }],
+            reason: Reason::FieldInvalid,
         }
     }
 }
 
 impl ServiceError for InvalidRequest {
-    fn code(&self) -> Code {
-        Code::InvalidArgument
+    fn reason(&self) -> Reason {
+        self.reason
     }
 
     fn violations(&self) -> Vec<FieldViolation> {

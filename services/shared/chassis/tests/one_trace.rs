@@ -8,7 +8,7 @@ use emend_chassis::{
     ActorHandle, ActorOptions, ActorSystem, Server, ServiceOptions, Telemetry, TelemetryOptions, Upstream, Work,
     request, retrying, telemetry,
 };
-use emend_core::{Code, Deadline, Scope, ServiceError};
+use emend_core::{Deadline, Reason, Scope, ServiceError};
 use emend_proto::v1::generator_service_client::GeneratorServiceClient;
 use emend_proto::v1::generator_service_server::{GeneratorService, GeneratorServiceServer};
 use emend_proto::v1::web_search_service_client::WebSearchServiceClient;
@@ -34,8 +34,8 @@ struct Search;
 struct Nothing;
 
 impl ServiceError for Nothing {
-    fn code(&self) -> Code {
-        Code::Unavailable
+    fn reason(&self) -> Reason {
+        Reason::ServiceUnavailable
     }
 }
 

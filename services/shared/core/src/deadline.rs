@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::error::{Code, ServiceError};
+use crate::{Reason, ServiceError};
 
 /// Longest time until a deadline: `grpc-timeout` can ask for eleven thousand years, which overflows a clock.
 const MAX_TIMEOUT: Duration = Duration::from_secs(366 * 24 * 60 * 60);
@@ -107,8 +107,8 @@ impl Deadline {
 pub struct DeadlineExceeded;
 
 impl ServiceError for DeadlineExceeded {
-    fn code(&self) -> Code {
-        Code::DeadlineExceeded
+    fn reason(&self) -> Reason {
+        Reason::DeadlineTooShort
     }
 }
 

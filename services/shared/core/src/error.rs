@@ -1,7 +1,9 @@
-//! Kinds of errors: nine codes, and what an error tells whoever has to act on it.
+//! Kinds of errors: eleven codes, and what an error tells whoever has to act on it.
 
 use std::error::Error;
 use std::time::Duration;
+
+use crate::Reason;
 
 /// What kind of failure an error is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -10,6 +12,10 @@ pub enum Code {
     InvalidArgument,
     /// A named thing (collection, graph, document) does not exist.
     NotFound,
+    /// Nobody knows who calls: there is no API key, or none that is known.
+    Unauthenticated,
+    /// The API key of the call, or the service, does not allow it.
+    PermissionDenied,
     /// The request is right but the system is not in the state it needs.
     FailedPrecondition,
     /// A limit is reached; trying again later can succeed.
@@ -27,11 +33,13 @@ pub enum Code {
 }
 
 impl Code {
-    /// The name in `ErrorInfo.reason`, in logs and in metrics, for example `INVALID_ARGUMENT`.
+    /// The name in logs and in metrics, for example `INVALID_ARGUMENT`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::InvalidArgument => "INVALID_ARGUMENT",
             Self::NotFound => "NOT_FOUND",
+            Self::Unauthenticated => "UNAUTHENTICATED",
+            Self::PermissionDenied => "PERMISSION_DENIED",
             Self::FailedPrecondition => "FAILED_PRECONDITION",
             Self::ResourceExhausted => "RESOURCE_EXHAUSTED",
             Self::DeadlineExceeded => "DEADLINE_EXCEEDED",
@@ -52,20 +60,53 @@ pub struct FieldViolation {
     pub description: String,
 }
 
+/// What an error is about, as `google.rpc.ResourceInfo` names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resource {
+    /// `collection`, `document` or `graph`.
+    pub kind: &'static str,
+    /// Its name or id, as the caller gave it.
+    pub name: String,
+}
+
+impl Resource {
+    /// A collection.
+    pub fn collection(name: impl Into<String>) -> Self {
+        let (kind, name) = ("collection", name.into());
+        Self { kind, name }
+    }
+
+    /// A document.
+    pub fn document(id: impl Into<String>) -> Self {
+        let (kind, name) = ("document", id.into());
+        Self { kind, name }
+    }
+
+    /// A graph.
+    pub fn graph(name: impl Into<String>) -> Self {
+        let (kind, name) = ("graph", name.into());
+        Self { kind, name }
+    }
+}
+
 /// An error that knows how it should reach the caller.
 pub trait ServiceError: Error + Send + Sync + 'static {
+    /// What went wrong, sent as `google.rpc.ErrorInfo.reason`.
+    fn reason(&self) -> Reason;
+
     /// The kind of failure.
-    fn code(&self) -> Code;
+    fn code(&self) -> Code {
+        self.reason().code()
+    }
 
     /// The error of another layer that this one only passes on, and that says what this one does not say itself.
     fn passed_on(&self) -> Option<&dyn ServiceError> {
         None
     }
 
-    /// What went wrong, as `google.rpc.ErrorInfo.reason`: the name of the code, or more where a caller can do more with it.
-    fn reason(&self) -> &'static str {
-        self.passed_on()
-            .map_or_else(|| self.code().name(), ServiceError::reason)
+    /// What the reason is about, sent as `google.rpc.ResourceInfo`.
+    fn resource(&self) -> Option<Resource> {
+        self.passed_on().and_then(ServiceError::resource)
     }
 
     /// What belongs to the reason, as `google.rpc.ErrorInfo.metadata`: names in lower snake case with their values.

@@ -1,4 +1,4 @@
-//! Messages of `emend.v1` as JSON, by protobuf's JSON mapping.
+//! Messages of `emend.v1` as JSON, by protobuf's JSON mapping: `traceId`, and 64-bit integers as strings.
 //!
 //! Fields without a value of their own are written with their default, so that a reader finds every list. What has no
 //! presence to write (an unset message, an unset `optional`) is left out. Read are both names of a field, `traceId` and
@@ -12,25 +12,6 @@ use serde_json::Value;
 
 /// The package of the contracts.
 pub const PACKAGE: &str = "emend.v1";
-
-/// How fields are named, and 64-bit integers written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// As the JSON mapping has it: `traceId`, and 64-bit integers as strings.
-    Canonical,
-    /// As the proto files have it: `trace_id`, and 64-bit integers as numbers. For people and shell scripts.
-    Proto,
-}
-
-impl Form {
-    const fn options(self) -> SerializeOptions {
-        let options = SerializeOptions::new().skip_default_fields(false);
-        match self {
-            Self::Canonical => options,
-            Self::Proto => options.use_proto_field_name(true).stringify_64_bit_integers(false),
-        }
-    }
-}
 
 /// What a reader does with fields that the contract does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,24 +46,27 @@ pub fn pool() -> Result<&'static DescriptorPool, JsonError> {
     POOL.as_ref().ok_or_else(|| JsonError::Name(PACKAGE.to_owned()))
 }
 
+/// Fields are written with their default where they have no value of their own.
+const WRITING: SerializeOptions = SerializeOptions::new().skip_default_fields(false);
+
 /// Converts a message to JSON; `name` is the message's name within the package.
 ///
 /// # Errors
 /// `name` is not that of the message.
-pub fn value(name: &str, message: &impl Message, form: Form) -> Result<Value, JsonError> {
+pub fn value(name: &str, message: &impl Message) -> Result<Value, JsonError> {
     let dynamic = dynamic(name, message)?;
-    Ok(dynamic.serialize_with_options(serde_json::value::Serializer, &form.options())?)
+    Ok(dynamic.serialize_with_options(serde_json::value::Serializer, &WRITING)?)
 }
 
 /// As [`value`], straight to text.
 ///
 /// # Errors
 /// As [`value`].
-pub fn text(name: &str, message: &impl Message, form: Form) -> Result<String, JsonError> {
+pub fn text(name: &str, message: &impl Message) -> Result<String, JsonError> {
     let dynamic = dynamic(name, message)?;
     let mut text = Vec::new();
     let mut serializer = serde_json::Serializer::new(&mut text);
-    dynamic.serialize_with_options(&mut serializer, &form.options())?;
+    dynamic.serialize_with_options(&mut serializer, &WRITING)?;
     String::from_utf8(text).map_err(|error| JsonError::Json(serde::ser::Error::custom(error)))
 }
 

@@ -30,7 +30,7 @@ use tokio::time::Instant;
 pub use accepts::Accepts;
 pub use choice::LocalModel;
 pub use error::ChatError;
-pub use failure::{MODEL_FAILED, ModelFailure};
+pub use failure::ModelFailure;
 #[cfg(feature = "openai")]
 pub use openai::ChatProbe;
 pub use options::{ChatOptions, Fallback};

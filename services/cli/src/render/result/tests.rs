@@ -96,6 +96,7 @@ fn a_failed_walk_shows_no_answer_and_its_failure_says_what_to_do() {
     let text = plain(&result(&failed));
     assert!(text.starts_with("failed by self-rag"), "{text}");
     let failure = plain(&super::failure(&Failure {
+        reason: "MODEL_UNAVAILABLE".to_owned(),
         service: "generator".to_owned(),
         code: "UNAVAILABLE".to_owned(),
         cause: "connection\u{1b} refused".to_owned(),
@@ -103,7 +104,7 @@ fn a_failed_walk_shows_no_answer_and_its_failure_says_what_to_do() {
     }));
     assert_eq!(
         failure,
-        "error: the generator failed (UNAVAILABLE): connection␛ refused\n  check that the generator runs"
+        "error: the generator failed (MODEL_UNAVAILABLE): connection␛ refused\n  check that the generator runs"
     );
 }
 

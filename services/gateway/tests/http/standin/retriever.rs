@@ -2,6 +2,13 @@
 
 use super::*;
 
+fn unknown_collection(name: &str) -> Status {
+    let mut details = ErrorDetails::with_error_info("COLLECTION_NOT_FOUND", "emend", std::collections::HashMap::new());
+    details.set_resource_info("collection", name, "", "");
+    let message = format!("unknown collection `{name}`: known are handbook");
+    Status::with_error_details(tonic::Code::NotFound, message, details)
+}
+
 #[tonic::async_trait]
 impl Retriever for StandIn {
     async fn retrieve(&self, request: Request<RetrieveRequest>) -> Result<Response<RetrieveResponse>, Status> {
@@ -98,12 +105,20 @@ impl Retriever for StandIn {
     ) -> Result<Response<GetCollectionResponse>, Status> {
         let name = request.into_inner().collection;
         if name != "handbook" {
-            return Err(Status::not_found(format!(
-                "unknown collection `{name}`: known are handbook"
-            )));
+            return Err(unknown_collection(&name));
         }
         Ok(Response::new(GetCollectionResponse {
             collection: Some(collection()),
         }))
+    }
+
+    async fn delete_collection(
+        &self,
+        request: Request<DeleteCollectionRequest>,
+    ) -> Result<Response<DeleteCollectionResponse>, Status> {
+        match request.into_inner().collection.as_str() {
+            "handbook" => Ok(Response::new(DeleteCollectionResponse { documents: 3 })),
+            other => Err(unknown_collection(other)),
+        }
     }
 }

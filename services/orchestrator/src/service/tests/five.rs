@@ -1,6 +1,6 @@
 //! The five services, scripted, behind one real socket.
 
-use std::{net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
+use std::{collections::HashMap, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
 use emend_core::Deadline;
 use emend_proto::v1;
@@ -23,14 +23,16 @@ fn far() -> Deadline {
 
 fn refused(failure: Failure) -> Status {
     let mut details = tonic_types::ErrorDetails::new();
+    let mut metadata = HashMap::new();
     for violation in &failure.violations {
         details.add_bad_request_violation(&violation.field, &violation.description);
     }
     if failure.usage.model_calls > 0 {
         let calls = failure.usage.model_calls.to_string();
-        details.set_error_info("MODEL_FAILED", "emend", [("model_calls".to_owned(), calls)]);
+        metadata.insert("model_calls".to_owned(), calls);
         details.set_retry_info(Some(Duration::ZERO));
     }
+    details.set_error_info(failure.reason.name(), "emend", metadata);
     Status::with_error_details(emend_chassis::grpc_code(failure.code), failure.message, details)
 }
 

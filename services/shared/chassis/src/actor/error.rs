@@ -2,27 +2,27 @@
 
 use std::time::Duration;
 
-use emend_core::{Code, ServiceError};
+use emend_core::{Reason, ServiceError};
 
 use crate::status::status;
 
 /// How a call through an [`ActorHandle`](crate::ActorHandle) can fail; `E` is the work's own error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError<E> {
-    /// The actors have their fill. [`Code::ResourceExhausted`] with `RetryInfo`.
+    /// The actors have their fill. [`Reason::Overloaded`] with `RetryInfo`.
     #[error("too many calls at once: try again in {} ms or add a replica", retry_after.as_millis())]
     Full {
         /// How long to wait before trying again.
         retry_after: Duration,
     },
-    /// The actor died, or was stopped, with the call in it. [`Code::Unavailable`]: the work may or may not have been
+    /// The actor died, or was stopped, with the call in it. [`Reason::Interrupted`]: the work may or may not have been
     /// done, so only an idempotent call is to be tried again.
     #[error("the actor that had the call is gone: try again")]
     Gone,
-    /// The deadline passed first. [`Code::DeadlineExceeded`].
+    /// The deadline passed first. [`Reason::DeadlineTooShort`].
     #[error("the deadline passed before the answer was ready: give the call a longer timeout")]
     Deadline,
-    /// The caller went away. [`Code::Cancelled`].
+    /// The caller went away. [`Reason::CallerGone`].
     #[error("the call was cancelled by its caller")]
     Cancelled,
     /// The work itself failed.
@@ -31,13 +31,13 @@ pub enum CallError<E> {
 }
 
 impl<E: ServiceError> ServiceError for CallError<E> {
-    fn code(&self) -> Code {
+    fn reason(&self) -> Reason {
         match self {
-            Self::Full { .. } => Code::ResourceExhausted,
-            Self::Gone => Code::Unavailable,
-            Self::Deadline => Code::DeadlineExceeded,
-            Self::Cancelled => Code::Cancelled,
-            Self::Work(error) => error.code(),
+            Self::Full { .. } => Reason::Overloaded,
+            Self::Gone => Reason::Interrupted,
+            Self::Deadline => Reason::DeadlineTooShort,
+            Self::Cancelled => Reason::CallerGone,
+            Self::Work(error) => error.reason(),
         }
     }
 
@@ -68,7 +68,7 @@ impl<E: ServiceError> From<CallError<E>> for tonic::Status {
 pub struct Gone;
 
 impl ServiceError for Gone {
-    fn code(&self) -> Code {
-        Code::Cancelled
+    fn reason(&self) -> Reason {
+        Reason::CallerGone
     }
 }

@@ -207,8 +207,8 @@ impl Shared {
 struct NoAnswer(Arc<str>);
 
 impl ServiceError for NoAnswer {
-    fn code(&self) -> emend_core::Code {
-        emend_core::Code::DeadlineExceeded
+    fn reason(&self) -> emend_core::Reason {
+        emend_core::Reason::DeadlineTooShort
     }
 }
 

@@ -1,17 +1,15 @@
 //! Who makes a call, and what they may do.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use emend_core::{cut, list_names};
+use emend_core::{Reason, Resource as Named, ServiceError, cut, list_names};
 use tonic::{Request, Status};
-use tonic_types::{ErrorDetails, StatusExt as _};
 
 use super::meter::{Meter, OverBudget, Resource, Spent};
 use super::pattern::Pattern;
 use super::{Key, Permission};
-use crate::status::ERROR_DOMAIN;
+use crate::status::{reason_of, resource_of, status};
 
 /// Who makes a call. Cheap to clone.
 ///
@@ -39,13 +37,46 @@ pub struct Denied {
     pub what: String,
     /// What the key may do of that kind.
     pub has: String,
+    /// The collection or graph that it may not use.
+    pub resource: Option<Named>,
+}
+
+impl ServiceError for Denied {
+    fn reason(&self) -> Reason {
+        Reason::KeyNotAllowed
+    }
+
+    fn resource(&self) -> Option<Named> {
+        self.resource.clone()
+    }
+
+    fn metadata(&self) -> Vec<(&'static str, String)> {
+        vec![("key", self.key.clone())]
+    }
 }
 
 impl From<Denied> for Status {
     fn from(denied: Denied) -> Self {
-        let metadata = HashMap::from([("key".to_owned(), denied.key.clone())]);
-        let details = ErrorDetails::with_error_info("PERMISSION_DENIED", ERROR_DOMAIN, metadata);
-        Self::with_error_details(tonic::Code::PermissionDenied, denied.to_string(), details)
+        status(&denied)
+    }
+}
+
+/// What is said in place of an error that lists what exists.
+#[derive(Debug, thiserror::Error)]
+#[error("what was asked for does not exist among what key \"{key}\" may use")]
+struct Concealed {
+    key: String,
+    reason: Reason,
+    resource: Option<Named>,
+}
+
+impl ServiceError for Concealed {
+    fn reason(&self) -> Reason {
+        self.reason
+    }
+
+    fn resource(&self) -> Option<Named> {
+        self.resource.clone()
     }
 }
 
@@ -90,6 +121,7 @@ impl Identity {
                 nothing_or(list_names(allowed)),
                 permission.name()
             ),
+            resource: None,
         })
     }
 
@@ -98,7 +130,7 @@ impl Identity {
     /// # Errors
     /// [`Denied`].
     pub fn collection(&self, name: &str) -> Result<(), Denied> {
-        self.named("collection", name, |key| &key.collections)
+        self.named(Named::collection(name), |key| &key.collections)
     }
 
     /// Whether it may walk a graph, which need not exist.
@@ -106,14 +138,15 @@ impl Identity {
     /// # Errors
     /// [`Denied`].
     pub fn graph(&self, name: &str) -> Result<(), Denied> {
-        self.named("graph", name, |key| &key.graphs)
+        self.named(Named::graph(name), |key| &key.graphs)
     }
 
-    fn named(&self, kind: &str, name: &str, of: impl Fn(&Key) -> &[Pattern]) -> Result<(), Denied> {
+    fn named(&self, resource: Named, of: impl Fn(&Key) -> &[Pattern]) -> Result<(), Denied> {
         let Some(Caller { key, .. }) = self.0.as_deref() else {
             return Ok(());
         };
         let patterns = of(key);
+        let Named { kind, name } = &resource;
         if patterns.iter().any(|pattern| pattern.matches(name)) {
             return Ok(());
         }
@@ -124,6 +157,7 @@ impl Identity {
                 "its {kind}s are {}",
                 nothing_or(list_names(patterns.iter().map(Pattern::to_string)))
             ),
+            resource: Some(resource),
         })
     }
 
@@ -138,12 +172,14 @@ impl Identity {
     /// The status as this caller may see it: one that says that a name is unknown lists those that are known, and is
     /// replaced for who may not see all of them.
     #[must_use]
-    pub fn conceal(&self, status: Status) -> Status {
+    pub fn conceal(&self, found: Status) -> Status {
         match self.name() {
-            Some(name) if status.code() == tonic::Code::NotFound && !self.sees_all() => Status::not_found(format!(
-                "what was asked for does not exist among what key \"{name}\" may use"
-            )),
-            _ => status,
+            Some(key) if found.code() == tonic::Code::NotFound && !self.sees_all() => status(&Concealed {
+                key: key.to_owned(),
+                reason: reason_of(&found),
+                resource: resource_of(&found),
+            }),
+            _ => found,
         }
     }
 

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use emend_core::{Code, ServiceError, cut};
+use emend_core::{Reason, ServiceError, cut};
 use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 
@@ -105,8 +105,11 @@ fn rounded(time: Duration) -> humantime::FormattedDuration {
 }
 
 impl ServiceError for OverBudget {
-    fn code(&self) -> Code {
-        Code::ResourceExhausted
+    fn reason(&self) -> Reason {
+        match self.resource {
+            Resource::Calls => Reason::KeyRateExceeded,
+            Resource::ModelCalls | Resource::Tokens => Reason::KeyBudgetSpent,
+        }
     }
 
     fn retry_after(&self) -> Option<Duration> {

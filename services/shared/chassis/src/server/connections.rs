@@ -3,20 +3,18 @@
 //! A connection is served on the thread of an actor, where that actor takes its calls: a call that crosses no thread wakes
 //! none. Connections go to the threads in turn.
 
-mod silence;
+mod acceptor;
+mod guard;
 mod spare;
 
 use std::net;
-use std::sync::Arc;
-use std::time::Duration;
 
 use actix::ArbiterHandle;
-use emend_core::Backoff;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use http::{Request, Response};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::body::Body;
@@ -26,14 +24,14 @@ use tower::{BoxError, Layer, Service};
 
 use crate::error::ServeError;
 use crate::tls::Greeter;
-use silence::Connection;
-use spare::Spare;
+pub use acceptor::Acceptor;
+pub use guard::Connection;
 
 /// Most connections of a server. Each takes some tens of kilobytes and a file descriptor; one more is closed at once, and
 /// its client goes elsewhere.
-const MAX_CONNECTIONS: usize = 2048;
-/// Pauses after errors of `accept` itself.
-const ACCEPT_BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1));
+pub const MAX_CONNECTIONS: usize = 2048;
+/// Bytes of the preface with which HTTP/2 begins (RFC 9113, section 3.4).
+const PREFACE_BYTES: usize = 24;
 
 /// A connection and its place among the most connections.
 type Accepted = (net::TcpStream, OwnedSemaphorePermit);
@@ -70,7 +68,7 @@ where
         let server = async move {
             let incoming = ReceiverStream::new(accepted).map(|(connection, place)| {
                 let wire = greeter.begin(TcpStream::from_std(connection)?);
-                Ok::<_, BoxError>(Connection::new(wire, place))
+                Ok::<_, BoxError>(Connection::new(wire, place, PREFACE_BYTES))
             });
             let served = router.serve_with_incoming_shutdown(incoming, stop.cancelled());
             // Without a receiver nobody waits for the end.
@@ -84,7 +82,7 @@ where
         servers.push(end);
     }
     let ended = tokio::select! {
-        () = accept(listener, &connections, MAX_CONNECTIONS) => None,
+        () = accept(Acceptor::new(listener, MAX_CONNECTIONS), &connections) => None,
         () = drained => None,
         ended = servers.next() => ended,
     };
@@ -99,43 +97,11 @@ where
     Ok(())
 }
 
-/// Hands connections to the servers in turn, until one of them is gone, and closes those above `most`.
-async fn accept(listener: TcpListener, servers: &[mpsc::Sender<Accepted>], most: usize) {
-    let places = Arc::new(Semaphore::new(most));
-    let mut spare = Spare::new();
+/// Hands connections to the servers in turn, until one of them is gone.
+async fn accept(mut acceptor: Acceptor, servers: &[mpsc::Sender<Accepted>]) {
     let mut turn = servers.iter().cycle();
-    let (mut failures, mut closed) = (0_u32, 0_u64);
     loop {
-        let connection = match listener.accept().await {
-            Ok((connection, _)) => connection,
-            Err(error) => {
-                if spare.close_one(&listener, &error) {
-                    said_of(
-                        &mut closed,
-                        "the process has no file descriptors left: raise its limit (ulimit -n)",
-                    );
-                    continue;
-                }
-                failures = failures.saturating_add(1);
-                if failures.is_power_of_two() {
-                    tracing::warn!(%error, failures, "a connection could not be accepted");
-                }
-                tokio::time::sleep(ACCEPT_BACKOFF.after(failures)).await;
-                continue;
-            }
-        };
-        failures = 0;
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-            said_of(
-                &mut closed,
-                "there are as many connections as the server takes: add a replica",
-            );
-            continue;
-        };
-        // Without it a small answer may wait for the acknowledgement of the one before.
-        if let Err(error) = connection.set_nodelay(true) {
-            tracing::debug!(%error, "a connection has no TCP_NODELAY");
-        }
+        let (connection, place) = acceptor.accept().await;
         let Some(server) = turn.next() else { return };
         match connection.into_std() {
             Ok(connection) => {
@@ -145,14 +111,6 @@ async fn accept(listener: TcpListener, servers: &[mpsc::Sender<Accepted>], most:
             }
             Err(error) => tracing::warn!(%error, "a connection could not be handed to its thread"),
         }
-    }
-}
-
-/// Counts a connection that was closed as it came, and says so ever more rarely.
-fn said_of(closed: &mut u64, reason: &str) {
-    *closed += 1;
-    if closed.is_power_of_two() {
-        tracing::warn!(closed, reason, "a connection was closed as it came");
     }
 }
 

@@ -5,7 +5,8 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use futures::{Stream, StreamExt};
+use futures::future::{BoxFuture, join_all};
+use futures::{FutureExt, Stream, StreamExt};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
@@ -54,13 +55,6 @@ impl Health {
     /// Makes every service known by name, so that a probe of one without a flag finds it.
     pub(crate) fn register(&self, service: &str) {
         self.flags().entry(service.to_owned()).or_default();
-    }
-
-    /// Counts this server for [`is_process_ready`] until the returned value is dropped.
-    pub(crate) fn enlist(&self) -> Arc<Health> {
-        let enlisted = Arc::new(self.clone());
-        servers().push(Arc::downgrade(&enlisted));
-        enlisted
     }
 
     /// Everything is NOT_SERVING from now on, whatever the flags say.
@@ -112,22 +106,42 @@ impl Health {
     }
 }
 
-/// The servers of this process that serve or drain.
-static SERVERS: Mutex<Vec<Weak<Health>>> = Mutex::new(Vec::new());
+/// A server that knows whether it can answer.
+pub trait Ready: Send + Sync {
+    /// Whether it can.
+    fn is_ready(&self) -> BoxFuture<'_, bool>;
+}
 
-fn servers() -> MutexGuard<'static, Vec<Weak<Health>>> {
+impl Ready for Health {
+    fn is_ready(&self) -> BoxFuture<'_, bool> {
+        let statuses = self.statuses();
+        let ready = statuses.iter().all(|(_, status)| *status == ServingStatus::Serving);
+        std::future::ready(ready).boxed()
+    }
+}
+
+/// The servers of this process that serve or drain.
+static SERVERS: Mutex<Vec<Weak<dyn Ready>>> = Mutex::new(Vec::new());
+
+fn servers() -> MutexGuard<'static, Vec<Weak<dyn Ready>>> {
     SERVERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether this process serves, and all of its services are SERVING.
-pub(crate) fn is_process_ready() -> bool {
-    let mut servers = servers();
-    servers.retain(|server| server.strong_count() > 0);
-    let serving = |health: Arc<Health>| {
-        let statuses = health.statuses();
-        statuses.iter().all(|(_, status)| *status == ServingStatus::Serving)
+/// Counts a server for `/readyz` of the port of metrics, as long as it is held.
+pub fn enlist(server: &Arc<impl Ready + 'static>) {
+    let server: Weak<dyn Ready> = Arc::downgrade(server) as _;
+    servers().push(server);
+}
+
+/// Whether this process serves, and all of its servers can answer.
+pub(crate) async fn is_process_ready() -> bool {
+    let all: Vec<_> = {
+        let mut servers = servers();
+        servers.retain(|server| server.strong_count() > 0);
+        servers.iter().filter_map(Weak::upgrade).collect()
     };
-    !servers.is_empty() && servers.iter().filter_map(Weak::upgrade).all(serving)
+    let ready = join_all(all.iter().map(|server| server.is_ready())).await;
+    !ready.is_empty() && ready.into_iter().all(|ready| ready)
 }
 
 /// Whether a part of a service can serve. Cheap to clone.

@@ -11,8 +11,8 @@ use tonic::metadata::MetadataMap;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
 
-use super::status;
-use emend_core::ServiceError;
+use super::{reason_of, refusal, status};
+use emend_core::{Reason, ServiceError};
 
 /// Longest `grpc-message` in bytes, percent-encoded.
 pub(crate) const MAX_MESSAGE_BYTES: usize = 1024;
@@ -47,41 +47,41 @@ const MALFORMED: &str = "failed to decode Protobuf message: ";
 /// INTERNAL for a request that is malformed.
 #[derive(Debug, thiserror::Error)]
 enum Misreported {
-    /// [`emend_core::Code::Internal`]: whoever asked cannot make the answer smaller.
+    /// Whoever asked cannot make the answer smaller.
     #[error("the response is larger than this server may send: {0}")]
     LargeResponse(String),
-    /// [`emend_core::Code::InvalidArgument`].
     #[error("the request is larger than this server takes: {0}")]
     LargeRequest(String),
-    /// [`emend_core::Code::InvalidArgument`].
     #[error("the request is malformed: {0}")]
     MalformedRequest(String),
 }
 
 impl ServiceError for Misreported {
-    fn code(&self) -> emend_core::Code {
+    fn reason(&self) -> Reason {
         match self {
-            Self::LargeResponse(_) => emend_core::Code::Internal,
-            Self::LargeRequest(_) | Self::MalformedRequest(_) => emend_core::Code::InvalidArgument,
+            Self::LargeResponse(_) => Reason::ResponseTooLarge,
+            Self::LargeRequest(_) => Reason::RequestTooLarge,
+            Self::MalformedRequest(_) => Reason::RequestUnreadable,
         }
     }
 }
 
 /// Makes the status in the headers or trailers of a response what a client can read: no longer than the limits of this
-/// module, and with the right code for a message that is too large or malformed. Headers without a status, and those that are right
-/// already, stay as they are.
+/// module, with the right code for a message that is too large or malformed, and with a reason where tonic made it, which
+/// gives none. Headers without an error, and those that are right already, stay as they are.
 pub(crate) fn settle(headers: &mut HeaderMap) {
     let Some(code) = headers.get(Status::GRPC_STATUS) else {
         return;
     };
-    let may_be_misreported = matches!(code.as_bytes(), b"11" | b"13");
-    if !may_be_misreported && fits(headers) {
+    let (ok, out_of_range) = (code.as_bytes() == b"0", code.as_bytes() == b"11");
+    let explained = ok || headers.contains_key(Status::GRPC_STATUS_DETAILS);
+    if !out_of_range && explained && fits(headers) {
         return;
     }
     let Some(found) = Status::from_header_map(headers) else {
         return;
     };
-    let settled = limited(&corrected(found));
+    let settled = limited(&explained_by_code(corrected(found)));
     let content_type = headers.remove(CONTENT_TYPE);
     headers.clear();
     if let Some(content_type) = content_type {
@@ -121,6 +121,17 @@ fn corrected(found: Status) -> Status {
     error.map_or(found, |error| status(&error))
 }
 
+/// The status with the reason that its code is, where it has no details.
+fn explained_by_code(found: Status) -> Status {
+    if !found.details().is_empty() || found.code() == Code::Ok {
+        return found;
+    }
+    let details = refusal(reason_of(&found), "").details().to_vec();
+    let mut explained = Status::with_details(found.code(), found.message(), details.into());
+    *explained.metadata_mut() = found.metadata().clone();
+    explained
+}
+
 /// The status within the limits: its message cut, its details cut where they are too long, and without metadata of its
 /// own where that is too much.
 fn limited(found: &Status) -> Status {
@@ -143,13 +154,18 @@ fn limited(found: &Status) -> Status {
     limited
 }
 
-/// `ErrorInfo` and `RetryInfo`, and as many violations of `BadRequest` as have room, the last of which says how many have
+/// `ErrorInfo`, `ResourceInfo` and `RetryInfo`, and as many violations of `BadRequest` as have room, the last of which says how many have
 /// not. Beside them the details hold a message of `message_bytes`.
 fn limited_details(found: &ErrorDetails, message_bytes: usize) -> ErrorDetails {
     let mut kept = ErrorDetails::new();
     if let Some(info) = found.error_info() {
         let [reason, domain] = [&info.reason, &info.domain].map(|text| cut(text, MAX_REASON_BYTES, char::len_utf8));
         kept.set_error_info(reason, domain, HashMap::new());
+    }
+    if let Some(info) = found.resource_info() {
+        let [kind, name] = [&info.resource_type, &info.resource_name];
+        let name = cut(name, MAX_DESCRIPTION_BYTES, char::len_utf8);
+        kept.set_resource_info(cut(kind, MAX_REASON_BYTES, char::len_utf8), name, "", "");
     }
     if let Some(info) = found.retry_info() {
         kept.set_retry_info(info.retry_delay);

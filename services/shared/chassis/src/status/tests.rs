@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use emend_core::FieldViolation;
+use emend_core::{FieldViolation, Resource};
 
 use super::*;
 
@@ -13,8 +13,11 @@ struct Outer {
 }
 
 impl ServiceError for Outer {
-    fn code(&self) -> Code {
-        Code::InvalidArgument
+    fn reason(&self) -> Reason {
+        Reason::FieldInvalid
+    }
+    fn resource(&self) -> Option<Resource> {
+        Some(Resource::document("a.md"))
     }
     fn violations(&self) -> Vec<FieldViolation> {
         vec![FieldViolation {
@@ -32,11 +35,8 @@ impl ServiceError for Outer {
 struct Reasoned;
 
 impl ServiceError for Reasoned {
-    fn code(&self) -> Code {
-        Code::Unavailable
-    }
-    fn reason(&self) -> &'static str {
-        "MODEL_FAILED"
+    fn reason(&self) -> Reason {
+        Reason::ModelUnavailable
     }
     fn metadata(&self) -> Vec<(&'static str, String)> {
         vec![("model_calls", 3.to_string())]
@@ -51,7 +51,7 @@ fn a_reason_and_its_metadata_reach_the_caller_also_through_an_actor() {
         let info = details.error_info().unwrap();
         assert_eq!(
             (info.reason.as_str(), &*info.metadata["model_calls"]),
-            ("MODEL_FAILED", "3")
+            ("MODEL_UNAVAILABLE", "3")
         );
     }
 }
@@ -67,10 +67,8 @@ fn a_status_has_the_code_the_chain_and_the_details() {
     assert_eq!(status.message(), "cannot read a.md: disk on fire");
     let details = status.get_error_details();
     let info = details.error_info().unwrap();
-    assert_eq!(
-        (info.reason.as_str(), info.domain.as_str()),
-        ("INVALID_ARGUMENT", "emend")
-    );
+    assert_eq!((info.reason.as_str(), info.domain.as_str()), ("FIELD_INVALID", "emend"));
+    assert_eq!(resource_of(&status), Some(Resource::document("a.md")));
     assert_eq!(details.bad_request().unwrap().field_violations[0].field, "path");
     assert_eq!(
         details.retry_info().unwrap().retry_delay,
@@ -83,6 +81,8 @@ fn every_code_survives_the_way_to_grpc_and_back() {
     for code in [
         Code::InvalidArgument,
         Code::NotFound,
+        Code::Unauthenticated,
+        Code::PermissionDenied,
         Code::FailedPrecondition,
         Code::ResourceExhausted,
         Code::DeadlineExceeded,
@@ -93,5 +93,22 @@ fn every_code_survives_the_way_to_grpc_and_back() {
     ] {
         assert_eq!(code_of_grpc(grpc_code(code)), code);
         assert_eq!(grpc_code_name(grpc_code(code)), code.name());
+        assert_eq!(Reason::of_code(code).code(), code);
+    }
+}
+
+#[test]
+fn a_reason_is_read_back_and_one_that_is_not_known_is_that_of_its_code() {
+    for reason in Reason::ALL {
+        assert_eq!(reason_of(&refusal(*reason, "no")), *reason);
+    }
+    let details = |reason, domain| ErrorDetails::with_error_info(reason, domain, HashMap::new());
+    for details in [
+        ErrorDetails::new(),
+        details("OF_THE_FUTURE", ERROR_DOMAIN),
+        details("MODEL_REFUSED", "elsewhere"),
+    ] {
+        let status = tonic::Status::with_error_details(tonic::Code::Unavailable, "no", details);
+        assert_eq!(reason_of(&status), Reason::ServiceUnavailable);
     }
 }

@@ -5,11 +5,9 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use emend_core::Backoff;
 use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
@@ -17,10 +15,9 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use prometheus::{Encoder, Registry, TextEncoder};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::server::is_process_ready;
+use crate::server::{Acceptor, is_process_ready};
 
 /// Most connections at once; one more is closed as it comes.
 const MAX_SCRAPES: usize = 16;
@@ -28,8 +25,6 @@ const MAX_SCRAPES: usize = 16;
 const MAX_SCRAPE_REQUEST_BYTES: usize = 8 * 1024;
 /// Time for a connection, from its first byte to the last.
 const SCRAPE_TIMEOUT: Duration = Duration::from_secs(10);
-/// Pauses after errors of `accept`.
-const ACCEPT_BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1));
 
 /// The listener, until it is dropped.
 #[derive(Debug)]
@@ -63,24 +58,9 @@ impl Scrape {
 }
 
 async fn accept(listener: TcpListener, registry: Registry) {
-    let places = Arc::new(Semaphore::new(MAX_SCRAPES));
-    let mut failures = 0_u32;
+    let mut acceptor = Acceptor::new(listener, MAX_SCRAPES);
     loop {
-        let connection = match listener.accept().await {
-            Ok((connection, _)) => connection,
-            Err(error) => {
-                failures = failures.saturating_add(1);
-                if failures.is_power_of_two() {
-                    tracing::warn!(%error, failures, "a connection for metrics could not be accepted");
-                }
-                tokio::time::sleep(ACCEPT_BACKOFF.after(failures)).await;
-                continue;
-            }
-        };
-        failures = 0;
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-            continue;
-        };
+        let (connection, place) = acceptor.accept().await;
         let registry = registry.clone();
         tokio::spawn(async move {
             // Whatever ends the connection early, the other side sees it.
@@ -114,7 +94,7 @@ async fn answer(method: &Method, path: &str, registry: Registry) -> Response<Ful
     }
     match path {
         "/livez" => text(StatusCode::OK, "ok\n"),
-        "/readyz" if is_process_ready() => text(StatusCode::OK, "ok\n"),
+        "/readyz" if is_process_ready().await => text(StatusCode::OK, "ok\n"),
         "/readyz" => text(
             StatusCode::SERVICE_UNAVAILABLE,
             "starting, draining, or a service is not serving\n",

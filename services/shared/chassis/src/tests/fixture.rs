@@ -19,7 +19,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Response, Status};
 
-use emend_core::{Backoff, Code, Scope, ServiceError};
+use emend_core::{Backoff, Reason, Scope, ServiceError};
 
 use crate::{
     ActorHandle, ActorOptions, ActorSystem, Caller, EventSender, HealthFlag, RestartPolicy, ServeError, Server,
@@ -93,8 +93,8 @@ pub(crate) struct Say(pub(crate) &'static str);
 pub(crate) struct Failed;
 
 impl ServiceError for Failed {
-    fn code(&self) -> Code {
-        Code::FailedPrecondition
+    fn reason(&self) -> Reason {
+        Reason::StateUnsuitable
     }
 }
 

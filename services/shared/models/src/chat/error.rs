@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use emend_core::{Code, ServiceError};
+use emend_core::{Reason, ServiceError};
 
 /// A failed chat call. No variant contains a prompt, a reply or an API key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -101,13 +101,13 @@ impl ChatError {
 }
 
 impl ServiceError for ChatError {
-    fn code(&self) -> Code {
+    fn reason(&self) -> Reason {
         match self {
             // A timeout here is the model's own: services check the caller's deadline first.
-            Self::Unavailable { .. } | Self::BadReply { .. } | Self::Timeout { .. } => Code::Unavailable,
-            Self::RateLimited { .. } => Code::ResourceExhausted,
+            Self::Unavailable { .. } | Self::BadReply { .. } | Self::Timeout { .. } => Reason::ModelUnavailable,
+            Self::RateLimited { .. } => Reason::ModelRateLimited,
             Self::Refused { .. } | Self::Rejected { .. } | Self::Unauthorized { .. } | Self::Options { .. } => {
-                Code::FailedPrecondition
+                Reason::ModelRefused
             }
         }
     }

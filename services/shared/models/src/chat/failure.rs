@@ -2,17 +2,15 @@
 
 use std::time::Duration;
 
-use emend_core::{Code, MODEL_CALLS, ServiceError};
+use emend_core::{MODEL_CALLS, Reason, ServiceError};
 
 use super::{ChatError, Receipt};
 
-/// `ErrorInfo.reason` of a failed model. The service has tried again as far as its time and its budget of retries went: its
-/// caller gains nothing by the same call.
-pub const MODEL_FAILED: &str = "MODEL_FAILED";
 /// Name in `ErrorInfo.metadata` of how the model failed: [`ChatError::error_type`].
 const MODEL_ERROR: &str = "model_error";
 
-/// A model that failed for good, and what that took.
+/// A model that failed for good, and what that took. The service has tried again as far as its time and its budget of
+/// retries went: its caller gains nothing by the same call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct ModelFailure {
@@ -43,12 +41,8 @@ impl ModelFailure {
 }
 
 impl ServiceError for ModelFailure {
-    fn code(&self) -> Code {
-        self.error.code()
-    }
-
-    fn reason(&self) -> &'static str {
-        MODEL_FAILED
+    fn reason(&self) -> Reason {
+        self.error.reason()
     }
 
     fn metadata(&self) -> Vec<(&'static str, String)> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use emend_core::{Deadline, Secret};
+use emend_core::{Deadline, Reason, Secret};
 use emend_proto::v1::SearchRequest;
 use emend_proto::v1::web_search_service_client::WebSearchServiceClient;
 use tempfile::TempDir;
@@ -76,7 +76,9 @@ async fn a_call_needs_a_key_that_is_known() {
         assert_eq!(status.code(), Code::Unauthenticated, "{status:?}");
         assert!(status.message().contains("EMEND_API_KEY"), "{status:?}");
         assert!(!format!("{status:?}").contains(&key[..20]), "{status:?}");
-        assert_eq!(status.get_details_error_info().unwrap().reason, "UNAUTHENTICATED");
+        let known = status.message().contains("not known");
+        let reason = if known { Reason::KeyUnknown } else { Reason::KeyMissing };
+        assert_eq!(crate::reason_of(&status), reason);
     }
     for scheme in ["Bearer", "bearer", "BEARER"] {
         let answer = client.search(with(&format!("{scheme} {key}"))).await.unwrap();
@@ -107,6 +109,7 @@ async fn a_key_without_the_permission_is_denied_by_its_name() {
     let status = refused(&mut server.client().await, request).await;
     assert_eq!(status.code(), Code::PermissionDenied);
     assert!(status.message().contains("key \"app\" may not ask"), "{status:?}");
+    assert_eq!(crate::reason_of(&status), Reason::KeyNotAllowed);
     assert_eq!(status.get_details_error_info().unwrap().metadata["key"], "app");
 }
 
@@ -120,6 +123,7 @@ async fn calls_above_the_rate_are_refused_with_the_time_to_come_back() {
     }
     let status = refused(&mut client, request()).await;
     assert_eq!(status.code(), Code::ResourceExhausted, "{status:?}");
+    assert_eq!(crate::reason_of(&status), Reason::KeyRateExceeded);
     let delay = status.get_details_retry_info().unwrap().retry_delay.unwrap();
     assert!(delay > Duration::from_secs(60), "{delay:?}");
 }

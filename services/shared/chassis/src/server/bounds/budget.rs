@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use emend_core::{Code, FieldViolation, ServiceError};
+use emend_core::{FieldViolation, Reason, ServiceError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::Status;
 
@@ -21,21 +21,19 @@ const RETRY_AFTER: Duration = Duration::from_millis(200);
 /// Why a request is not taken.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Refused {
-    /// [`Code::ResourceExhausted`] with `RetryInfo`.
+    /// With `RetryInfo`.
     #[error("requests hold all of the {mib} MiB that are set aside for them: try again in {} ms, add a replica, or raise --request-memory-mib", RETRY_AFTER.as_millis())]
     Full { mib: usize },
-    /// [`Code::ResourceExhausted`] with `RetryInfo`.
+    /// With `RetryInfo`.
     #[error("{MAX_CLIENT_STREAMS} streams of requests are taken at once, and there are as many: try again in {} ms or add a replica", RETRY_AFTER.as_millis())]
     Streams,
-    /// [`Code::ResourceExhausted`], for ever.
+    /// For ever.
     #[error(
         "the request needs more than the {mib} MiB that are set aside for all requests: send less, or raise --request-memory-mib"
     )]
     LargerThanAll { mib: usize },
-    /// [`Code::InvalidArgument`].
     #[error("{field}: {}", too_many())]
     TooMany { field: String },
-    /// [`Code::DeadlineExceeded`].
     #[error("the request was not received whole within {}: send it faster, or raise --default-timeout", humantime::format_duration(*within))]
     Late { within: Duration },
 }
@@ -53,11 +51,11 @@ impl From<TooManyElements> for Refused {
 }
 
 impl ServiceError for Refused {
-    fn code(&self) -> Code {
+    fn reason(&self) -> Reason {
         match self {
-            Self::Full { .. } | Self::Streams | Self::LargerThanAll { .. } => Code::ResourceExhausted,
-            Self::TooMany { .. } => Code::InvalidArgument,
-            Self::Late { .. } => Code::DeadlineExceeded,
+            Self::Full { .. } | Self::Streams => Reason::Overloaded,
+            Self::LargerThanAll { .. } | Self::TooMany { .. } => Reason::RequestTooLarge,
+            Self::Late { .. } => Reason::RequestTooSlow,
         }
     }
 

@@ -97,7 +97,8 @@ async fn requests_above_the_memory_for_them_are_refused_until_there_is_room() {
     assert_eq!(answered.unwrap().into_inner().provider, "one");
 
     let refused = second.search(large("who", 2_000_000)).await.unwrap_err();
-    assert_eq!(refused.code(), Code::ResourceExhausted, "{refused:?}");
+    assert_eq!(refused.code(), Code::InvalidArgument, "{refused:?}");
+    assert_eq!(crate::reason_of(&refused), emend_core::Reason::RequestTooLarge);
     assert!(refused.get_details_retry_info().is_none(), "it is told to try again");
 }
 

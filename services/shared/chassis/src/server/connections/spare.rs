@@ -12,6 +12,7 @@ const ENFILE: i32 = 23;
 
 /// A descriptor that is held to be given up: a client that waits in the queue of a server without descriptors would wait
 /// until one is free, and `accept` fails for as long.
+#[derive(Debug)]
 pub(super) struct Spare(Option<File>);
 
 impl Spare {

@@ -22,8 +22,8 @@ fn settled(status: &Status) -> (Status, HeaderMap) {
 struct Wrong(usize);
 
 impl ServiceError for Wrong {
-    fn code(&self) -> emend_core::Code {
-        emend_core::Code::InvalidArgument
+    fn reason(&self) -> emend_core::Reason {
+        emend_core::Reason::FieldInvalid
     }
     fn violations(&self) -> Vec<FieldViolation> {
         let violation = |number| FieldViolation {
@@ -59,7 +59,7 @@ fn violations_are_cut_and_counted_and_what_clients_act_on_is_kept() {
     let (cut, headers) = settled(&status(&Wrong(64)));
     assert!(headers[Status::GRPC_STATUS_DETAILS].len() <= MAX_DETAILS_BYTES);
     let details = cut.get_error_details();
-    assert_eq!(details.error_info().unwrap().reason, "INVALID_ARGUMENT");
+    assert_eq!(details.error_info().unwrap().reason, "FIELD_INVALID");
     assert_eq!(
         details.retry_info().unwrap().retry_delay,
         Some(Duration::from_millis(200))

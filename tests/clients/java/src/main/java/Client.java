@@ -3,6 +3,7 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.rpc.BadRequest;
 import com.google.rpc.ErrorInfo;
+import com.google.rpc.ResourceInfo;
 import com.google.rpc.RetryInfo;
 import emend.v1.AskRequest;
 import emend.v1.AskStreamRequest;
@@ -215,17 +216,21 @@ public final class Client {
   // endregion
 
   // region errors
-  /** What an error says besides its message: reason, wrong fields, seconds until it makes sense to come back. */
-  record Explained(Status.Code code, String reason, Map<String, String> fields, double retryAfter) {}
+  /** What an error says besides its message: reason, what that is about, wrong fields, seconds until to come back. */
+  record Explained(
+      Status.Code code, String reason, String resource, Map<String, String> fields, double retryAfter) {}
 
   static Explained explain(StatusRuntimeException error) throws InvalidProtocolBufferException {
-    String reason = "";
+    String reason = ""; // an ErrorReason without its prefix
+    String resource = "";
     Map<String, String> fields = new HashMap<>();
     double retryAfter = 0;
     for (Any detail : StatusProto.fromThrowable(error).getDetailsList()) {
       if (detail.is(ErrorInfo.class)) {
-        ErrorInfo info = detail.unpack(ErrorInfo.class);
-        reason = info.getDomain() + "/" + info.getReason();
+        reason = detail.unpack(ErrorInfo.class).getReason();
+      } else if (detail.is(ResourceInfo.class)) {
+        ResourceInfo about = detail.unpack(ResourceInfo.class);
+        resource = about.getResourceType() + " " + about.getResourceName();
       } else if (detail.is(BadRequest.class)) {
         for (BadRequest.FieldViolation violation : detail.unpack(BadRequest.class).getFieldViolationsList()) {
           fields.put(violation.getField(), violation.getDescription());
@@ -235,20 +240,19 @@ public final class Client {
         retryAfter = delay.getSeconds() + delay.getNanos() / 1e9;
       }
     }
-    return new Explained(error.getStatus().getCode(), reason, fields, retryAfter);
+    return new Explained(error.getStatus().getCode(), reason, resource, fields, retryAfter);
   }
 
   // endregion
 
-  /** An error that names every wrong field. */
-  static Explained wrongQuestion(Channel channel) throws InvalidProtocolBufferException {
-    Question wrong = Question.newBuilder().putOptions("no_such_option", 1).build();
+  /** What is said of a question that is refused. */
+  static Explained refused(Channel channel, Question question) throws InvalidProtocolBufferException {
     try {
-      orchestrator(channel, 10).ask(AskRequest.newBuilder().setQuestion(wrong).build());
+      orchestrator(channel, 10).ask(AskRequest.newBuilder().setQuestion(question).build());
     } catch (StatusRuntimeException error) {
       return explain(error);
     }
-    throw new IllegalStateException("an empty question was answered");
+    throw new IllegalStateException(question + " was answered");
   }
 
   /** An error that says when to try again: a retriever takes so many streams of documents and no more. */
@@ -465,11 +469,15 @@ public final class Client {
     check("stream", () -> stream(orchestrator), answers);
     check(
         "errors",
-        () -> wrongQuestion(orchestrator),
+        () -> refused(orchestrator, Question.newBuilder().putOptions("no_such_option", 1).build()),
         said ->
             said.code() == Status.Code.INVALID_ARGUMENT
-                && said.reason().equals("emend/INVALID_ARGUMENT")
+                && said.reason().equals("FIELD_INVALID")
                 && said.fields().containsKey("question.question"));
+    check(
+        "unknown",
+        () -> refused(orchestrator, question().toBuilder().setCollection("absent").build()),
+        said -> said.reason().equals("COLLECTION_NOT_FOUND") && said.resource().equals("collection absent"));
     check(
         "retry",
         () -> tooManyStreams(retriever),

@@ -68,7 +68,7 @@ async fn a_message_of_a_stream_that_will_never_have_room_is_refused() {
     // The header says so, before there is a message.
     sender.send(message(2 << 20)[..HEADER_BYTES].to_vec()).await.unwrap();
     let refused = body.frame().await.unwrap().unwrap_err();
-    assert_eq!(refused.code(), Code::ResourceExhausted);
+    assert_eq!(refused.code(), Code::InvalidArgument);
 }
 
 #[tokio::test]

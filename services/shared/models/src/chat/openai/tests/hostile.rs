@@ -156,7 +156,10 @@ async fn every_call_that_was_made_is_counted() {
     let failure = crate::chat::ModelFailure::new(error, &receipt).after(2);
     assert_eq!(
         (failure.reason(), failure.code()),
-        ("MODEL_FAILED", emend_core::Code::ResourceExhausted)
+        (
+            emend_core::Reason::ModelRateLimited,
+            emend_core::Code::ResourceExhausted
+        )
     );
     let metadata = failure.metadata();
     assert_eq!(
