@@ -1,5 +1,7 @@
 //! Every error of every RPC says why, by a reason of the closed list.
 
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use emend_chassis::{ERROR_DOMAIN, grpc_code, reason_of, resource_of};
 use emend_cli::cluster::Component;
 use emend_core::{Deadline, Reason, Resource};
