@@ -66,7 +66,7 @@ pub struct Arguments {
     /// Say what the services do: once for information, twice for details
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
-    /// File of settings, as `emend init` writes it [default: emend.toml in this folder, if there is one]
+    /// File of settings, as `emend init` writes it [default: emend/emend.toml in the user's configuration folder]
     #[arg(long, global = true, env = "EMEND_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// What to do.
@@ -263,7 +263,7 @@ pub enum Command {
     Doctor(Box<DoctorOptions>),
     /// Write a configuration file with every setting, its default and what it does
     ///
-    /// All of it is commented out. Commands read `emend.toml` in the folder that they are started in, or the file of
+    /// All of it is commented out. Commands read `emend/emend.toml` in the user's configuration folder, or the file of
     /// --config or EMEND_CONFIG. A flag comes before the environment, the environment before the file.
     #[command(after_help = "Examples:\n  emend init\n  emend init ~/emend.toml && emend --config ~/emend.toml up")]
     Init(InitOptions),

@@ -5,27 +5,19 @@
 
 mod template;
 
-use std::{
-    collections::BTreeSet,
-    ffi::OsString,
-    io::IsTerminal as _,
-    path::{Path, PathBuf},
-    sync::OnceLock,
-};
+use std::{collections::BTreeSet, ffi::OsString, path::PathBuf, sync::OnceLock};
 
 use clap::{Arg, CommandFactory as _, FromArgMatches as _, Parser as _};
 use emend_chassis::{
     ConfigError,
     config::{ConfigFile, named_by},
 };
+use etcetera::BaseStrategy as _;
 
 pub use self::template::template;
-use crate::{
-    args::{Arguments, Command},
-    terminal,
-};
+use crate::args::{Arguments, Command};
 
-/// The file that is read where it stands in the working folder.
+/// What the file is called.
 pub const FILE: &str = "emend.toml";
 /// What environment variables of this program begin with.
 const PREFIX: &str = "EMEND_";
@@ -101,7 +93,7 @@ fn keys() -> BTreeSet<String> {
 }
 
 /// Reads the command line, the environment and the configuration file: a flag before the environment before the file
-/// before the default. The file is that of `--config` or `EMEND_CONFIG`, else `emend.toml` in the working folder.
+/// before the default. The file is that of `--config` or `EMEND_CONFIG`, else [`default_file`], if there is one.
 ///
 /// # Errors
 /// [`ConfigError`]: the command line or the file is wrong; also `--help` and `--version`.
@@ -129,23 +121,16 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arguments,
     Ok(parsed)
 }
 
-/// The file to read. One that nobody named is said where a person sees it: it may have come with the folder.
+/// The file that is read where none is named: `emend/emend.toml` in the user's configuration folder. `None` without a home
+/// folder. The working folder is not looked at: its files may be anybody's, and settings say where keys are sent.
+#[must_use]
+pub fn default_file() -> Option<PathBuf> {
+    let base = etcetera::choose_base_strategy().ok()?;
+    Some(base.config_dir().join("emend").join(FILE))
+}
+
 fn file(arguments: &[OsString]) -> Option<PathBuf> {
-    if let Some(named) = named_by(arguments, &Arguments::command()) {
-        return Some(named);
-    }
-    let here = Path::new(FILE);
-    if !here.is_file() {
-        return None;
-    }
-    if std::io::stderr().is_terminal() {
-        let full = std::fs::canonicalize(here).unwrap_or_else(|_| here.to_owned());
-        terminal::eprintln(format_args!(
-            "settings: {}",
-            emend_core::printable_line(&full.display().to_string())
-        ));
-    }
-    Some(here.to_owned())
+    named_by(arguments, &Arguments::command()).or_else(|| default_file().filter(|file| file.is_file()))
 }
 
 /// Whether a command reads the file. `emend health` runs beside a service, whose EMEND_CONFIG is a file of its own kind.

@@ -9,9 +9,9 @@ use super::{ConnectOptions, UpOptions};
 /// Options of `emend init`.
 #[derive(Args, Debug)]
 pub struct InitOptions {
-    /// File to write
-    #[arg(value_name = "FILE", default_value = crate::settings::FILE)]
-    pub file: PathBuf,
+    /// File to write [default: the one that commands read, emend/emend.toml in the user's configuration folder]
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
     /// Replace a file that is there
     #[arg(long)]
     pub force: bool,

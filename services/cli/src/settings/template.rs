@@ -21,9 +21,10 @@ const MAX_NAMED: usize = 4;
 const BEGINNING: &str = "\
 # Settings of emend: of all its commands, and of the services that `emend up` and the others start.
 #
-# emend reads `emend.toml` in the working folder, or the file of --config or EMEND_CONFIG. A flag of the command line comes
-# before the environment, the environment before this file. A key is the environment variable of the option without EMEND_:
-# llm-url here is EMEND_LLM_URL there. `[llm] url = …` and `llm_url` mean the same.
+# emend reads `emend/emend.toml` in the user's configuration folder (~/.config on Linux), or the file of --config or
+# EMEND_CONFIG. A flag of the command line comes before the environment, the environment before this file. A key is the
+# environment variable of the option without EMEND_: llm-url here is EMEND_LLM_URL there. `[llm] url = …` and `llm_url`
+# mean the same.
 #
 # Every setting stands here with its default or, in capitals, with what it takes. Remove the # before a key to change it.
 # Secrets have no place here: name the files that hold them. `emend doctor` checks what comes of it.

@@ -1,16 +1,27 @@
 //! `emend init`, `emend doctor`, completions and manual pages, and the configuration file.
 
-use std::{fs, net::TcpListener, path::Path, process::Command};
+use std::{
+    fs,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use serde_json::Value;
 
 use super::{ASKED, Place, stderr, stdout, up::Up};
 
-/// A command that runs in a folder.
+/// A command of a user whose settings are in this folder.
 fn within(place: &Place, folder: &Path, arguments: &[&str]) -> Command {
     let mut command = place.emend(arguments);
-    command.current_dir(folder);
+    command.env("XDG_CONFIG_HOME", folder);
     command
+}
+
+/// Where such a command finds its settings.
+fn settings(folder: &Path) -> PathBuf {
+    fs::create_dir_all(folder.join("emend")).unwrap();
+    folder.join("emend").join("emend.toml")
 }
 
 #[test]
@@ -24,7 +35,7 @@ fn init_writes_a_file_that_every_command_reads() {
         "what comes next: {}",
         stderr(&output)
     );
-    let file = folder.path().join("emend.toml");
+    let file = folder.path().join("emend").join("emend.toml");
     let template = fs::read_to_string(&file).unwrap();
     assert!(template.contains("#graph = \"self-corrective-rag\""), "{template}");
 
@@ -41,11 +52,33 @@ fn init_writes_a_file_that_every_command_reads() {
 }
 
 #[test]
+fn a_file_that_came_with_the_working_folder_is_not_read() {
+    let (place, folder) = (Place::new(), tempfile::tempdir().unwrap());
+    fs::write(
+        folder.path().join("emend.toml"),
+        "llm-url = \"http://127.0.0.1:1\"\nnot = [ right",
+    )
+    .unwrap();
+    let output = place
+        .emend(&["graph", "list"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let named = place
+        .emend(&["--config", "emend.toml", "graph", "list"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert_eq!(named.status.code(), Some(2), "{}", stderr(&named));
+}
+
+#[test]
 fn a_flag_comes_before_the_environment_and_that_before_the_file() {
     let (place, folder) = (Place::new(), tempfile::tempdir().unwrap());
     let docs = place.docs.path().to_str().unwrap();
     fs::write(
-        folder.path().join("emend.toml"),
+        settings(folder.path()),
         "graph = \"plain-rag\"\nurl = \"http://127.0.0.1:1\"\n",
     )
     .unwrap();
@@ -74,7 +107,7 @@ fn a_flag_comes_before_the_environment_and_that_before_the_file() {
 #[test]
 fn the_file_holds_for_the_services_of_a_command() {
     let (place, folder) = (Place::new(), tempfile::tempdir().unwrap());
-    let file = folder.path().join("emend.toml");
+    let file = settings(folder.path());
     fs::write(&file, "chunk-tokens = 100\nchunk-overlap = 200\n").unwrap();
     let output = within(&place, folder.path(), &["up", "--base-port", "0"])
         .output()
