@@ -188,6 +188,34 @@ fn a_folder_that_a_service_is_told_of_is_mounted_and_writable_where_it_writes() 
     );
 }
 
+/// A pod that is taken over must not give away what others are let in with.
+#[test]
+fn the_key_of_the_orchestrator_is_in_its_pods_alone() {
+    let Some(objects) = rendered("tls", "emend", &[]) else {
+        return;
+    };
+    let mut with_keys = 0;
+    for workload in workloads(&objects) {
+        let pod = &workload["spec"]["template"]["spec"];
+        let name = pod["containers"][0]["name"].as_str().unwrap();
+        let Some(keys) = list(&pod["volumes"]).find(|volume| volume["name"] == "keys") else {
+            assert_eq!(name, "gateway", "it hands on the keys of its callers, and has none");
+            continue;
+        };
+        with_keys += 1;
+        let items: Vec<&str> = list(&keys["secret"]["items"])
+            .map(|item| item["key"].as_str().unwrap())
+            .collect();
+        let expected: &[&str] = if name == "orchestrator" {
+            &["keys.toml", "service"]
+        } else {
+            &["keys.toml"]
+        };
+        assert_eq!(items, expected, "{name}");
+    }
+    assert_eq!(with_keys, 6);
+}
+
 #[test]
 fn pods_hold_no_token_and_write_to_no_root() {
     for values in VALUES {

@@ -231,7 +231,7 @@ spec:
         {{- if $root.Values.tls.enabled }}
         - {name: tls, mountPath: /etc/emend/tls, readOnly: true}
         {{- end }}
-        {{- if $root.Values.keys.enabled }}
+        {{- if and $root.Values.keys.enabled (ne .name "gateway") }}
         - {name: keys, mountPath: /etc/emend/keys, readOnly: true}
         {{- end }}
         {{- if and (eq .name "web-search") $root.Values.webSearch.pages }}
@@ -251,9 +251,16 @@ spec:
     - name: tls
       secret: {secretName: {{ $root.Values.tls.secret }}, defaultMode: 0440}
     {{- end }}
-    {{- if $root.Values.keys.enabled }}
+    {{- if and $root.Values.keys.enabled (ne .name "gateway") }}
     - name: keys
-      secret: {secretName: {{ $root.Values.keys.secret }}, defaultMode: 0440}
+      secret:
+        secretName: {{ $root.Values.keys.secret }}
+        defaultMode: 0440
+        items:
+          - {key: keys.toml, path: keys.toml}
+          {{- if eq .name "orchestrator" }}
+          - {key: service, path: service}
+          {{- end }}
     {{- end }}
     {{- if include "emend.feedback" . }}
     - name: feedback
