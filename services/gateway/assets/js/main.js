@@ -136,6 +136,7 @@ function offer(view, kept) {
 
 /** Shows a replay beside its walk. */
 async function showReplay(view, graph, { events = [], turn, end }) {
+  const { WalkView } = await walkView();
   const replayed = new WalkView(await describe(graph), view.question);
   for (const event of events) replayed.apply(event);
   replayed.note(turned(turn));
