@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use crate::{
     args::UpOptions,
     cluster::{Cluster, Component, Plan},
-    terminal,
+    render, terminal,
 };
 
 /// What a service reads from the environment and all together cannot.
@@ -43,6 +43,17 @@ pub async fn run(options: UpOptions) -> Result<ExitCode> {
         ..Plan::default()
     };
     let cluster = Cluster::start(&options.local, plan).await?;
+    match say_where(&cluster) {
+        // They serve all the same.
+        Err(error) if render::reader_left(&error) => {}
+        said => said?,
+    }
+    cluster.run_until(stop.cancelled_owned()).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the addresses, and what to do with them.
+fn say_where(cluster: &Cluster) -> Result<()> {
     // First what people and programs without gRPC begin with.
     for component in std::iter::once(Component::Gateway).chain(Component::SERVICES) {
         terminal::println(format_args!("{:<13} {}", component.name(), cluster.url(component)?))?;
@@ -56,6 +67,5 @@ pub async fn run(options: UpOptions) -> Result<ExitCode> {
         "\nIn a browser: {gateway}/\nemend ingest --url {retriever} FOLDER\nemend ask --url {orchestrator} \"QUESTION\"\n\
          curl {gateway}/v1/ask --json '{{\"question\": \"QUESTION\"}}'\nPress Ctrl-C to stop."
     ))?;
-    cluster.run_until(stop.cancelled_owned()).await?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
