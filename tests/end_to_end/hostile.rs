@@ -27,7 +27,11 @@ const CASES: u32 = 16;
 /// Answers are smaller than this, in bytes, whatever is asked.
 const MAX_ANSWER_BYTES: usize = 64 << 20;
 /// Calls that no message of these is served for: there is no feedback folder.
-const NEVER_SERVED: [&str; 1] = ["emend.v1.OrchestratorService.RecordFeedback"];
+const NEVER_SERVED: [&str; 2] = [
+    "emend.v1.OrchestratorService.RecordFeedback",
+    // A record that holds a walk is no matter of chance.
+    "emend.v1.OrchestratorService.ReplayWalk",
+];
 /// What the services may be blamed for, whatever they are sent.
 const FAULTS: [Code; 6] = [
     Code::Internal,

@@ -117,6 +117,7 @@ fn usual(kind: &Kind, name: &str) -> BoxedStrategy<Value> {
             "allowed_domains" | "blocked_domains" => Just("example.com".to_owned()).boxed(),
             "id" | "passage_id" => (0..1000).prop_map(|number| format!("{number}.md")).boxed(),
             "collection" => Just(COLLECTION.to_owned()).boxed(),
+            "to" => Just(format!("{COLLECTION}-copy")).boxed(),
             "graph" | "name" => Just("self-rag".to_owned()).boxed(),
             "yaml" => Just(GRAPH.to_owned()).boxed(),
             "embedder" => Just("hashed-256".to_owned()).boxed(),

@@ -122,7 +122,7 @@ impl Shared {
             return Ok((response, Some(load)));
         };
         let load = if is_fault(&status) {
-            load.failed();
+            load.failed(status.message());
             None
         } else {
             load.answered();
@@ -175,7 +175,7 @@ impl Shared {
         };
         let mut status = self.broken(failed.status);
         if failed.sent && is_fault(&status) {
-            load.failed();
+            load.failed(status.message());
         }
         if asked_to_wait(&status).is_some() && !self.circuit.may_retry() {
             let mut headers = std::mem::take(status.metadata_mut()).into_headers();
@@ -303,7 +303,7 @@ impl Record for Call {
         if let Some(load) = self.load.take()
             && is_fault(&status)
         {
-            load.failed();
+            load.failed(status.message());
         }
         status
     }

@@ -118,12 +118,14 @@ impl Member {
 }
 
 /// Every server of a name rests: its circuit is open.
-#[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("{address} {fault}, and is asked again in {} ms", left.as_millis())]
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{address} {fault}{said}, and is asked again in {} ms", left.as_millis())]
 pub(super) struct Resting {
     /// The server that is asked again first.
     address: SocketAddr,
     fault: Fault,
+    /// What it said, in brackets; empty if nothing.
+    said: String,
     left: Duration,
 }
 
@@ -204,9 +206,10 @@ impl Load {
         back
     }
 
-    /// The server failed.
-    pub(super) fn failed(mut self) {
+    /// The server failed, and said this.
+    pub(super) fn failed(mut self, said: &str) {
         self.waits = None;
+        self.member.standing().say(said);
         self.fault(Fault::Fails, 1);
     }
 
@@ -254,9 +257,14 @@ fn resting(members: &[Arc<Member>]) -> Option<Resting> {
         .iter()
         .filter_map(|member| Some((member, member.standing().ejection()?)));
     let (member, ejection) = ejected.min_by_key(|(_, ejection)| ejection.until)?;
+    let said = match ejection.fault {
+        Fault::Fails => format!(" ({})", member.standing().said()),
+        Fault::Silent | Fault::Slow => String::new(),
+    };
     Some(Resting {
         address: member.address,
         fault: ejection.fault,
+        said,
         left: ejection.until.saturating_duration_since(Instant::now()),
     })
 }

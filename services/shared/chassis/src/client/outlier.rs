@@ -23,6 +23,9 @@ const MIN_ANSWERS: u32 = 20;
 const SLOW_TIMES: u32 = 3;
 const SLOW_MORE: Duration = Duration::from_millis(50);
 
+/// Most characters of what a failure said that are kept, for the calls that are refused because of it.
+const MAX_SAID_CHARS: usize = 200;
+
 /// Why a server is ejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
@@ -76,6 +79,8 @@ pub(super) struct Standing {
     /// Answers, and how long they took.
     answers: u32,
     latency: Duration,
+    /// What the last failure said.
+    said: String,
 }
 
 impl Standing {
@@ -103,6 +108,17 @@ impl Standing {
             ejection.until = now + REST.after(self.ejections);
         }
         now
+    }
+
+    /// What the last failure said, of which the beginning is kept.
+    pub(super) fn said(&self) -> &str {
+        &self.said
+    }
+
+    /// A failure said this.
+    pub(super) fn say(&mut self, said: &str) {
+        self.said.clear();
+        self.said.extend(said.chars().take(MAX_SAID_CHARS));
     }
 
     /// A call that began then has failed, which counts as so many. Whether the server is ejected by it.

@@ -81,15 +81,15 @@ async fn a_server_that_fails_rests_ever_longer_until_a_call_works() {
         if failures == 2 {
             call(bad).worked();
             for _ in 1..MAX_FAILURES {
-                call(bad).failed();
+                call(bad).failed("it is down");
             }
             assert!(ports(&members, 100).contains(&1));
             call(bad).worked();
         }
-        call(bad).failed();
+        call(bad).failed("it is down");
     }
     for _ in 3..MAX_FAILURES {
-        call(bad).failed();
+        call(bad).failed("it is down");
     }
     for rests in 1..=8 {
         assert_eq!(ports(&members, 100), vec![2; 100]);
@@ -97,11 +97,11 @@ async fn a_server_that_fails_rests_ever_longer_until_a_call_works() {
         let resting = Load::on(bad, later()).unwrap_err().unwrap();
         assert_eq!(
             resting.to_string(),
-            "127.0.0.1:1 fails, and is asked again in 1 ms",
+            "127.0.0.1:1 fails (it is down), and is asked again in 1 ms",
             "{rests}"
         );
         sleep(Duration::from_millis(1)).await;
-        call(bad).failed();
+        call(bad).failed("it is down");
     }
     assert_eq!(REST.after(8), Duration::from_secs(5), "soon forgotten");
     // A call from before says nothing.
@@ -111,7 +111,7 @@ async fn a_server_that_fails_rests_ever_longer_until_a_call_works() {
     call(bad).worked();
     assert!(ports(&members, 100).contains(&1));
     // And the next time it begins with a short rest.
-    (0..MAX_FAILURES).for_each(|_| call(bad).failed());
+    (0..MAX_FAILURES).for_each(|_| call(bad).failed("it is down"));
     sleep(REST.first).await;
     call(bad).worked();
 }
@@ -121,8 +121,8 @@ async fn ten_seconds_after_a_fault_calls_that_come_together_are_all_served() {
     let members = members(1);
     for rests in 1..=8 {
         match rests {
-            1 => (0..MAX_FAILURES).for_each(|_| call(&members).failed()),
-            _ => call(&members).failed(),
+            1 => (0..MAX_FAILURES).for_each(|_| call(&members).failed("it is down")),
+            _ => call(&members).failed("it is down"),
         }
         if rests < 8 {
             sleep(REST.after(rests)).await;
@@ -133,7 +133,7 @@ async fn ten_seconds_after_a_fault_calls_that_come_together_are_all_served() {
     let calls: Vec<_> = (0..16).map(|_| call(&members)).collect();
     assert!(calls.iter().all(|call| !call.is_probe()));
     // And it is ejected no sooner than another.
-    call(&members).failed();
+    call(&members).failed("it is down");
     assert_eq!(ports(&members, 10), [1; 10]);
 }
 
