@@ -402,11 +402,11 @@ pub enum EvalCommand {
     /// Ask every question of a folder and compare the answers with the right ones
     ///
     /// The folder holds NAME.questions.jsonl (`question`, `expect`: local, web, none or absent, and where there is an
-    /// answer `answers` and `gold_doc_ids`; `id` and `lang` if you like) with NAME.corpus_local.jsonl, which is ingested,
-    /// and optionally NAME.corpus_web.jsonl, which stands in for the web. The outcome of a question of kind local or web
-    /// is correct when the answer contains a right one, whatever the case, the width and the spaces; that of none or
-    /// absent when the walk abstains. Corpora are stored in a temporary folder, or in --data-dir, where the next run finds
-    /// them.
+    /// answer `answers` and `gold_doc_ids`; `id` and `lang` if you like) with NAME.corpus_local.jsonl or a folder
+    /// NAME.documents of files, which is ingested, and optionally NAME.corpus_web.jsonl, which stands in for the web. Over
+    /// a folder, `gold_doc_ids` are paths in it. The outcome of a question of kind local or web is correct when the answer
+    /// contains a right one, whatever the case, the width and the spaces; that of none or absent when the walk abstains.
+    /// Corpora are stored in a temporary folder, or in --data-dir, where the next run finds them.
     ///
     /// Where `question`, `answers` and `gold_doc_ids` are objects by language and the corpora NAME.corpus_LANG.jsonl, each
     /// language is asked of each: the sets are named NAME.ASKED-READ.

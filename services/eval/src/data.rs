@@ -38,7 +38,7 @@ pub struct Case {
     /// What kind of answer is right.
     #[serde(default)]
     pub answer_type: AnswerType,
-    /// Documents that hold the answer.
+    /// Documents that hold the answer: their ids, or their paths in the folder of documents.
     #[serde(default)]
     pub gold_doc_ids: Vec<String>,
     /// Documents about the subject of a question that none of them answers.
@@ -125,7 +125,7 @@ pub struct QuestionSet {
     pub name: String,
     /// The questions, in order of the file.
     pub cases: Vec<Case>,
-    /// `NAME.corpus_local.jsonl`, or `NAME.corpus_READ.jsonl`.
+    /// `NAME.corpus_local.jsonl`, the folder `NAME.documents`, or `NAME.corpus_READ.jsonl`.
     pub local: PathBuf,
     /// `NAME.corpus_web.jsonl`, where there is one.
     pub web: Option<PathBuf>,
@@ -174,10 +174,17 @@ fn sets_of(folder: &Path) -> Result<Vec<QuestionSet>> {
             sets.extend(lines.parallel_sets(name)?);
         } else {
             let web = folder.join(format!("{name}.corpus_web.jsonl"));
+            let documents = folder.join(format!("{name}.documents"));
+            let mut cases = lines.checked(name, lines.parsed()?)?;
+            let local = if documents.is_dir() {
+                lines.name_files(&mut cases, &documents)?
+            } else {
+                lines.corpus(name, "local")?
+            };
             sets.push(QuestionSet {
                 name: name.to_owned(),
-                local: lines.corpus(name, "local")?,
-                cases: lines.checked(name, lines.parsed()?)?,
+                local,
+                cases,
                 web: web.is_file().then_some(web),
             });
         }
@@ -223,6 +230,26 @@ impl<'p> Lines<'p> {
             );
         }
         Ok(corpus)
+    }
+
+    /// Turns the paths that questions name within a folder into what its files are stored as, and returns its full path.
+    fn name_files(&self, cases: &mut [Case], folder: &Path) -> Result<PathBuf> {
+        let folder = fs::canonicalize(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+        for case in cases {
+            for name in case.gold_doc_ids.iter_mut().chain(&mut case.near_doc_ids) {
+                let file = folder.join(&*name);
+                if !file.is_file() {
+                    bail!(
+                        "{}: the question `{}` names `{name}`, and {} holds no such file",
+                        self.path.display(),
+                        case.id,
+                        folder.display()
+                    );
+                }
+                *name = file.to_string_lossy().into_owned();
+            }
+        }
+        Ok(folder)
     }
 
     fn parsed<T: DeserializeOwned>(&self) -> Result<Vec<(usize, T)>> {

@@ -68,3 +68,20 @@ fn a_bad_line_is_named() {
     let unknown = wrong(good, &["b"]);
     assert!(unknown.contains("`b`; known: a"), "{unknown}");
 }
+
+#[test]
+fn the_corpus_may_be_a_folder_of_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let questions = r#"{"question":"q","expect":"local","answers":["x"],"gold_doc_ids":["hr/leave.md"]}"#;
+    fs::write(folder.path().join("a.questions.jsonl"), questions).unwrap();
+    fs::create_dir_all(folder.path().join("a.documents/hr")).unwrap();
+    let folders = [folder.path().to_owned()];
+    let missing = question_sets(&folders, &[]).unwrap_err().to_string();
+    assert!(missing.contains("the question `1` names `hr/leave.md`"), "{missing}");
+    let file = folder.path().join("a.documents/hr/leave.md");
+    fs::write(&file, "x").unwrap();
+    let sets = question_sets(&folders, &[]).unwrap();
+    assert!(sets[0].local.ends_with("a.documents"));
+    let file = fs::canonicalize(file).unwrap();
+    assert_eq!(sets[0].cases[0].gold_doc_ids, [file.to_string_lossy()]);
+}
