@@ -21,7 +21,8 @@ impl Contests {
     /// Rescales the logits of a model so that the probability of the best sentence of each question is calibrated.
     ///
     /// The probabilities that a fit returns are calibrated over all sentences. The best of many is right less often than
-    /// its probability says, and it is the only one that anybody is shown (Platt scaling, Platt 1999).
+    /// its probability says, and it is the only one that anybody is shown (Platt scaling, Platt 1999). Nothing changes
+    /// where all of them are right, or all wrong: that says how sure the model may be at least, and not how sure at most.
     pub(super) fn recalibrate(&self, group: Group, table: &Table, fit: &mut Fit, judged: &mut [Judged]) {
         let winners = self.0.values().filter_map(|sentences| {
             let own = sentences.iter().filter(|(other, _)| *other == group);
@@ -35,6 +36,10 @@ impl Contests {
             })
         });
         let winners: Vec<Row> = winners.collect();
+        let right = winners.iter().filter(|winner| winner.label).count();
+        if right == 0 || right == winners.len() {
+            return;
+        }
         let Some((scale, shift)) = fit::line(&winners).filter(|(scale, _)| *scale > 0.0) else {
             return;
         };

@@ -27,6 +27,7 @@ pub(crate) const NAMES: &[&str] = &[
     "missing_rarest",
     "subsequence",
     "names_in_sentence",
+    "names_rest",
     "names_missing",
     "numbers_missing",
     "negation",
@@ -42,11 +43,20 @@ pub(crate) const NAMES: &[&str] = &[
     "is_first",
     "title_overlap",
     "overlap_titled",
+    "overlap_high",
+    "overlap_rest",
+    "overlap_rest_behind",
+    "first_place",
     "missing_rarest_titled",
     "names_missing_titled",
     "is_question",
     "is_heading",
     "position",
+    "is_row",
+    "is_item",
+    "has_code",
+    "asks_how_item",
+    "asks_how_code",
     "asks_who_expected",
     "asks_when_expected",
     "asks_how_many_expected",
@@ -55,14 +65,17 @@ pub(crate) const NAMES: &[&str] = &[
 ];
 
 /// Whether a sentence repeats all content words of the question, at least two and in their order, and adds something:
-/// "The team lead approves leave within three days." for "Who approves leave?".
+/// "The team lead approves leave within three days." for "Who approves leave?". Half of the words may be in the title or a
+/// heading instead: "The team lead approves it within three days." in a page about leave.
 pub(crate) fn restates_question(question: &Question, features: &Features) -> bool {
+    let value = |name: &str| features.get(name).unwrap_or_default();
     let is = |name: &str, holds: fn(f64) -> bool| features.get(name).is_some_and(holds);
     question.content.len() >= 2
-        && is("overlap", |share| share > 0.999)
-        && is("subsequence", |share| share > 0.999)
+        && is("overlap_titled", |share| share > 0.999)
+        && is("overlap_plain", |share| share >= 0.5)
+        && value("subsequence") > value("overlap_plain") - 0.001
         && is("novelty", |share| share >= 0.5)
-        && ["opposite", "names_missing", "numbers_missing", "negation"]
+        && ["opposite", "names_missing_titled", "numbers_missing", "negation"]
             .iter()
             .all(|name| is(name, |value| value == 0.0))
 }
@@ -83,9 +96,15 @@ pub(crate) fn answer_sentences(question: &Question, passage: &View, cosines: Opt
     let titled = asked.shares(passage, (0, 0), in_title);
     let plain = asked.plain_shares(passage);
     let title_overlap = asked.share(in_title);
+    // What title and headings say need not be said again below them.
+    let rest = asked.without(in_title);
+    let of_rest = rest.shares(passage, (0, 0), |_| false);
+    let (_, best_of_rest) = argmax(&of_rest);
     let (_, best_overlap) = argmax(&overlaps);
     let whole = asked.share(|word| passage.has(word));
     let names = question.view.names();
+    let names_beyond_title = names.iter().filter(|name| !passage.lower_title.contains(name.as_str()));
+    let names_beyond_title: Vec<&String> = names_beyond_title.collect();
     let missing_names = names
         .iter()
         .filter(|name| !passage.lower.contains(name.as_str()))
@@ -136,15 +155,10 @@ pub(crate) fn answer_sentences(question: &Question, passage: &View, cosines: Opt
                 "subsequence",
                 subsequence(&question.content, passage.sentence_words(index)),
             );
-            let found = names.iter().filter(|name| lower.contains(name.as_str())).count();
-            features.set(
-                "names_in_sentence",
-                if names.is_empty() {
-                    1.0
-                } else {
-                    found as f64 / names.len() as f64
-                },
-            );
+            let found = share_of(names, |name| lower.contains(name.as_str()));
+            features.set("names_in_sentence", found);
+            let found = share_of(&names_beyond_title, |name| lower.contains(name.as_str()));
+            features.set("names_rest", found);
             features.set("names_missing", missing_names as f64);
             features.set("numbers_missing", missing_numbers as f64);
             features.set("negation", asked_negation - flag(has_negation(&lower)));
@@ -162,6 +176,10 @@ pub(crate) fn answer_sentences(question: &Question, passage: &View, cosines: Opt
             features.set("is_first", flag(passage.rank == 0));
             features.set("title_overlap", title_overlap);
             features.set("overlap_titled", titled[index]);
+            features.set("overlap_high", (titled[index] - 0.5).max(0.0));
+            features.set("overlap_rest", of_rest[index]);
+            features.set("overlap_rest_behind", best_of_rest - of_rest[index]);
+            features.set("first_place", rest.first_place(passage.sentence_words(index)));
             let rarest = asked.missing_rarest(|word| words.contains(&word) || in_title(word));
             features.set("missing_rarest_titled", rarest);
             let nowhere = |name: &&String| !lower.contains(*name) && !passage.lower_title.contains(*name);
@@ -169,6 +187,13 @@ pub(crate) fn answer_sentences(question: &Question, passage: &View, cosines: Opt
             features.set("is_question", flag(sentence.ends_with(['?', '？'])));
             features.set("is_heading", flag(is_heading(sentence)));
             features.set("position", (1.0 + index as f64).ln());
+            let (item, code) = (flag(is_list_item(sentence)), flag(has_code(sentence)));
+            let asks_how = flag(question.kind == Kind::How);
+            features.set("is_row", flag(passage.is_row(index)));
+            features.set("is_item", item);
+            features.set("has_code", code);
+            features.set("asks_how_item", asks_how * item);
+            features.set("asks_how_code", asks_how * code);
             for (name, kind) in [
                 ("asks_who_expected", Kind::Who),
                 ("asks_when_expected", Kind::When),
@@ -186,6 +211,32 @@ pub(crate) fn answer_sentences(question: &Question, passage: &View, cosines: Opt
 /// Whether a sentence is a heading, or the names of the columns of a table with the rule below them.
 fn is_heading(sentence: &str) -> bool {
     sentence.starts_with('#') || (sentence.starts_with('|') && sentence.contains("---"))
+}
+
+/// Whether a sentence is an item of a list.
+fn is_list_item(sentence: &str) -> bool {
+    let number = sentence.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_numbered = number.len() < sentence.len() && number.starts_with(['.', ')']);
+    is_numbered
+        || ["- ", "* ", "• ", "・", "+ "]
+            .iter()
+            .any(|mark| sentence.starts_with(mark))
+}
+
+/// Whether a sentence quotes code, an option or a command.
+fn has_code(sentence: &str) -> bool {
+    let is_option = |(at, mark): (usize, &str)| sentence[at + mark.len()..].starts_with(char::is_alphabetic);
+    ["`", "::", "()", "</"].iter().any(|mark| sentence.contains(mark))
+        || sentence.starts_with("$ ")
+        || sentence.match_indices("--").any(is_option)
+}
+
+/// The share of `items` that match, 0–1; 1 if there are none.
+fn share_of<T>(items: &[T], matches: impl Fn(&T) -> bool) -> f64 {
+    if items.is_empty() {
+        return 1.0;
+    }
+    items.iter().filter(|item| matches(item)).count() as f64 / items.len() as f64
 }
 
 /// The share of letters among the characters that are not white space, 0–1. Logs, paths and tables of numbers have few.

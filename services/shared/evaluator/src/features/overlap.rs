@@ -24,11 +24,17 @@ pub(crate) struct Weighted {
 impl Weighted {
     pub(super) fn new(words: &[String]) -> Self {
         let mut seen = HashSet::new();
-        let words: Vec<(Word, f64)> = words
-            .iter()
-            .filter(|word| seen.insert(word.as_str()))
-            .map(|own| (word(own), rarity(own)))
-            .collect();
+        let distinct = words.iter().filter(|word| seen.insert(word.as_str()));
+        Self::of(distinct.map(|own| (word(own), rarity(own))).collect())
+    }
+
+    /// Only the words that are not `known`.
+    pub(super) fn without(&self, known: impl Fn(Word) -> bool) -> Self {
+        let rest = self.words.iter().filter(|(word, _)| !known(*word));
+        Self::of(rest.copied().collect())
+    }
+
+    fn of(words: Vec<(Word, f64)>) -> Self {
         let total = words.iter().map(|(_, weight)| weight).sum::<f64>().max(1e-9);
         let mut by_weight = words.clone();
         by_weight.sort_by(|(_, a), (_, b)| b.total_cmp(a));
@@ -50,6 +56,13 @@ impl Weighted {
             .map(|(_, weight)| weight)
             .sum::<f64>()
             / self.total
+    }
+
+    /// The place of the first of these words in a text, 0–1; 1 if it has none of them.
+    pub(super) fn first_place(&self, text: &[Word]) -> f64 {
+        let known = |word: &Word| self.words.iter().any(|(own, _)| own == word);
+        let place = text.iter().position(known);
+        place.map_or(1.0, |place| place as f64 / text.len() as f64)
     }
 
     /// The unweighted share of the words that match `has`, 0–1; 1 if there are no words.

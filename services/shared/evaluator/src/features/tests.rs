@@ -133,3 +133,56 @@ fn a_text_has_so_many_sentences_and_the_last_holds_the_rest() {
     let last = view.sentence(MAX_VIEW_SENTENCES - 1);
     assert_eq!(last.matches("One line.").count(), 11);
 }
+
+#[test]
+fn what_title_and_headings_say_need_not_be_said_again_below_them() {
+    let asks = Question::new("What is the default port of Kestrel?");
+    let text = "The default port is 7420. Kestrel stores its data in one folder.";
+    let of = |title| {
+        let passage = View::of_passage(crate::PassageText { title, text, rank: 0 });
+        answer_sentences(&asks, &passage, None)
+    };
+    let value = |features: &Features, name| features.get(name).unwrap();
+    let titled = of("Kestrel");
+    assert_eq!(value(&titled[0], "overlap_rest"), 1.0);
+    assert_eq!(value(&titled[0], "names_rest"), 1.0);
+    assert_eq!(value(&titled[0], "first_place"), 0.2);
+    assert!(value(&titled[0], "overlap_high") > value(&titled[1], "overlap_high"));
+    assert_eq!(value(&titled[1], "overlap_rest"), 0.0);
+    assert_eq!(value(&titled[1], "overlap_rest_behind"), 1.0);
+    let untitled = of("Notes");
+    assert!(value(&untitled[0], "overlap_rest") < 1.0);
+    assert_eq!(value(&untitled[0], "names_rest"), 0.0);
+
+    let asks = Question::new("Who approves leave?");
+    let restates = |title, text| {
+        let passage = View::of_passage(crate::PassageText { title, text, rank: 0 });
+        restates_question(&asks, &answer_sentences(&asks, &passage, None)[0])
+    };
+    assert!(restates("Leave", "The team lead approves it within three days."));
+    assert!(!restates("Parking", "The team lead approves it within three days."));
+    assert!(!restates("Who approves leave", "Every employee has 25 days of it."));
+}
+
+#[test]
+fn rows_lists_and_code_are_seen() {
+    let asks = Question::new("How do I restart the broker?");
+    let text = "Things to know.\n\n- Run `systemctl restart broker`.\n\n2. Wait for it.\n\n| host | port |\n| --- | --- |\n| a | 1 |\n";
+    let passage = View::new(text);
+    let features = answer_sentences(&asks, &passage, None);
+    let flags = |name| -> Vec<&str> {
+        let marked = features
+            .iter()
+            .enumerate()
+            .filter(|(_, own)| own.get(name) == Some(1.0));
+        marked.map(|(index, _)| passage.sentence(index)).collect()
+    };
+    assert_eq!(flags("has_code"), ["- Run `systemctl restart broker`."]);
+    assert_eq!(flags("asks_how_code"), flags("has_code"));
+    assert_eq!(
+        flags("is_item"),
+        ["- Run `systemctl restart broker`.", "2. Wait for it."]
+    );
+    assert_eq!(flags("asks_how_item"), flags("is_item"));
+    assert_eq!(flags("is_row"), ["host: a; port: 1"]);
+}

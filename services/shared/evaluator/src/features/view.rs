@@ -137,6 +137,11 @@ impl View {
         self.rows.get(&index).map_or(own, String::as_str)
     }
 
+    /// Whether a sentence is a row of a table.
+    pub(super) fn is_row(&self, index: usize) -> bool {
+        self.rows.contains_key(&index)
+    }
+
     /// The text of each sentence as it stands, in order. Only white space is left out between them.
     pub(crate) fn sentence_texts(&self) -> Vec<String> {
         let ranges = self.sentences.iter().cloned();

@@ -18,6 +18,19 @@ fn shares_are_of_the_claim() {
 }
 
 #[test]
+fn words_that_are_known_do_not_count() {
+    let weighted = Weighted::new(&words("red boiler photosynthesis"));
+    let rest = weighted.without(|own| own == word("red"));
+    let text = View::new("a red boiler");
+    assert!((rest.plain_share(|word| text.has(word)) - 0.5).abs() < 1e-9);
+    assert_eq!(rest.without(|_| true).share(|_| false), 1.0);
+    let place = |text: &str| weighted.first_place(View::new(text).sentence_words(0));
+    assert_eq!(place("boiler"), 0.0);
+    assert!((place("an old boiler burst") - 0.5).abs() < 1e-9);
+    assert_eq!((place("nothing of it"), place("")), (1.0, 1.0));
+}
+
+#[test]
 fn shares_of_all_sentences_are_those_of_each() {
     let claim = words("red boiler heats twelve flats since the photosynthesis");
     let text = View::new("It is red. A boiler heats it. Twelve flats! And then nothing. The red boiler again.");
