@@ -2,8 +2,9 @@
 
 use std::{net::SocketAddr, path::Path};
 
-use emend_chassis::{ClientTls, ClientTlsOptions, ServerTls, keys::KeysFile, refuse_exposed};
+use emend_chassis::{ClientTls, ClientTlsOptions, Renewal, ServerTls, Validity, keys::KeysFile, refuse_exposed};
 use emend_core::{Secret, error_chain};
+use jiff::Timestamp;
 
 use super::Finding;
 use crate::{
@@ -26,21 +27,22 @@ pub(super) async fn server(up: &UpOptions) -> Vec<Finding> {
     }
     match ServerTls::load(&service.tls) {
         Ok(None) => found.push(Finding::ok(CHECK, "ports are not encrypted; they are for this machine")),
-        Ok(Some(_)) => found.push(Finding::ok(CHECK, "certificate and key of the ports go together")),
+        Ok(Some(tls)) => found.push(certificate("the ports", tls.validity())),
         Err(error) => found.push(Finding::error(
             CHECK,
             error_chain(&error),
             "check --tls-cert, --tls-key, --tls-client-ca",
         )),
     }
-    if options.client_tls != ClientTlsOptions::default()
-        && let Err(error) = ClientTls::load(&options.client_tls)
-    {
-        found.push(Finding::error(
-            CHECK,
-            error_chain(&error),
-            "check --ca, --client-cert, --client-key",
-        ));
+    if options.client_tls != ClientTlsOptions::default() {
+        match ClientTls::load(&options.client_tls) {
+            Ok(tls) => found.extend(tls.validity().map(|validity| certificate("calls", validity))),
+            Err(error) => found.push(Finding::error(
+                CHECK,
+                error_chain(&error),
+                "check --ca, --client-cert, --client-key",
+            )),
+        }
     }
     if let Some(file) = &service.keys_file {
         found.push(match KeysFile::read(file) {
@@ -63,6 +65,23 @@ pub(super) async fn server(up: &UpOptions) -> Vec<Finding> {
     ];
     found.extend(files.into_iter().flatten().filter_map(|file| secret(file)));
     found
+}
+
+/// How long the certificate of `what` is valid.
+pub(super) fn certificate(what: &str, validity: Validity) -> Finding {
+    const ADVICE: &str =
+        "have another one signed and put it in the place of the file: it is read again without a restart";
+    match validity.renewal(Timestamp::now()) {
+        None => {
+            let day = validity.until.strftime("%Y-%m-%d");
+            Finding::ok(
+                CHECK,
+                format_args!("certificate and key of {what} go together, until {day}"),
+            )
+        }
+        Some(renewal @ Renewal::Soon(..)) => Finding::warning(CHECK, format_args!("{what}: {renewal}"), ADVICE),
+        Some(renewal) => Finding::error(CHECK, format_args!("{what}: {renewal}"), ADVICE),
+    }
 }
 
 /// What is wrong with a file that holds a secret.

@@ -16,3 +16,17 @@ fn a_line_says_how_it_ended_and_what_to_do() {
     );
     assert!(Level::Ok < Level::Warning && Level::Warning < Level::Error);
 }
+
+#[test]
+fn a_certificate_that_ends_soon_is_a_warning_and_one_that_ended_an_error() {
+    let found = |days: i64| {
+        let until = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(24 * days);
+        let from = jiff::Timestamp::MIN;
+        secrets::certificate("the ports", emend_chassis::Validity { from, until })
+    };
+    assert_eq!(
+        [90, 5, -1].map(|days| found(days).level),
+        [Level::Ok, Level::Warning, Level::Error]
+    );
+    assert!(found(5).message.contains("in 4 days") && found(5).advice.contains("without a restart"));
+}

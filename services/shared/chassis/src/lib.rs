@@ -75,7 +75,7 @@ pub use server::{Acceptor, Connection, Health, HealthFlag, MAX_CONNECTIONS, Read
 pub use status::{ERROR_DOMAIN, code_of_grpc, grpc_code, grpc_code_name, reason_of, refusal, resource_of, status};
 pub use telemetry::{Telemetry, TelemetryError, TelemetryOptions};
 pub use timeout::parse_timeout;
-pub use tls::{ClientTls, ClientTlsOptions, ServerTls, ServerTlsOptions, TlsError};
+pub use tls::{ClientTls, ClientTlsOptions, Renewal, ServerTls, ServerTlsOptions, TlsError, Validity};
 pub use validate::{InvalidRequest, Violations};
 
 /// The allocator of every program that serves. A call makes hundreds of small allocations, many of which another thread

@@ -3,6 +3,7 @@
 mod client;
 mod explain;
 mod server;
+mod validity;
 mod wire;
 
 use std::io::{self, Read as _};
@@ -17,6 +18,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 pub use client::{ClientTls, ClientTlsOptions};
 pub(crate) use explain::{explain, is_alert};
 pub use server::{ServerTls, ServerTlsOptions};
+pub use validity::{Renewal, Validity};
 pub use wire::{Greeter, Wire};
 
 /// Most bytes of a file of certificates or of a key.

@@ -8,7 +8,7 @@ use emend_core::{Source, Watched};
 use rustls::ClientConfig;
 use rustls_platform_verifier::Verifier;
 
-use super::{H2, TlsError, authorities, identity, provider};
+use super::{H2, TlsError, Validity, authorities, identity, provider};
 
 /// Whom a client trusts, and how it shows who it is. Everything is a PEM file, read again within a second when it changes.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
@@ -59,7 +59,12 @@ impl ClientTls {
 
     /// What a new connection is to be made with.
     pub fn config(&self) -> Arc<ClientConfig> {
-        Arc::clone(&self.0.current().0)
+        Arc::clone(&self.0.current().config)
+    }
+
+    /// When its own certificate is valid; `None` if it has none.
+    pub fn validity(&self) -> Option<Validity> {
+        self.0.current().validity
     }
 }
 
@@ -67,7 +72,10 @@ impl ClientTls {
 struct Files(ClientTlsOptions);
 
 #[derive(Debug)]
-struct Config(Arc<ClientConfig>);
+struct Config {
+    config: Arc<ClientConfig>,
+    validity: Option<Validity>,
+}
 
 impl Source for Files {
     type Value = Config;
@@ -100,8 +108,12 @@ impl Source for Files {
             }
         };
         let pair = ("--client-cert", client_cert.as_ref());
+        let mut validity = None;
         let mut config = match (identity(pair, ("--client-key", client_key.as_ref()))?, client_cert) {
             (Some((chain, key)), Some(path)) => {
+                let own = Validity::of("--client-cert", path, &chain)?;
+                own.log("--client-cert", path);
+                validity = Some(own);
                 builder
                     .with_client_auth_cert(chain, key)
                     .map_err(|source| TlsError::Unusable {
@@ -113,6 +125,7 @@ impl Source for Files {
             _ => builder.with_no_client_auth(),
         };
         config.alpn_protocols = vec![H2.to_vec()];
-        Ok(Config(Arc::new(config)))
+        let config = Arc::new(config);
+        Ok(Config { config, validity })
     }
 }

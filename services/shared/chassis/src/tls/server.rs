@@ -8,7 +8,7 @@ use emend_core::{Source, Watched};
 use rustls::ServerConfig;
 use rustls::server::WebPkiClientVerifier;
 
-use super::{H2, TlsError, authorities, identity, provider};
+use super::{H2, TlsError, Validity, authorities, identity, provider};
 
 /// How a server encrypts, and whom it lets in. Everything is a PEM file, read again within a second when it changes.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
@@ -58,7 +58,12 @@ impl ServerTls {
 
     /// What a new connection is to be served with.
     pub fn config(&self) -> Arc<ServerConfig> {
-        Arc::clone(&self.0.current().0)
+        Arc::clone(&self.0.current().config)
+    }
+
+    /// When its certificate is valid.
+    pub fn validity(&self) -> Validity {
+        self.0.current().validity
     }
 
     /// Reads the files again if they changed.
@@ -87,7 +92,10 @@ struct Files {
 }
 
 #[derive(Debug)]
-struct Config(Arc<ServerConfig>);
+struct Config {
+    config: Arc<ServerConfig>,
+    validity: Validity,
+}
 
 impl Source for Files {
     type Value = Config;
@@ -116,6 +124,8 @@ impl Source for Files {
                 missing: "--tls-cert",
             });
         };
+        let validity = Validity::of("--tls-cert", path, &chain)?;
+        validity.log("--tls-cert", path);
         let builder = ServerConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
             .map_err(TlsError::Setup)?;
@@ -137,6 +147,7 @@ impl Source for Files {
                 source,
             })?;
         config.alpn_protocols.clone_from(&self.protocols);
-        Ok(Config(Arc::new(config)))
+        let config = Arc::new(config);
+        Ok(Config { config, validity })
     }
 }
