@@ -4,6 +4,7 @@
 //! languages are generated from the same files.
 
 pub mod condition;
+pub mod headings;
 pub mod place;
 
 /// Version 1 of the contracts.

@@ -224,7 +224,11 @@ async fn fill(folder: &std::path::Path, vectors: &[f32], dimensions: usize, rng:
             source: String::new(),
             owner: String::new(),
             metadata: Default::default(),
-            sections: vec![Section { start: 0, text }],
+            sections: vec![Section {
+                start: 0,
+                text,
+                headings: Vec::new(),
+            }],
             chunks,
         };
         store.put(NAME, &embedder, document).await?;

@@ -197,7 +197,7 @@ pub struct ReadUnits {
     pub from: u32,
     /// Maximum number of units.
     pub limit: usize,
-    /// Maximum bytes of their texts together; one unit is read however long it is.
+    /// Maximum bytes of their texts and headings together; one unit is read however long it is.
     pub bytes: usize,
 }
 
@@ -227,6 +227,15 @@ pub struct StoredUnit {
     pub end: u32,
     /// Its text.
     pub text: String,
+    /// See [`Section::headings`]; those of its section.
+    pub headings: Vec<String>,
+}
+
+impl StoredUnit {
+    /// Bytes of its text and headings.
+    pub(crate) fn bytes(&self) -> usize {
+        self.text.len() + self.headings.iter().map(String::len).sum::<usize>()
+    }
 }
 
 /// SHA-256 of all inputs that determine what is stored for a document.
@@ -260,6 +269,9 @@ pub struct Section {
     pub start: u32,
     /// Its text. Its end is `start` plus the number of code points.
     pub text: String,
+    /// The headings above it and its own, outermost first, each on one line; none in documents that were stored before
+    /// there were any.
+    pub headings: Vec<String>,
 }
 
 /// A child unit: an embedded chunk.
@@ -335,6 +347,8 @@ pub struct SearchHit {
     pub end: u32,
     /// The text.
     pub text: String,
+    /// See [`Section::headings`]; those of its section.
+    pub headings: Vec<String>,
     /// Higher is better: cosine similarity (−1 to 1) of a dense search, BM25 (0 or more) of a sparse search, the sum of
     /// reciprocal ranks (below 0.04) of a hybrid search.
     pub score: f64,

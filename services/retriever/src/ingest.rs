@@ -5,21 +5,23 @@ use std::sync::Arc;
 
 use emend_core::Scope;
 use emend_models::embed::{Embedder, Input};
+use emend_proto::headings::page_number;
 use emend_proto::v1::{Document, IngestResponse, IngestStatus};
 use sha2::{Digest, Sha256};
 
 use crate::backend::{Chunk, Fingerprint, NewDocument, Section, StoreError};
 use crate::error::RetrieverError;
 use crate::format;
+use crate::headings;
 use crate::library::Library;
 use crate::room::Place;
 use crate::split::{ChunkPiece, SplitError, SplitSettings};
 use crate::terms::Terms;
 use crate::validate;
 
-/// Version of text extraction and splitting. Increase it when they change, so that documents are stored again on the
+/// Version of text extraction, of splitting and of what is stored. Increase it when they change, so that documents are stored again on the
 /// next ingest.
-const SPLITTER: u32 = 4;
+const SPLITTER: u32 = 5;
 
 /// Longest title, in bytes; a longer one is cut.
 const MAX_TITLE_BYTES: usize = 1 << 10;
@@ -159,12 +161,11 @@ fn prepare(
                 reason: error.to_string(),
             },
         })?;
+    // The number of a page names no document.
     let first_heading = || {
-        pieces
-            .sections
-            .first()
-            .and_then(|section| section.headings.first())
-            .cloned()
+        let first = pieces.sections.first()?;
+        let mut headings = first.headings.iter();
+        headings.find(|heading| page_number(heading).is_none()).cloned()
     };
     let title = Some(document.title.trim().to_owned())
         .filter(|title| !title.is_empty())
@@ -172,13 +173,21 @@ fn prepare(
         .or_else(first_heading)
         .map(|title| emend_text::one_line(&title, MAX_TITLE_BYTES))
         .unwrap_or_default();
+    let sections: Vec<Section> = pieces
+        .sections
+        .iter()
+        .map(|section| Section {
+            start: section.start,
+            text: section.text.to_owned(),
+            headings: headings::bounded(&section.headings),
+        })
+        .collect();
     let chunks = worth_finding(&pieces.chunks, extracted.markdown)
         .map(|chunk| {
             if stop() {
                 return Err(RetrieverError::Stopped);
             }
-            let headings = pieces
-                .sections
+            let headings = sections
                 .get(chunk.section as usize)
                 .map_or(&[][..], |section| &section.headings);
             let text = with_context(&title, headings, chunk.text);
@@ -191,14 +200,6 @@ fn prepare(
             })
         })
         .collect::<Result<_, _>>()?;
-    let sections = pieces
-        .sections
-        .iter()
-        .map(|section| Section {
-            start: section.start,
-            text: section.text.to_owned(),
-        })
-        .collect();
     let source = match document.source.is_empty() {
         true => document.id.clone(),
         false => document.source,

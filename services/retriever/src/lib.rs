@@ -10,6 +10,7 @@ mod config;
 mod error;
 mod format;
 mod fusion;
+mod headings;
 mod ingest;
 mod library;
 mod read_back;

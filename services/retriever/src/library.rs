@@ -15,6 +15,7 @@ use crate::backend::{
     CollectionInfo, EmbedderInfo, ListedDocument, Query, Search, SearchHit, StoreError, Unit, VectorStore,
 };
 use crate::error::RetrieverError;
+use crate::headings;
 use crate::read_back::unit_letter;
 use crate::room::Room;
 use crate::split::SplitSettings;
@@ -262,6 +263,7 @@ pub(crate) fn passage_id(document: &str, unit: Unit, index: u32) -> String {
 }
 
 fn passage(found: SearchHit) -> Passage {
+    let headings = headings::above(&found.title, found.headings, &found.text);
     Passage {
         id: passage_id(&found.document, found.unit, found.index),
         document_id: found.document,
@@ -277,5 +279,6 @@ fn passage(found: SearchHit) -> Passage {
         retrieved_at: None,
         metadata: found.metadata.into_iter().collect(),
         pieces: Vec::new(),
+        headings,
     }
 }

@@ -7,6 +7,7 @@ use emend_proto::v1::{self, Span, StoredPassage};
 
 use crate::backend::{Fingerprint, ReadUnits, Unit};
 use crate::error::RetrieverError;
+use crate::headings;
 use crate::library::{Library, passage_id};
 use crate::work::GetDocument;
 
@@ -71,7 +72,9 @@ impl Library {
             true => PageToken::new(&found.fingerprint, next).to_string(),
             false => String::new(),
         };
+        let title = &found.document.title;
         let passages = found.units.into_iter().map(|unit| StoredPassage {
+            headings: headings::above(title, unit.headings, &unit.text),
             id: passage_id(&task.document, task.unit, unit.index),
             span: Some(Span {
                 start: unit.start,
@@ -79,8 +82,9 @@ impl Library {
             }),
             text: unit.text,
         });
+        let passages = passages.collect();
         Ok(v1::GetDocumentResponse {
-            passages: passages.collect(),
+            passages,
             document: Some(found.document.into()),
             metadata: found.metadata.into_iter().collect(),
             total_passages: found.total,

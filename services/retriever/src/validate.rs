@@ -256,6 +256,19 @@ pub(crate) fn embedded(collection: &str, embedder: &str, document: &EmbeddedDocu
     violations.require((1..=MAX_DIMENSIONS).contains(&dimensions), "document.passages", || {
         format!("must be at least one, with an embedding of 1 to {MAX_DIMENSIONS} values, is {dimensions}")
     });
+    for (index, section) in document.sections.iter().enumerate() {
+        let field = format!("document.sections[{index}].headings");
+        if violations.headings(&field, &section.headings).is_empty() {
+            // The store on the local disk keeps one a line.
+            let is_line = |heading: &String| !heading.trim().is_empty() && !heading.contains(char::is_control);
+            violations.require(section.headings.iter().all(is_line), &field, || {
+                "must not be blank and must not have control characters".to_owned()
+            });
+        }
+        if !violations.is_empty() {
+            break;
+        }
+    }
     let sections = document.sections.iter().map(|section| {
         let length = u32::try_from(section.text.chars().count()).unwrap_or(u32::MAX);
         section.start..=section.start.saturating_add(length)

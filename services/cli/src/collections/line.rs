@@ -76,6 +76,20 @@ pub(super) struct Line {
 struct Section {
     start: u32,
     text: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    headings: Vec<String>,
+}
+
+impl From<EmbeddedSection> for Section {
+    fn from(EmbeddedSection { start, text, headings }: EmbeddedSection) -> Self {
+        Self { start, text, headings }
+    }
+}
+
+impl From<Section> for EmbeddedSection {
+    fn from(Section { start, text, headings }: Section) -> Self {
+        Self { start, text, headings }
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -113,11 +127,7 @@ impl Line {
             owner: document.owner,
             metadata: document.metadata.into_iter().collect(),
             fingerprint: fingerprint.collect(),
-            sections: document
-                .sections
-                .into_iter()
-                .map(|EmbeddedSection { start, text }| Section { start, text })
-                .collect(),
+            sections: document.sections.into_iter().map(Section::from).collect(),
             passages: document
                 .passages
                 .into_iter()
@@ -144,11 +154,7 @@ impl Line {
             owner: line.owner,
             metadata: line.metadata.into_iter().collect(),
             fingerprint,
-            sections: line
-                .sections
-                .into_iter()
-                .map(|Section { start, text }| EmbeddedSection { start, text })
-                .collect(),
+            sections: line.sections.into_iter().map(EmbeddedSection::from).collect(),
             passages: line
                 .passages
                 .into_iter()

@@ -54,6 +54,29 @@ fn a_chunk_is_embedded_with_its_title_and_headings() {
 }
 
 #[test]
+fn a_section_keeps_its_headings_and_the_number_of_a_page_is_no_title() {
+    let text = "The office is open from eight to four. ".repeat(12);
+    let long = format!(
+        "# Page 1\n\n{text}\n\n# Page 2\n\n## Opening\thours {}\n\n{text}",
+        "x".repeat(300)
+    );
+    let prepared = prepared(&document("a.md", &long)).unwrap();
+    assert_eq!(prepared.title, "");
+    let hours = format!("Opening hours {}", "x".repeat(186));
+    let headings: Vec<_> = prepared.sections.iter().map(|section| &section.headings[..]).collect();
+    assert!(headings.len() > 2, "{headings:?}");
+    assert_eq!(
+        (headings[0], *headings.last().unwrap()),
+        (&["Page 1".to_owned()][..], &["Page 2".to_owned(), hours][..])
+    );
+    let named = format!("# Page 1\n\n## Harbour\n\n{text}");
+    assert_eq!(
+        super::tests::prepared(&document("a.md", &named)).unwrap().title,
+        "Harbour"
+    );
+}
+
+#[test]
 fn chunks_without_content_are_not_found_unless_there_are_no_others() {
     let links =
         "[docs]: https://docs.example/guide\n[license]: https://docs.example/license\n[code]: https://code.example/x\n";

@@ -57,6 +57,7 @@ fn embedded(id: &str) -> EmbeddedDocument {
         sections: vec![EmbeddedSection {
             start: 2,
             text: "some words".to_owned(),
+            headings: vec!["Above".to_owned()],
         }],
         passages: vec![EmbeddedPassage {
             section: 0,
@@ -89,6 +90,11 @@ async fn what_is_exported_is_imported_and_found() {
         .collect();
     assert_eq!(ids, ["a.md", "b.md", "c"]);
     assert!(parts.iter().all(|part| part.last && part.embedder == "hashed-256"));
+    let sections = &parts[0].document.as_ref().unwrap().sections;
+    assert!(
+        sections.iter().all(|section| section.headings == ["Lanterns"]),
+        "{sections:?}"
+    );
     let rest = retriever.export("default", "a.md").await.unwrap();
     assert_eq!(rest, parts[1..]);
     assert_eq!(retriever.export("default", "c").await.unwrap(), []);
@@ -130,7 +136,15 @@ async fn what_is_no_export_is_refused() {
         change(&mut document.passages[0]);
         document
     };
+    let headed = |heading: String| {
+        let mut document = embedded("wrong");
+        document.sections[0].headings = vec![heading];
+        document
+    };
+    let mut many = embedded("wrong");
+    many.sections[0].headings = vec!["h".to_owned(); 9];
     let wrong = [
+        (many, "must be at most 8 headings, are 9"),
         (
             EmbeddedDocument {
                 id: "a\nb".to_owned(),
@@ -166,6 +180,9 @@ async fn what_is_no_export_is_refused() {
             },
             "document.title",
         ),
+        (headed("h".repeat(201)), "characters each, one has 201"),
+        (headed("a\nb".to_owned()), "document.sections[0].headings"),
+        (headed(" ".to_owned()), "must not be blank"),
         (passage(|passage| passage.section = 1), "must be of one of 1 sections"),
         (passage(|passage| passage.end = 13), "must be within 2..=12"),
         (passage(|passage| passage.start = 1), "must be within 2..=12"),

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use emend_proto::v1::{
     Collection, CopyCollectionRequest, CopyCollectionResponse, EmbeddedDocument, EmbeddedPassage, EmbeddedSection,
-    GetCollectionRequest, ImportCollectionRequest, ListCollectionsRequest,
+    GetCollectionRequest, ImportCollectionRequest, ListCollectionsRequest, SearchMode,
 };
 use tonic::{Code, Status, Streaming};
 
@@ -45,7 +45,14 @@ impl Running {
                     title: format!("About the {word}"),
                     fingerprint: vec![7; 32],
                     passages: vec![passage(0, 20), passage(20, end)],
-                    sections: vec![EmbeddedSection { start: 0, text }],
+                    sections: vec![EmbeddedSection {
+                        start: 0,
+                        text,
+                        headings: (*word == "lantern")
+                            .then(|| "Brass fittings".to_owned())
+                            .into_iter()
+                            .collect(),
+                    }],
                     ..EmbeddedDocument::default()
                 };
                 ImportCollectionRequest {
@@ -157,6 +164,15 @@ async fn a_copy_goes_on_where_it_broke_off_and_takes_its_place_when_it_is_whole(
     assert_eq!(retriever.names().await, ["new", "old"]);
     let found = retriever.retrieve(lantern("new")).await;
     assert_eq!(found[0].document_id, "lantern");
+    assert_eq!(found[0].headings, ["Brass fittings"]);
+    // Passages are embedded with the headings above them.
+    let by_heading = RetrieveRequest {
+        query: "brass fittings".to_owned(),
+        mode: SearchMode::Dense.into(),
+        ..lantern("new")
+    };
+    let best = &retriever.retrieve(by_heading).await[0];
+    assert!(best.document_id == "lantern" && best.score > 0.2, "{best:?}");
     // The second passage was too long for this embedder.
     let made = retriever.described("new").await;
     assert!(

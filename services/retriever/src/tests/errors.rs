@@ -131,6 +131,7 @@ async fn another_embedder_is_refused_with_both_names() {
         sections: vec![backend::Section {
             start: 0,
             text: "b".into(),
+            headings: Vec::new(),
         }],
         chunks: vec![backend::Chunk {
             section: 0,

@@ -65,7 +65,7 @@ async fn a_document_is_read_back_with_each_passage_in_its_place() {
             request.page_token = page.next_page_token;
         }
         assert!(pages > 1 && passages.len() == total, "{pages} pages, {total} passages");
-        let mut covered = vec![false; characters.len()];
+        let (mut covered, mut headed) = (vec![false; characters.len()], 0);
         for (index, passage) in passages.iter().enumerate() {
             let letter = if parents == Some(false) { 'c' } else { 'p' };
             assert_eq!(passage.id, format!("handbook.md#{letter}{index}"));
@@ -73,8 +73,18 @@ async fn a_document_is_read_back_with_each_passage_in_its_place() {
             let range = span.start as usize..span.end as usize;
             let there: String = characters[range.clone()].iter().collect();
             assert_eq!(there, passage.text, "{}", passage.id);
+            let before: String = characters[..range.start].iter().collect();
+            let chapter = before.matches("# Kapitel").count();
+            let above = match passage.text.starts_with("# Kapitel") {
+                true => Vec::new(),
+                false => vec![format!("Kapitel {chapter}")],
+            };
+            assert_eq!(passage.headings, above, "{}", passage.id);
+            headed += above.len();
             covered[range].fill(true);
         }
+        // A chapter is a section, of several chunks.
+        assert_eq!(headed > 0, parents == Some(false), "{parents:?}");
         let lost = characters
             .iter()
             .zip(&covered)
@@ -92,7 +102,8 @@ async fn a_document_is_read_back_with_each_passage_in_its_place() {
         .await;
     let whole = retriever.read_back(of("handbook.md")).await.unwrap();
     let same = whole.passages.iter().find(|passage| passage.id == found[0].id).unwrap();
-    assert_eq!((&same.text, same.span), (&found[0].text, found[0].span));
+    let shown = (&found[0].text, found[0].span, &found[0].headings);
+    assert_eq!((&same.text, same.span, &same.headings), shown);
     retriever.stop().await;
 }
 

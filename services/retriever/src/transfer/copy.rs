@@ -153,7 +153,6 @@ impl Work<Library> for Publish {
 
 impl Library {
     /// A stored document with the embeddings of this embedder. Its passages stay, but for those that are too long for it.
-    /// The headings above a section are not stored: passages are embedded with the title.
     async fn embedded_again(&self, document: NewDocument, scope: &Scope) -> Result<NewDocument, RetrieverError> {
         let (embedder, split, scope) = (Arc::clone(&self.embedder), self.split, scope.clone());
         let (id, span) = (document.id.clone(), tracing::Span::current());
@@ -168,10 +167,12 @@ impl Library {
                 let nothing = Section {
                     start: chunk.start,
                     text: String::new(),
+                    headings: Vec::new(),
                 };
-                let (start, end, text) = part(section.unwrap_or(&nothing), Some((chunk.start, chunk.end)));
+                let section = section.unwrap_or(&nothing);
+                let (start, end, text) = part(section, Some((chunk.start, chunk.end)));
                 let mut add = |start, end, text: &str, terms: Option<Terms>| {
-                    let text = with_context(&document.title, &[], text);
+                    let text = with_context(&document.title, &section.headings, text);
                     pieces.push(PreparedChunk {
                         section: chunk.section,
                         start,

@@ -8,7 +8,7 @@ use crate::terms::Terms;
 /// Bytes of one message, about: the section or passage that goes beyond is its last.
 const PART_BYTES: usize = 1 << 20;
 
-/// Bytes of a passage besides its vectors.
+/// Bytes of a passage besides its vectors, and of a section besides its texts.
 const PASSAGE_BYTES: usize = 32;
 
 /// The parts of a document, and of each whether it is the last.
@@ -44,9 +44,10 @@ pub(super) fn split(document: NewDocument) -> impl Iterator<Item = (EmbeddedDocu
         });
         let mut bytes = 0;
         while bytes < PART_BYTES {
-            if let Some(Section { start, text }) = sections.next() {
-                bytes += text.len() + PASSAGE_BYTES;
-                part.sections.push(EmbeddedSection { start, text });
+            if let Some(Section { start, text, headings }) = sections.next() {
+                let section = EmbeddedSection { start, text, headings };
+                bytes += section_bytes(&section);
+                part.sections.push(section);
             } else if let Some(chunk) = chunks.next() {
                 bytes += passage_bytes(chunk.embedding.len(), chunk.terms.indices.len());
                 part.passages.push(EmbeddedPassage {
@@ -66,13 +67,21 @@ pub(super) fn split(document: NewDocument) -> impl Iterator<Item = (EmbeddedDocu
     })
 }
 
+fn section_bytes(section: &EmbeddedSection) -> usize {
+    let headings = section
+        .headings
+        .iter()
+        .map(|heading| heading.len() + size_of::<String>());
+    section.text.len() + headings.sum::<usize>() + PASSAGE_BYTES
+}
+
 fn passage_bytes(values: usize, terms: usize) -> usize {
     4 * values + 8 * terms + PASSAGE_BYTES
 }
 
 /// The size of a part in memory, about.
 pub(super) fn size(part: &EmbeddedDocument) -> usize {
-    let sections = part.sections.iter().map(|section| section.text.len() + PASSAGE_BYTES);
+    let sections = part.sections.iter().map(section_bytes);
     let passages = part.passages.iter();
     let passages = passages.map(|passage| {
         passage_bytes(
@@ -111,6 +120,7 @@ pub(super) fn whole(document: EmbeddedDocument) -> NewDocument {
             .map(|section| Section {
                 start: section.start,
                 text: section.text,
+                headings: section.headings,
             })
             .collect(),
         chunks: chunks.collect(),

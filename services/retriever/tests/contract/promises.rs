@@ -212,6 +212,18 @@ pub(crate) async fn what_is_read_is_what_was_stored(subject: &Subject) {
     assert_same(&subject.store.read("copies", "a").await.unwrap().unwrap(), &new);
     let hit = &subject.store.search("copies", dense(7, 1, Unit::Chunk)).await.unwrap()[0];
     assert_eq!((hit.text.as_str(), hit.start, hit.end), ("häuser über 東京. ", 0, 16));
+    assert_eq!(hit.headings, [""; 0]);
+    let expected = ["Heading 0 제목 of second"];
+    for unit in [Unit::Chunk, Unit::Section] {
+        let hit = &subject.store.search("copies", dense(10, 1, unit)).await.unwrap()[0];
+        assert_eq!(
+            (hit.index, hit.headings.as_slice()),
+            (
+                if unit == Unit::Chunk { 3 } else { 1 },
+                &expected.map(str::to_owned)[..]
+            )
+        );
+    }
     assert_eq!(
         (&hit.title, &hit.source, &hit.metadata),
         (&new.title, &new.source, &new.metadata)

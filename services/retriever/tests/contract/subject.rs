@@ -175,6 +175,10 @@ pub(crate) fn document(id: &str, seed: u64, sections: &[(&str, u32)]) -> NewDocu
         parts.push(Section {
             start,
             text: piece.repeat(*count as usize),
+            // The first section has none.
+            headings: (0..index)
+                .map(|above| format!("Heading {above} 제목 of {words}"))
+                .collect(),
         });
         start += length * count;
     }

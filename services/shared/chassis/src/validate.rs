@@ -1,5 +1,6 @@
 //! Validation that names every bad field at once.
 
+use emend_core::limits::{MAX_HEADING_CHARS, MAX_HEADINGS};
 use emend_core::{FieldViolation, Reason, ServiceError};
 
 use crate::status::status;
@@ -51,6 +52,19 @@ impl Violations {
             description: description.into(),
         });
         self
+    }
+
+    /// Adds violations of `field`, the headings above a passage, where they are more or longer than a passage may have.
+    pub fn headings(&mut self, field: &str, headings: &[String]) -> &mut Self {
+        let count = headings.len();
+        self.require(count <= MAX_HEADINGS, field, || {
+            format!("must be at most {MAX_HEADINGS} headings, are {count}")
+        });
+        let lengths = headings.iter().map(|heading| heading.chars().count());
+        let longest = lengths.take(MAX_HEADINGS).max().unwrap_or(0);
+        self.require(longest <= MAX_HEADING_CHARS, field, || {
+            format!("must be at most {MAX_HEADING_CHARS} characters each, one has {longest}")
+        })
     }
 
     /// Whether nothing is wrong so far.

@@ -18,6 +18,10 @@ pub const MAX_PASSAGES: usize = 100;
 pub const MAX_REWRITE_PASSAGES: usize = 20;
 /// Longest passage, in bytes.
 pub const MAX_PASSAGE_BYTES: usize = 64 * 1024;
+/// Most headings above a passage.
+pub const MAX_HEADINGS: usize = 8;
+/// Longest heading above a passage, in characters.
+pub const MAX_HEADING_CHARS: usize = 200;
 /// Largest request that carries evidence: the most passages at their longest, an answer, a conversation, and what
 /// surrounds them; in bytes.
 pub const MAX_EVIDENCE_REQUEST_BYTES: usize = 8 * 1024 * 1024;

@@ -53,5 +53,6 @@ pub(super) fn passage(hit: &Hit<'_>) -> Passage {
         retrieved_at: Some(page.saved.into()),
         metadata: page.metadata.clone(),
         pieces: Vec::new(),
+        headings: Vec::new(),
     }
 }

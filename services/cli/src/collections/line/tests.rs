@@ -11,6 +11,7 @@ fn document() -> EmbeddedDocument {
         sections: vec![EmbeddedSection {
             start: 3,
             text: "line\nbreak \u{2028} \u{1b}[31m 東京".to_owned(),
+            headings: vec!["Page 3".to_owned(), "Urlaub".to_owned()],
         }],
         passages: vec![EmbeddedPassage {
             section: 0,
@@ -33,6 +34,9 @@ fn lines_come_back_as_they_were() {
         // A line that was cut off ends nothing.
         assert_eq!(ends(&json.as_bytes()[..json.len() - 1]), None);
     }
+    // A line from before there were headings.
+    let old = br#"{"id": "a", "sections": [{"start": 0, "text": "words"}], "last": true}"#;
+    assert_eq!(Line::read(old).unwrap().0.sections[0].headings, [""; 0]);
     let header = Header::new("notes", "fixed");
     let json = serde_json::to_vec(&header).unwrap();
     assert_eq!(Header::read(&json).unwrap(), header);

@@ -40,6 +40,10 @@ const EMBEDDINGS: TableDefinition<'_, (u64, u32), &[u8]> = TableDefinition::new(
 /// (version, index) → [`Terms::to_bytes`]; missing in files that were written before there was a search by words.
 const TERMS: TableDefinition<'_, (u64, u32), &[u8]> = TableDefinition::new("terms");
 
+/// (version, index) → the headings of a section, one a line; missing where there are none, and in files that were written
+/// before they were stored.
+const HEADINGS: TableDefinition<'_, (u64, u32), &str> = TableDefinition::new("headings");
+
 const SETTING: &str = "collection";
 const NEXT_VERSION: &str = "next_version";
 const PASSAGES: &str = "passages";
@@ -98,7 +102,7 @@ impl Catalog {
     fn of(database: Database) -> Result<Self, CatalogError> {
         // The table that was added last.
         let incomplete = matches!(
-            database.begin_read()?.open_table(TERMS),
+            database.begin_read()?.open_table(HEADINGS),
             Err(TableError::TableDoesNotExist(_))
         );
         if incomplete {
@@ -218,6 +222,7 @@ impl Catalog {
             chunks: transaction.open_table(CHUNKS)?,
             embeddings: transaction.open_table(EMBEDDINGS)?,
             terms: transaction.open_table(TERMS)?,
+            headings: transaction.open_table(HEADINGS)?,
         })
     }
 }
@@ -230,6 +235,7 @@ struct Tables<'t> {
     chunks: redb::Table<'t, (u64, u32), (u32, u32, u32)>,
     embeddings: redb::Table<'t, (u64, u32), &'static [u8]>,
     terms: redb::Table<'t, (u64, u32), &'static [u8]>,
+    headings: redb::Table<'t, (u64, u32), &'static str>,
     counters: redb::Table<'t, &'static str, u64>,
 }
 
@@ -242,6 +248,7 @@ impl<'t> Tables<'t> {
             chunks: transaction.open_table(CHUNKS)?,
             embeddings: transaction.open_table(EMBEDDINGS)?,
             terms: transaction.open_table(TERMS)?,
+            headings: transaction.open_table(HEADINGS)?,
             counters: transaction.open_table(COUNTERS)?,
         })
     }
@@ -262,6 +269,10 @@ impl<'t> Tables<'t> {
         for (index, section) in (0..).zip(&document.sections) {
             self.sections
                 .insert((version, index), (section.start, section.text.as_str()))?;
+            if !section.headings.is_empty() {
+                let lines = section.headings.join("\n");
+                self.headings.insert((version, index), lines.as_str())?;
+            }
         }
         let mut bytes = Vec::new();
         for (index, chunk) in (0..).zip(&document.chunks) {
@@ -287,6 +298,7 @@ impl<'t> Tables<'t> {
         self.versions.remove(record.version)?;
         for index in 0..record.sections {
             self.sections.remove((record.version, index))?;
+            self.headings.remove((record.version, index))?;
         }
         for index in 0..record.chunks {
             self.chunks.remove((record.version, index))?;
@@ -315,6 +327,7 @@ pub(super) struct Snapshot {
     chunks: ReadOnlyTable<(u64, u32), (u32, u32, u32)>,
     embeddings: ReadOnlyTable<(u64, u32), &'static [u8]>,
     terms: ReadOnlyTable<(u64, u32), &'static [u8]>,
+    headings: ReadOnlyTable<(u64, u32), &'static str>,
 }
 
 impl Snapshot {
@@ -335,12 +348,18 @@ impl Snapshot {
         }
     }
 
-    /// The first code point and text of a section.
-    pub(super) fn section(&self, version: u64, index: u32) -> Result<(u32, String), CatalogError> {
+    pub(super) fn section(&self, version: u64, index: u32) -> Result<Section, CatalogError> {
+        let headings = self.headings.get((version, index))?;
         match self.sections.get((version, index))? {
             Some(section) => {
                 let (start, text) = section.value();
-                Ok((start, text.to_owned()))
+                Ok(Section {
+                    start,
+                    text: text.to_owned(),
+                    headings: headings
+                        .map(|lines| lines.value().lines().map(str::to_owned).collect())
+                        .unwrap_or_default(),
+                })
             }
             None => Err(missing("section", version, index)),
         }
@@ -371,10 +390,6 @@ impl Snapshot {
             return Ok(None);
         };
         let version = record.version;
-        let section = |index| {
-            let (start, text) = self.section(version, index)?;
-            Ok(Section { start, text })
-        };
         let chunk = |index| {
             let (section, start, end) = self.chunk(version, index)?;
             Ok(Chunk {
@@ -392,7 +407,9 @@ impl Snapshot {
             source: record.source,
             owner: record.owner,
             metadata: record.metadata,
-            sections: (0..record.sections).map(section).collect::<Result<_, CatalogError>>()?,
+            sections: (0..record.sections)
+                .map(|index| self.section(version, index))
+                .collect::<Result<_, CatalogError>>()?,
             chunks: (0..record.chunks).map(chunk).collect::<Result<_, CatalogError>>()?,
         }))
     }
@@ -458,3 +475,6 @@ fn encode<T: Serialize>(value: &T) -> Result<String, CatalogError> {
 fn decode<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, CatalogError> {
     serde_json::from_str(text).map_err(|error| CatalogError::Corrupted(error.to_string()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -115,7 +115,13 @@ fn search_hit(snapshot: &Snapshot, unit_key: UnitKey, unit: Unit, score: f64) ->
     let record = snapshot.document(&unit_key.document)?.ok_or_else(|| {
         CatalogError::Corrupted(format!("document {:?} has passages and no record", unit_key.document))
     })?;
-    let StoredUnit { start, end, text, .. } = units::unit(snapshot, unit_key.version, unit, unit_key.index)?;
+    let StoredUnit {
+        start,
+        end,
+        text,
+        headings,
+        ..
+    } = units::unit(snapshot, unit_key.version, unit, unit_key.index)?;
     Ok(SearchHit {
         document: unit_key.document,
         title: record.title,
@@ -126,6 +132,7 @@ fn search_hit(snapshot: &Snapshot, unit_key: UnitKey, unit: Unit, score: f64) ->
         start,
         end,
         text,
+        headings,
         score,
     })
 }

@@ -48,6 +48,7 @@ fn document(id: &str, text: &str, seed: u64, chunks: u32, dimensions: usize) -> 
         sections: vec![Section {
             start: 0,
             text: text.to_owned(),
+            headings: vec!["Above".to_owned()],
         }],
         chunks: (0..chunks)
             .map(|chunk| Chunk {

@@ -2,7 +2,7 @@
 
 use super::catalog::{CatalogError, Snapshot};
 use crate::backend::ranking::part;
-use crate::backend::{DocumentUnits, ReadUnits, Section, StoredUnit, Unit};
+use crate::backend::{DocumentUnits, ReadUnits, StoredUnit, Unit};
 
 /// The units of a document that `read` asks for; `None` if there is no such document.
 pub(super) fn of_document(
@@ -20,7 +20,7 @@ pub(super) fn of_document(
     let (mut units, mut bytes) = (Vec::new(), 0);
     for index in (read.from..total).take(read.limit) {
         let unit = unit(snapshot, record.version, read.unit, index)?;
-        bytes += unit.text.len();
+        bytes += unit.bytes();
         if bytes > read.bytes && !units.is_empty() {
             break;
         }
@@ -37,21 +37,20 @@ pub(super) fn of_document(
 
 /// Reads one unit of a version of a document.
 pub(super) fn unit(snapshot: &Snapshot, version: u64, unit: Unit, index: u32) -> Result<StoredUnit, CatalogError> {
-    let section = |index| {
-        let (start, text) = snapshot.section(version, index)?;
-        Ok::<_, CatalogError>(Section { start, text })
-    };
-    let (start, end, text) = match unit {
-        Unit::Section => part(&section(index)?, None),
+    let (of, chunk) = match unit {
+        Unit::Section => (index, None),
         Unit::Chunk => {
             let (of, start, end) = snapshot.chunk(version, index)?;
-            part(&section(of)?, Some((start, end)))
+            (of, Some((start, end)))
         }
     };
+    let section = snapshot.section(version, of)?;
+    let (start, end, text) = part(&section, chunk);
     Ok(StoredUnit {
         index,
         start,
         end,
         text,
+        headings: section.headings,
     })
 }

@@ -337,6 +337,7 @@ impl Searching<'_> {
                     start,
                     end,
                     text,
+                    headings: section.headings.clone(),
                     score,
                 });
             }

@@ -88,16 +88,18 @@ impl Inner {
                 let found = place.and_then(|(section, chunk)| Some((sections.get(section)?, *chunk)));
                 let Some((section, chunk)) = found else { return Ok(None) };
                 let (start, end, text) = part(section, chunk);
-                bytes += text.len();
-                if bytes > read.bytes && !units.is_empty() {
-                    return Ok(Some(units));
-                }
-                units.push(StoredUnit {
+                let unit = StoredUnit {
                     index: *index,
                     start,
                     end,
                     text,
-                });
+                    headings: section.headings.clone(),
+                };
+                bytes += unit.bytes();
+                if bytes > read.bytes && !units.is_empty() {
+                    return Ok(Some(units));
+                }
+                units.push(unit);
             }
         }
         Ok(Some(units))

@@ -7,7 +7,7 @@
 //! kind: ["passage"]                     a chunk, with the vectors `dense` and `terms`
 //!   version: UUID, document, index, section, start, end, metadata: [keyword, …], numbers: [{field, value}, …]
 //! kind: ["section"]                     a section
-//!   version: UUID, document, index, start, text
+//!   version: UUID, document, index, start, text, headings: [text, …] where there are any
 //! ```
 
 use std::collections::{BTreeMap, HashMap};
@@ -41,6 +41,7 @@ const SECTION: &str = "section";
 const START: &str = "start";
 const END: &str = "end";
 const TEXT: &str = "text";
+const HEADINGS: &str = "headings";
 
 /// Fields with an index.
 pub(super) fn indexed_fields() -> [(String, FieldType); 6] {
@@ -130,18 +131,16 @@ pub(super) fn record_point(kept: &Kept) -> Result<PointStruct, Unreadable> {
 }
 
 pub(super) fn section_point(document: &str, version: Version, index: u32, section: &Section) -> PointStruct {
-    point(
-        section_id(version, index),
-        [
-            (KIND, vec![KIND_SECTION].into()),
-            (VERSION, version.to_string().into()),
-            (DOCUMENT, document.into()),
-            (INDEX, i64::from(index).into()),
-            (START, i64::from(section.start).into()),
-            (TEXT, section.text.as_str().into()),
-        ],
-        [],
-    )
+    let headings = (!section.headings.is_empty()).then(|| (HEADINGS, section.headings.clone().into()));
+    let fields = [
+        (KIND, vec![KIND_SECTION].into()),
+        (VERSION, version.to_string().into()),
+        (DOCUMENT, document.into()),
+        (INDEX, i64::from(index).into()),
+        (START, i64::from(section.start).into()),
+        (TEXT, section.text.as_str().into()),
+    ];
+    point(section_id(version, index), fields.into_iter().chain(headings), [])
 }
 
 pub(super) fn passage_point(
@@ -177,9 +176,9 @@ pub(super) fn passage_point(
     )
 }
 
-fn point<const N: usize>(
+fn point(
     id: PointId,
-    payload: [(&str, Value); N],
+    payload: impl IntoIterator<Item = (&'static str, Value)>,
     vectors: impl IntoIterator<Item = (&'static str, vector::Vector)>,
 ) -> PointStruct {
     let vectors = vectors.into_iter().map(|(name, vector)| {
@@ -322,6 +321,7 @@ pub(super) fn section(payload: &Payload) -> Result<(Version, u32, Section), Unre
         Section {
             start: number(payload, START)?,
             text: text(payload, TEXT)?.to_owned(),
+            headings: texts(payload, HEADINGS)?,
         },
     ))
 }
@@ -392,6 +392,20 @@ fn text<'a>(payload: &'a Payload, name: &'static str) -> Result<&'a str, Unreada
         Some(Kind::StringValue(text)) => Ok(text),
         _ => Err(Unreadable(name)),
     }
+}
+
+/// A list of texts; empty where there is none.
+fn texts(payload: &Payload, name: &'static str) -> Result<Vec<String>, Unreadable> {
+    let values = match payload.get(name).and_then(|value| value.kind.as_ref()) {
+        None => return Ok(Vec::new()),
+        Some(Kind::ListValue(list)) => list.values.iter(),
+        Some(_) => return Err(Unreadable(name)),
+    };
+    let texts = values.map(|value| match &value.kind {
+        Some(Kind::StringValue(text)) => Ok(text.clone()),
+        _ => Err(Unreadable(name)),
+    });
+    texts.collect()
 }
 
 fn number(payload: &Payload, name: &'static str) -> Result<u32, Unreadable> {

@@ -14,6 +14,7 @@ fn document(sections: usize, bytes: usize, passages: u32, values: usize) -> NewD
             .map(|section| Section {
                 start: (section * bytes) as u32,
                 text: "x".repeat(bytes),
+                headings: vec![format!("Section {section}")],
             })
             .collect(),
         chunks: (0..passages)

@@ -29,3 +29,21 @@ fn every_bad_field_is_named_at_once() {
 fn nothing_wrong_is_fine() {
     assert!(Violations::new().finish().is_ok());
 }
+
+#[test]
+fn headings_are_few_and_short() {
+    let wrong = |headings: &[String]| {
+        let mut violations = Violations::new();
+        violations.headings("passages[0].headings", headings);
+        violations.finish().map_err(|error| error.to_string())
+    };
+    // Characters, not bytes.
+    assert!(wrong(&vec!["휴".repeat(MAX_HEADING_CHARS); MAX_HEADINGS]).is_ok());
+    let many = wrong(&vec![String::new(); MAX_HEADINGS + 1]).unwrap_err();
+    assert!(
+        many.contains("passages[0].headings: must be at most 8 headings, are 9"),
+        "{many}"
+    );
+    let long = wrong(&["a".to_owned(), "휴".repeat(MAX_HEADING_CHARS + 1)]).unwrap_err();
+    assert!(long.contains("at most 200 characters each, one has 201"), "{long}");
+}

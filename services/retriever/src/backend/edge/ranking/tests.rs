@@ -24,6 +24,7 @@ fn stored(folder: &Path, documents: &[(&str, &str, [f32; 2])]) -> Collection {
             sections: vec![Section {
                 start: 0,
                 text: (*text).to_owned(),
+                headings: Vec::new(),
             }],
             chunks: vec![Chunk {
                 section: 0,
