@@ -11,6 +11,7 @@ use emend_proto::v1::{
     Feedback, FeedbackPassage, FeedbackVerdict, RecordFeedbackRequest, WalkResult,
     orchestrator_service_client::OrchestratorServiceClient,
 };
+use emend_text::one_line;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +20,8 @@ use crate::{
     terminal, walk_file,
 };
 
+/// Longest title of a passage of feedback, in bytes.
+const MAX_TITLE_BYTES: usize = 1 << 10;
 /// Longest time to record feedback.
 const MAX_RECORD_TIME: Duration = Duration::from_secs(30);
 
@@ -99,9 +102,10 @@ fn feedback(options: &RecordOptions, result: Option<WalkResult>) -> Result<Feedb
             let is_said = |numbers: &[usize]| numbers.contains(&(number as usize));
             // A result that was too large has documents without their texts.
             let has_text = !passage.text.trim().is_empty();
+            let title = one_line(&passage.title_line(), MAX_TITLE_BYTES);
             has_text.then(|| FeedbackPassage {
                 id: passage.id,
-                title: passage.title,
+                title,
                 text: passage.text,
                 cited: cited.contains(&number),
                 relevant: match (is_said(&options.relevant), is_said(&options.irrelevant)) {

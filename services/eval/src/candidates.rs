@@ -24,7 +24,7 @@ pub struct Candidate {
     pub lang: String,
     /// What is asked.
     pub question: String,
-    /// The title of the passage's document.
+    /// The title of the passage's document and the headings above the passage, on one line.
     pub title: String,
     /// The text that was found.
     pub passage: String,
@@ -130,7 +130,7 @@ fn labelled(case: &Case, found: &[Passage]) -> Vec<Candidate> {
             id: case.id.clone(),
             lang: case.lang.clone(),
             question: case.question.clone(),
-            title: passage.title.clone(),
+            title: passage.title_line().into_owned(),
             passage: passage.text.clone(),
             rank: index + 1,
             relevant: is_gold && (holds || asks_yes_or_no),

@@ -40,7 +40,7 @@ pub(crate) struct Candidate {
     key: String,
     /// Its content words.
     words: BTreeSet<String>,
-    /// The content words of its passage's title, which "it" most often refers to.
+    /// The content words of its passage's title and headings, which "it" most often refers to.
     title: BTreeSet<String>,
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn candidates(
                     probability: score.probability,
                     key,
                     words,
-                    title: content(&passage.title),
+                    title: content(&passage.title_line()),
                 });
             }
         }

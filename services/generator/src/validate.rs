@@ -32,6 +32,7 @@ pub(crate) fn generate(request: &GenerateRequest) -> Result<(), InvalidRequest> 
         violations.require(bytes <= MAX_PASSAGE_BYTES, &format!("passages[{index}].text"), || {
             format!("must be at most {MAX_PASSAGE_BYTES} bytes, is {bytes}")
         });
+        violations.headings(&format!("passages[{index}].headings"), &passage.headings);
         let pieces = passage.pieces.len();
         violations.require(pieces <= MAX_PIECES, &format!("passages[{index}].pieces"), || {
             format!("must be at most {MAX_PIECES} pieces, are {pieces}")

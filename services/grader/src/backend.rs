@@ -4,6 +4,7 @@ mod cascade;
 mod embedded;
 mod llm;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use emend_core::{Deadline, Reserve, Scope};
@@ -80,7 +81,7 @@ pub trait Backend: Send + Sync {
 /// The strips of one passage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Strips<'a> {
-    /// The title of the passage's document; may be empty.
+    /// The passage's [`title_line`](Passage::title_line); may be empty.
     pub title: &'a str,
     /// What each strip says, in the order of the text; none is blank, and there is at least one.
     pub texts: Vec<&'a str>,
@@ -235,6 +236,11 @@ async fn llm(options: &Options) -> Result<LlmBackend, LoadError> {
     let chat = options.chat.load(Progress::none()).await?.ok_or(LoadError::NoModel)?;
     tracing::info!(model = chat.model(), "grading with a language model");
     Ok(LlmBackend::new(chat, Prompts::load(&options.prompts)?, settings))
+}
+
+/// The [`title_line`](Passage::title_line) of each passage.
+pub(crate) fn title_lines<'a>(passages: impl IntoIterator<Item = &'a Passage>) -> Vec<Cow<'a, str>> {
+    passages.into_iter().map(Passage::title_line).collect()
 }
 
 fn add(usage: &mut Usage, cost: &Usage) {

@@ -9,7 +9,7 @@ use emend_proto::place::CodePointOffsets;
 use emend_proto::v1::{Passage, RefineKnowledgeRequest, RefineKnowledgeResponse, Strip};
 use tracing::{Instrument, Span, info_span};
 
-use crate::backend::{Backend, Grade, Strips};
+use crate::backend::{Backend, Grade, Strips, title_lines};
 use crate::error::GradeError;
 use crate::strips::Cut;
 
@@ -37,12 +37,13 @@ pub(crate) async fn refine(
         emend.kept = tracing::field::Empty,
         emend.ungraded = tracing::field::Empty,
     );
-    let groups: Vec<Strips<'_>> = passages
-        .iter()
+    let titles = title_lines(passages.iter());
+    let titled = passages.iter().zip(&titles);
+    let groups: Vec<Strips<'_>> = titled
         .zip(&cuts)
         .filter(|(_, ranges)| !ranges.is_empty())
-        .map(|(passage, ranges)| Strips {
-            title: &passage.title,
+        .map(|((passage, title), ranges)| Strips {
+            title,
             texts: ranges.iter().map(|range| &passage.text[range.clone()]).collect(),
         })
         .collect();

@@ -148,6 +148,7 @@ fn passage_texts(violations: &mut Violations, passages: &[Passage]) {
         violations.require(bytes <= MAX_PASSAGE_BYTES, &format!("passages[{index}].text"), || {
             format!("must be at most {MAX_PASSAGE_BYTES} bytes, is {bytes}")
         });
+        violations.headings(&format!("passages[{index}].headings"), &passage.headings);
     }
 }
 

@@ -81,6 +81,7 @@ pub(crate) fn rewrite(request: &RewriteRequest) -> Result<(), InvalidRequest> {
             MAX_PASSAGE_BYTES,
             "bytes",
         );
+        violations.headings(&format!("passages[{index}].headings"), &passage.headings);
     }
     if let Some(tokens) = request.max_tokens {
         violations.require((1..=MAX_TOKENS).contains(&tokens), "max_tokens", || {

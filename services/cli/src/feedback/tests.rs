@@ -49,6 +49,22 @@ fn result() -> WalkResult {
 }
 
 #[test]
+fn a_title_of_feedback_has_the_headings_and_is_no_longer_than_it_may_be() {
+    let title = |title: &str| {
+        let mut result = result();
+        let passage = result.documents[0].passage.as_mut().unwrap();
+        title.clone_into(&mut passage.title);
+        passage.headings = vec!["Page 3".to_owned(), "Leave".to_owned()];
+        let made = feedback(&options(&["--result", "r.json"]), Some(result)).unwrap();
+        let title = made.passages[0].title.clone();
+        emend_orchestrator::check_feedback(Some(made)).unwrap();
+        title
+    };
+    assert_eq!(title("Handbook"), "Handbook › Page 3 › Leave");
+    assert_eq!(title(&"h".repeat(1020)), format!("{} ›", "h".repeat(1020)));
+}
+
+#[test]
 fn a_result_is_taken_with_what_is_said_of_its_documents() {
     let made = feedback(
         &options(&["--result", "r.json", "--relevant", "2,4", "--irrelevant", "1"]),

@@ -76,6 +76,17 @@ fn pairs_of_a_question_belong_to_the_article_that_it_is_about() {
 }
 
 #[test]
+fn a_title_has_the_headings_and_an_article_is_a_document() {
+    let mut found = passage("boiler", "Since 2019.");
+    found.headings = vec!["Page 3".to_owned(), "Repairs".to_owned()];
+    let [candidate] = &labelled(&case(&["2019"]), &[found])[..] else {
+        panic!("one candidate");
+    };
+    assert_eq!(candidate.title, "the boiler › Page 3 › Repairs");
+    assert_eq!(candidate.article, "the boiler");
+}
+
+#[test]
 fn no_passage_answers_a_foreign_question() {
     let found = [passage("boiler", "It was installed in 2019.")];
     let [candidate] = &wrong(&case(&["2019"]), &found)[..] else {

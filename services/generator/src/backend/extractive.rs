@@ -54,10 +54,11 @@ impl ExtractiveBackend {
         let mut complete = true;
         for (batch, passages) in request.passages.chunks(BATCH).enumerate() {
             let first = batch * BATCH;
+            let titles: Vec<_> = passages.iter().map(Passage::title_line).collect();
             let texts: Vec<PassageText<'_>> = (first..)
-                .zip(passages)
-                .map(|(rank, passage)| PassageText {
-                    title: &passage.title,
+                .zip(passages.iter().zip(&titles))
+                .map(|(rank, (passage, title))| PassageText {
+                    title,
                     text: &passage.text,
                     rank,
                 })
@@ -261,3 +262,6 @@ fn citations(candidate: &Candidate, passages: &[Passage]) -> Vec<Citation> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -57,12 +57,12 @@ impl OpenAiBackend {
 
     fn request(&self, request: &GenerateRequest) -> Result<ChatRequest, GenerateError> {
         let language = emend_text::language(&request.question);
-        let passages: Vec<Evidence<'_>> = request
-            .passages
-            .iter()
-            .map(|p| Evidence {
-                title: &p.title,
-                text: &p.text,
+        let titles: Vec<_> = request.passages.iter().map(Passage::title_line).collect();
+        let titled = request.passages.iter().zip(&titles);
+        let passages: Vec<Evidence<'_>> = titled
+            .map(|(passage, title)| Evidence {
+                title,
+                text: &passage.text,
             })
             .collect();
         let unsupported: Vec<&str> = request.unsupported.iter().map(String::as_str).collect();

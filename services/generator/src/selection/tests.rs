@@ -46,6 +46,18 @@ const OPENED: &str = "It was opened in 1871.";
 const STORM: &str = "A storm damaged the lighthouse roof.";
 
 #[test]
+fn what_the_headings_say_of_the_question_is_covered() {
+    let chosen = |headings: &[&str]| {
+        let scores = [score(TEXT, BUILT, 0, 0.9), score(TEXT, OPENED, 0, 0.8)];
+        let mut under = passage(TEXT);
+        under.headings = headings.iter().map(|&heading| heading.to_owned()).collect();
+        let candidates = candidates(QUESTION, &[under], &scores, 0.5);
+        select(QUESTION, candidates, "", &[], 1, 3).len()
+    };
+    assert_eq!((chosen(&["Handbook"]), chosen(&["Handbook", "Opened"])), (2, 1));
+}
+
+#[test]
 fn a_further_sentence_must_cover_more_of_the_question() {
     assert_eq!(of(1, &[]), [BUILT, OPENED]);
     assert_eq!(of(0, &[]), [BUILT, OPENED], "an unset attempt is the first");

@@ -84,6 +84,8 @@ async fn the_model_sees_everything_that_the_request_holds() {
     let chat = Streamed::saying(&["Red."]);
     let generator = openai(chat.clone(), &[]).await;
     let mut request = ask("탑은 무슨 색입니까?", &TEXTS);
+    request.passages[1].title = "Handbook".to_owned();
+    request.passages[1].headings = vec!["Page 3".to_owned(), "Towers".to_owned()];
     request.unsupported = vec!["The tower is blue.".to_owned()];
     request.temperature = Some(0.25);
     request.max_tokens = Some(77);
@@ -104,6 +106,10 @@ async fn the_model_sees_everything_that_the_request_holds() {
     assert_eq!(roles, [Role::System, Role::User, Role::Assistant, Role::User]);
     assert_eq!(asked.messages[1].content, "Hello there");
     let (system, user) = (&asked.messages[0].content, &asked.messages[3].content);
+    assert!(
+        user.contains("Handbook › Page 3 › Towers\nThe tower was built"),
+        "{user}"
+    );
     assert!(
         system.contains("한국어로") && system.contains("문서에는 이 질문에 대한 답이 없습니다."),
         "{system}"

@@ -12,6 +12,7 @@ fn every_bad_field_is_named_at_once() {
             Passage {
                 text: long.clone(),
                 pieces: vec![TextPiece::default(); MAX_PIECES + 1],
+                headings: vec![String::new(); 9],
                 ..Passage::default()
             };
             MAX_PASSAGES + 1
@@ -41,6 +42,7 @@ fn every_bad_field_is_named_at_once() {
         "passages",
         "passages[99].text",
         "passages[99].pieces",
+        "passages[99].headings",
         "unsupported",
         "temperature",
         "max_tokens",

@@ -2,6 +2,7 @@
 
 mod needs;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use emend_core::{BrokenOff, Scope, Turns, error_chain};
@@ -12,6 +13,7 @@ use futures::future::BoxFuture;
 
 use super::{
     Backend, Grade, Graded, Groundedness, Retrieval, Strips, Thresholds, Ungraded, Usefulness, grading_deadline,
+    title_lines,
 };
 
 /// Passages embedded between two checks of the deadline: enough to use all threads of an embedder,
@@ -35,7 +37,8 @@ impl EmbeddedBackend {
         let until = grading_deadline(scope);
         let mut grades = Vec::with_capacity(passages.len());
         let is_blank = |passage: &PassageText<'_>| passage.text.trim().is_empty();
-        for batch in passage_texts(passages).chunks(BATCH) {
+        let titles = title_lines(passages);
+        for batch in passage_texts(passages, &titles).chunks(BATCH) {
             let texts: Vec<PassageText<'_>> = batch.iter().copied().filter(|passage| !is_blank(passage)).collect();
             let Ok(scores) = until.run(self.evaluator.relevance(question, &texts)).await else {
                 break;
@@ -92,7 +95,8 @@ impl EmbeddedBackend {
         passages: &[Passage],
         scope: &Scope,
     ) -> Grade<Usefulness> {
-        let texts = passage_texts(passages);
+        let titles = title_lines(passages);
+        let texts = passage_texts(passages, &titles);
         let Ok(result) = grading_deadline(scope)
             .run(self.evaluator.usefulness(question, answer, &texts))
             .await
@@ -168,7 +172,8 @@ impl EmbeddedBackend {
         let prepare = move || (needs::facts(&asked), Arc::new(needs::Said::new(&answer)));
         let (facts, said) = Turns::shared().piece(prepare).await.map_err(broken_off)?;
         let (mut relevant, mut unsaid) = (0.0_f64, 0.0_f64);
-        for texts in passage_texts(passages).chunks(BATCH) {
+        let titles = title_lines(passages);
+        for texts in passage_texts(passages, &titles).chunks(BATCH) {
             let graded = until.run(self.evaluator.relevance(question, texts)).await;
             let scores = graded.map_err(out_of_time)?.map_err(failed)?;
             relevant = scores.into_iter().fold(relevant, f64::max);
@@ -194,10 +199,11 @@ impl EmbeddedBackend {
     }
 }
 
-fn passage_texts(passages: &[Passage]) -> Vec<PassageText<'_>> {
-    let ranked = passages.iter().enumerate();
-    let texts = ranked.map(|(rank, passage)| PassageText {
-        title: &passage.title,
+/// Passages as the evaluator takes them, with a title for each.
+fn passage_texts<'a>(passages: &'a [Passage], titles: &'a [Cow<'a, str>]) -> Vec<PassageText<'a>> {
+    let ranked = passages.iter().zip(titles).enumerate();
+    let texts = ranked.map(|(rank, (passage, title))| PassageText {
+        title,
         text: &passage.text,
         rank,
     });

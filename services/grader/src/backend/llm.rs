@@ -4,6 +4,7 @@ mod ask;
 mod cache;
 mod list;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use emend_chassis::metrics;
@@ -20,6 +21,7 @@ use futures::{FutureExt, StreamExt, stream};
 
 use super::{
     Backend, Grade, Graded, Groundedness, Retrieval, Strips, Thresholds, Ungraded, Usefulness, add, grading_deadline,
+    title_lines,
 };
 use crate::config::LlmOptions;
 use crate::error::LoadError;
@@ -104,7 +106,10 @@ impl LlmBackend {
         let render = move |prompts: &Prompts| {
             let input = GradeDocuments {
                 question: &question,
-                passage: evidence(&passage),
+                passage: Evidence {
+                    title: &passage.title_line(),
+                    text: &passage.text,
+                },
             };
             prompts.render(&input, emend_text::language(&question))
         };
@@ -128,7 +133,8 @@ impl LlmBackend {
         let (sentence, passages) = (sentence.to_owned(), Arc::clone(passages));
         let bytes = sentence.len() + passages.iter().map(size).sum::<usize>();
         let render = move |prompts: &Prompts| {
-            let passages: Vec<Evidence<'_>> = passages.iter().map(evidence).collect();
+            let titles = title_lines(passages.iter());
+            let passages = evidence(passages.iter(), &titles);
             let input = GradeGroundedness {
                 sentence: &sentence,
                 passages: &passages,
@@ -192,7 +198,8 @@ impl LlmBackend {
         let passages = passages.to_vec();
         let bytes = answer_so_far.len() + passages.iter().map(size).sum::<usize>();
         let render = move |prompts: &Prompts| {
-            let passages: Vec<Evidence<'_>> = passages.iter().map(evidence).collect();
+            let titles = title_lines(passages.iter());
+            let passages = evidence(passages.iter(), &titles);
             let input = DecideRetrieval {
                 question: &question,
                 answer_so_far: &answer_so_far,
@@ -331,14 +338,17 @@ fn paid(receipt: &Receipt) -> Usage {
 
 /// The bytes of a passage in a prompt.
 fn size(passage: &Passage) -> usize {
-    passage.title.len() + passage.text.len()
+    passage.title_line().len() + passage.text.len()
 }
 
-fn evidence(passage: &Passage) -> Evidence<'_> {
-    Evidence {
-        title: &passage.title,
+/// Passages as prompts take them, with a title for each.
+fn evidence<'a>(passages: impl IntoIterator<Item = &'a Passage>, titles: &'a [Cow<'a, str>]) -> Vec<Evidence<'a>> {
+    let titled = passages.into_iter().zip(titles);
+    let evidence = titled.map(|(passage, title)| Evidence {
+        title,
         text: &passage.text,
-    }
+    });
+    evidence.collect()
 }
 
 /// The finer score if there is one, otherwise that of the verdict.

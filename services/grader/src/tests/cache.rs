@@ -21,10 +21,12 @@ async fn a_grade_is_not_paid_for_twice_and_a_missing_one_is_asked_for_again() {
         (grades, 2),
         "one is no verdict, one failed"
     );
-    // Another question, another title, another passage: another grade.
+    // Another question, another title, other headings, another passage: another grade.
     assert_eq!(relevances(&mut grader, documents("Where?", &["alpha"])).await.1, 1);
     let mut titled = documents("Which?", &["alpha"]);
     titled.passages[0].title = "A title".to_owned();
+    assert_eq!(relevances(&mut grader, titled.clone()).await.1, 1);
+    titled.passages[0].headings = vec!["A heading".to_owned()];
     assert_eq!(relevances(&mut grader, titled).await.1, 1);
     assert_eq!(relevances(&mut grader, documents("Which?", &["alphas"])).await.1, 1);
     // The place in the request and the passage's name do not matter.
@@ -32,7 +34,7 @@ async fn a_grade_is_not_paid_for_twice_and_a_missing_one_is_asked_for_again() {
         relevances(&mut grader, documents("Which?", &["beta", "alpha"])).await,
         (vec![Irrelevant, Relevant], 0)
     );
-    assert_eq!(chat.requests().len(), 9);
+    assert_eq!(chat.requests().len(), 10);
 }
 
 #[tokio::test]

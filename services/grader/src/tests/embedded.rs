@@ -1,10 +1,17 @@
 //! The evaluator in process, on the hashed embedder.
 
-use emend_proto::v1::{GradeGroundednessRequest, GradeUsefulnessRequest, Relevance, Sentence, Support};
+use std::sync::Arc;
+
+use emend_evaluator::{Coefficients, Evaluator};
+use emend_models::embed::HashedEmbedder;
+use emend_proto::v1::{
+    GradeGroundednessRequest, GradeUsefulnessRequest, RefineKnowledgeRequest, Relevance, Sentence, Support,
+};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 
-use super::{documents, embedded, passage};
+use super::{documents, embedded, options, passage, serve};
+use crate::backend::EmbeddedBackend;
 
 const QUESTION: &str = "How tall is the lighthouse of Corran Point?";
 const TALL: &str = "The lighthouse of Corran Point is 31 metres tall and was painted red in 1904.";
@@ -29,6 +36,45 @@ async fn a_passage_that_answers_scores_above_one_that_does_not_and_the_order_is_
     assert_eq!((response.grades[2].relevance(), scores[2]), (Relevance::Ungraded, None));
     assert!(!response.grades[2].error.is_empty());
     assert_eq!(response.usage.unwrap().model_calls, 0);
+}
+
+#[tokio::test]
+async fn headings_count_as_the_title_does() {
+    // The coefficients of the hashed embedder pass over titles.
+    let coefficients = Coefficients::builtin("multilingual-e5-small").unwrap();
+    let evaluator = Evaluator::new(Arc::new(HashedEmbedder), coefficients);
+    let mut grader = serve(Arc::new(EmbeddedBackend::new(evaluator)), options(&[])).await;
+    let under = |title: &str, headings: &[&str]| {
+        let mut under = passage("p", "It is 31 metres tall and was painted red in 1904.");
+        title.clone_into(&mut under.title);
+        under.headings = headings.iter().map(|&heading| heading.to_owned()).collect();
+        vec![under]
+    };
+    let mut all = Vec::new();
+    for passages in [
+        under("", &[]),
+        under("Towers › The lighthouse of Corran Point", &[]),
+        under("Towers", &["The lighthouse of Corran Point"]),
+    ] {
+        let mut request = documents(QUESTION, &[]);
+        request.passages = passages.clone();
+        let graded = grader.client.grade_documents(request).await.unwrap().into_inner();
+        let request = GradeUsefulnessRequest {
+            question: QUESTION.to_owned(),
+            answer: "It is 31 metres tall.".to_owned(),
+            passages: passages.clone(),
+        };
+        let useful = grader.client.grade_usefulness(request).await.unwrap().into_inner();
+        let request = RefineKnowledgeRequest {
+            question: QUESTION.to_owned(),
+            passages,
+            ..RefineKnowledgeRequest::default()
+        };
+        let refined = grader.client.refine_knowledge(request).await.unwrap().into_inner();
+        all.push((graded.grades[0].score, useful.score, refined.strips[0].score));
+    }
+    assert_eq!(all[1], all[2]);
+    assert!(all[2].0 > all[0].0 && all[2].2 > all[0].2, "{all:?}");
 }
 
 #[tokio::test]

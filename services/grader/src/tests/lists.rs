@@ -87,6 +87,11 @@ async fn a_passage_that_was_graded_in_one_batch_is_left_out_of_the_next() {
     assert!(!said(&chat.requests()[1]).contains("beta"));
     // What was ungraded is asked for again.
     assert_eq!(relevances(&mut grader, documents("Which?", &["gamma"])).await.1, 1);
+    // Under another heading it is another passage.
+    let mut under = documents("Which?", &["alpha"]);
+    under.passages[0].headings = vec!["Page 3".to_owned()];
+    assert_eq!(relevances(&mut grader, under.clone()).await.1, 1);
+    assert!(said(chat.requests().last().unwrap()).contains("Page 3"));
 }
 
 #[tokio::test]

@@ -1,7 +1,10 @@
 //! A scripted language model.
 
 use emend_models::chat::ChatError;
-use emend_proto::v1::{Evaluation, GradeGroundednessRequest, GradeUsefulnessRequest, Relevance, Support};
+use emend_proto::v1::{
+    DecideRetrievalRequest, Evaluation, GradeGroundednessRequest, GradeUsefulnessRequest, RefineKnowledgeRequest,
+    Relevance, Support,
+};
 use emend_testkit::scripted_chat::Scripted;
 
 use super::{Gated, Likely, documents, llm, passage, said};
@@ -23,6 +26,53 @@ pub(super) fn by_word(replies: &'static [(&'static str, &'static str)]) -> Scrip
             reason: "down".to_owned(),
         })
     })
+}
+
+#[tokio::test]
+async fn the_model_is_told_what_a_passage_stands_under() {
+    let mut under = passage("p", "It is red.");
+    under.title = "Towers".to_owned();
+    under.headings = vec!["Page 3".to_owned(), "Corran Point".to_owned()];
+    let passages = vec![under.clone(), passage("q", "It is blue.")];
+    let question = || "Which?".to_owned();
+    for flags in [&[][..], &["--llm-batch-grading", "2"]] {
+        let chat = Scripted::answering(|_| Ok("no".to_owned()));
+        let mut grader = llm(chat.clone(), flags).await;
+        let mut request = documents("Which?", &[]);
+        request.passages = passages.clone();
+        grader.client.grade_documents(request).await.unwrap();
+        let request = GradeGroundednessRequest {
+            question: question(),
+            answer: "It is red.".to_owned(),
+            passages: passages.clone(),
+            sentences: vec![],
+        };
+        grader.client.grade_groundedness(request).await.unwrap();
+        let request = DecideRetrievalRequest {
+            question: question(),
+            passages: passages.clone(),
+            ..DecideRetrievalRequest::default()
+        };
+        grader.client.decide_retrieval(request).await.unwrap();
+        let request = RefineKnowledgeRequest {
+            question: question(),
+            passages: passages.clone(),
+            ..RefineKnowledgeRequest::default()
+        };
+        grader.client.refine_knowledge(request).await.unwrap();
+        let mut told = 0;
+        for request in chat.requests() {
+            let said = said(&request);
+            assert_eq!(
+                said.contains("Towers › Page 3 › Corran Point"),
+                said.contains("It is red."),
+                "{said}"
+            );
+            told += usize::from(said.contains("Corran Point"));
+        }
+        // Relevance, groundedness, retrieval and strips.
+        assert_eq!(told, 4);
+    }
 }
 
 #[tokio::test]

@@ -30,6 +30,45 @@ fn the_limits_themselves_are_allowed() {
 }
 
 #[test]
+fn headings_are_checked_wherever_passages_are() {
+    let mut long = passage("text");
+    long.headings = vec!["h".repeat(201)];
+    let (question, answer) = ("q".to_owned(), "a".to_owned());
+    let passages = vec![passage("text"), long];
+    let checked = [
+        documents(&GradeDocumentsRequest {
+            question: question.clone(),
+            passages: passages.clone(),
+            ..Default::default()
+        }),
+        groundedness(&GradeGroundednessRequest {
+            question: question.clone(),
+            answer: answer.clone(),
+            passages: passages.clone(),
+            ..Default::default()
+        }),
+        usefulness(&GradeUsefulnessRequest {
+            question: question.clone(),
+            answer,
+            passages: passages.clone(),
+        }),
+        retrieval(&DecideRetrievalRequest {
+            question: question.clone(),
+            passages: passages.clone(),
+            ..Default::default()
+        }),
+        refinement(&RefineKnowledgeRequest {
+            question,
+            passages,
+            ..Default::default()
+        }),
+    ];
+    for checked in checked {
+        assert_eq!(fields(checked), ["passages[1].headings"]);
+    }
+}
+
+#[test]
 fn every_bad_field_of_documents_is_named_at_once() {
     let request = GradeDocumentsRequest {
         question: " \n".to_owned(),

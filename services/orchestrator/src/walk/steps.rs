@@ -114,7 +114,7 @@ fn refer(graded: &mut GradedPassage, content: PassageContent) {
 /// differs for every query.
 fn content(passage: &Passage) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (&passage.document_id, &passage.title, &passage.text).hash(&mut hasher);
+    (&passage.document_id, &passage.title, &passage.headings, &passage.text).hash(&mut hasher);
     (&passage.source, passage.origin).hash(&mut hasher);
     let range = |span: Option<Span>| span.map(|span| (span.start, span.end));
     range(passage.span).hash(&mut hasher);

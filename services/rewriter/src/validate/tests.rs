@@ -36,7 +36,17 @@ fn every_bad_field_is_named_at_once() {
         failed_queries: vec![String::new(); MAX_FAILED_QUERIES + 1],
         purpose: 9,
         history: vec![message(Role::Unspecified, "q".repeat(MAX_QUESTION_BYTES + 1))],
-        passages: vec![Passage::default(); MAX_REWRITE_PASSAGES + 1],
+        passages: [
+            vec![
+                Passage {
+                    headings: vec!["h".repeat(201)],
+                    ..Passage::default()
+                };
+                1
+            ],
+            vec![Passage::default(); MAX_REWRITE_PASSAGES],
+        ]
+        .concat(),
         max_tokens: Some(MAX_TOKENS + 1),
     };
     let violations = rewrite(&request).unwrap_err().violations();
@@ -50,6 +60,7 @@ fn every_bad_field_is_named_at_once() {
             "history[0].content",
             "history[0].role",
             "passages",
+            "passages[0].headings",
             "max_tokens"
         ]
     );

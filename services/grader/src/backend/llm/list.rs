@@ -2,7 +2,7 @@
 
 use emend_core::Deadline;
 use emend_models::chat::ChatReply;
-use emend_models::prompt::{Evidence, GradeDocumentsBatch, GradeStrips, Prompt, Rendered};
+use emend_models::prompt::{GradeDocumentsBatch, GradeStrips, Prompt, Rendered};
 use emend_models::verdict::{self, Verdict};
 use emend_proto::v1::{Passage, Usage};
 use futures::FutureExt;
@@ -10,7 +10,7 @@ use futures::future::join_all;
 
 use super::cache::{CachePolicy, Given, Key};
 use super::{LlmBackend, add, beginning, evidence, score, unrendered};
-use crate::backend::{Grade, Graded, Strips, Ungraded};
+use crate::backend::{Grade, Graded, Strips, Ungraded, title_lines};
 
 impl LlmBackend {
     /// Grades passages in batches of the size in the settings. Cached passages are left out. No
@@ -24,7 +24,8 @@ impl LlmBackend {
         let language = emend_text::language(question);
         let version = self.prompts.version::<GradeDocumentsBatch<'_>>(language);
         let key = |passage: &Passage| {
-            let texts = [self.chat.model(), version, question, &passage.title, &passage.text];
+            let title = passage.title_line();
+            let texts = [self.chat.model(), version, question, &title, &passage.text];
             Key::of(texts)
         };
         let mut grades: Vec<Option<Grade<f64>>> = Vec::with_capacity(passages.len());
@@ -38,7 +39,9 @@ impl LlmBackend {
         }
         let open: Vec<usize> = (0..passages.len()).filter(|place| grades[*place].is_none()).collect();
         let calls = open.chunks(self.settings.batch).map(|places| async move {
-            let evidence: Vec<Evidence<'_>> = places.iter().map(|place| evidence(&passages[*place])).collect();
+            let asked = || places.iter().map(|place| &passages[*place]);
+            let titles = title_lines(asked());
+            let evidence = evidence(asked(), &titles);
             let input = GradeDocumentsBatch {
                 question,
                 passages: &evidence,

@@ -44,7 +44,12 @@ fn a_passage_is_carried_once_and_again_where_it_changed() {
     assert_eq!(second.passages[0].passage.as_ref().unwrap().score, 0.5);
     let third = steps.record(step(vec![graded("a", "A, refined.", 0.9)]));
     assert_eq!(contents(&third), [(EarlierStep, "")]);
-    assert_eq!(steps.len(), 3);
+    // Its document was stored again.
+    let mut moved = graded("a", "A, refined.", 0.9);
+    moved.passage.as_mut().unwrap().headings = vec!["Page 3".to_owned()];
+    let fourth = steps.record(step(vec![moved]));
+    assert_eq!(contents(&fourth), [(Whole, "A, refined.")]);
+    assert_eq!(steps.len(), 4);
 }
 
 #[test]

@@ -18,7 +18,7 @@ pub trait Prompt: Serialize {
 /// A passage in a prompt.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Evidence<'a> {
-    /// Title of the document. May be empty.
+    /// Title of the document and headings above the text, on one line. May be empty.
     pub title: &'a str,
     /// Text of the passage.
     pub text: &'a str,
