@@ -40,7 +40,7 @@ const SVG: &str = "image/svg+xml";
 const TEXT: &str = "text/plain; charset=utf-8";
 
 /// All files below `assets/`; `index.html` is the page at `/`.
-static ASSETS: [Asset; 20] = [
+static ASSETS: [Asset; 21] = [
     asset("icon.svg", SVG, include_bytes!("../assets/icon.svg")),
     asset("index.html", HTML, include_bytes!("../assets/index.html")),
     asset(
@@ -61,6 +61,7 @@ static ASSETS: [Asset; 20] = [
         SCRIPT,
         include_bytes!("../assets/js/passages-view.js"),
     ),
+    asset("js/place.js", SCRIPT, include_bytes!("../assets/js/place.js")),
     asset("js/replay.js", SCRIPT, include_bytes!("../assets/js/replay.js")),
     asset("js/steps-view.js", SCRIPT, include_bytes!("../assets/js/steps-view.js")),
     asset("js/theme.js", SCRIPT, include_bytes!("../assets/js/theme.js")),

@@ -5,7 +5,12 @@ use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 use emend_core::{printable, printable_line};
 use emend_proto::v1::{Citation, Failure, GradedPassage, Limit, Origin, Sentence, Support, WalkResult, WalkStatus};
 
+use emend_text::excerpt;
+
 use super::{BAD, BOLD, DIM, DOUBTFUL, GOOD, relative, short};
+
+/// Widest page and headings of a source, in columns of a terminal.
+const PLACE_COLUMNS: usize = 80;
 
 /// Renders the answer with numbered citations, its sources, and the statistics of the walk.
 #[must_use]
@@ -111,6 +116,10 @@ fn source_line(document: Option<&GradedPassage>, citation: &Citation) -> String 
     let title = printable_line(&passage.title);
     if !title.is_empty() && !line.contains(&title) {
         let _ = write!(line, " — {title}");
+    }
+    let place = excerpt(&printable_line(&passage.place_line(citation.span)), PLACE_COLUMNS);
+    if !place.is_empty() {
+        let _ = write!(line, ", {place}");
     }
     if let Some(quoted) = &citation.document_span {
         let _ = write!(line, " {DIM}(characters {}–{}){DIM:#}", quoted.start, quoted.end);

@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use super::{Place, gateway_clients::peer, stderr, stdout, up::Up};
+use super::{Place, gateway_clients::peer, pdf::pdf, stderr, stdout, up::Up};
 
 const LEAVE_IN_KOREAN: &str = "# 휴가\n\n모든 직원은 일 년에 25일의 유급 휴가를 받습니다. 휴가는 팀장이 승인합니다.\n";
 
@@ -28,6 +28,11 @@ fn the_page_does_in_a_browser_what_it_is_for() {
     };
     let place = Place::new();
     fs::write(place.docs.path().join("휴가.md"), LEAVE_IN_KOREAN).unwrap();
+    let pages: [&[&str]; 2] = [
+        &["The lighthouse is painted red every spring."],
+        &["The ferry to the island sails at seven in the morning."],
+    ];
+    fs::write(place.docs.path().join("harbour.pdf"), pdf(&pages)).unwrap();
     let up = Up::start(&mut place.emend(&["up"]));
     let docs = place.docs.path().to_str().unwrap();
     let stored = place

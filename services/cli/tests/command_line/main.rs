@@ -16,6 +16,7 @@ mod grades;
 mod graphs;
 mod ingest;
 mod pages;
+mod pdf;
 mod replay;
 mod security;
 #[cfg(unix)]

@@ -4,6 +4,7 @@
 import { h } from './dom.js';
 import { cost, count, enumName, probability, seconds, shortTime } from './format.js';
 import { showPassage } from './passages-view.js';
+import { placeOf } from './place.js';
 
 const ENDINGS = {
   WALK_STATUS_ANSWERED: ['good', 'Answered: graded and passed'],
@@ -74,20 +75,25 @@ function sentences(walk) {
 function mark(citation, walk) {
   const graded = walk.documents[citation.number - 1];
   if (!graded) return null;
-  const name = graded.passage.title || graded.passage.source || 'passage';
+  const within = placeOf(graded.passage, citation.span);
+  const name = [graded.passage.title || graded.passage.source || 'passage', within].filter(Boolean).join(', ');
   return h('button.cite', {
     type: 'button', 'aria-label': `Source ${citation.number}: ${name}`, onclick: () => showPassage(graded, { walk, citation }),
   }, String(citation.number));
 }
 
 function sources(walk) {
-  const cited = new Set((walk.result.sentences ?? []).flatMap((sentence) => (sentence.citations ?? []).map(({ number }) => number)));
-  const numbers = [...cited].filter((number) => walk.documents[number - 1]).sort((a, b) => a - b);
+  const cited = new Map();
+  for (const citation of (walk.result.sentences ?? []).flatMap((sentence) => sentence.citations ?? [])) {
+    if (!cited.has(citation.number)) cited.set(citation.number, citation);
+  }
+  const numbers = [...cited.keys()].filter((number) => walk.documents[number - 1]).sort((a, b) => a - b);
   if (numbers.length === 0) return null;
   return h('ul.sources', {}, numbers.map((number) => {
     const { passage } = walk.documents[number - 1];
+    const name = [passage.title || passage.source || passage.documentId, placeOf(passage, cited.get(number).span)];
     return h('li', { dir: 'auto' },
-      `${number} · ${passage.title || passage.source || passage.documentId}`,
+      `${number} · ${name.filter(Boolean).join(', ')}`,
       passage.title && passage.source ? h('span.dim', {}, ` ${passage.source}`) : null,
       passage.origin === 'ORIGIN_WEB' ? h('span.badge.web', {}, 'web') : null);
   }));

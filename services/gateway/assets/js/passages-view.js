@@ -2,6 +2,7 @@
 
 import { byId, h, openDialog } from './dom.js';
 import { codePoints, enumName, probability, webAddress } from './format.js';
+import { addressOf, pageOf, placeOf } from './place.js';
 
 const PREVIEW = 240;
 
@@ -42,12 +43,15 @@ export function showPassage(graded, { walk, citation }) {
   const body = h('div.text', { tabindex: '0', dir: 'auto' }, marked(passage.text ?? '', citation?.span));
   const strips = walk.strips.get(passage.id);
   const place = citation?.documentSpan ?? passage.span;
+  const within = placeOf(passage, citation?.span);
+  const link = address && addressOf(address, pageOf(passage, citation?.span));
   openDialog(byId('passage'), passage.title || source || 'Passage',
     h('p.dim', {},
       passage.origin === 'ORIGIN_WEB' ? 'From the web: ' : 'From your documents: ',
-      address ? h('a', { href: address, target: '_blank', rel: 'noopener noreferrer' }, source) : h('span', { dir: 'auto' }, source ?? ''),
+      link ? h('a', { href: link, target: '_blank', rel: 'noopener noreferrer' }, source) : h('span', { dir: 'auto' }, source ?? ''),
       place ? ` · characters ${place.start ?? 0}–${place.end} of the document` : '',
       passage.retrievedAt ? ` · fetched ${new Date(passage.retrievedAt).toLocaleString('en')}` : ''),
+    within && h('p.within', { dir: 'auto' }, within),
     body,
     strips && h('h3', {}, 'Strips of the passage before it was refined'),
     strips && h('div.text', { tabindex: '0', dir: 'auto' }, striped(walk.unrefined.get(passage.id) ?? '', strips)),

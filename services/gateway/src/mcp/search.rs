@@ -20,8 +20,12 @@ pub(super) async fn search(mut call: Call) -> Told {
         } else {
             format!(" — {}", passage.title)
         };
+        let within = match passage.place_line(None) {
+            within if within.is_empty() => within,
+            within => format!(", {within}"),
+        };
         text.push_str(&format!(
-            "[{}] {}{title}\n{}\n\n",
+            "[{}] {}{title}{within}\n{}\n\n",
             place + 1,
             passage.source,
             passage.text
@@ -30,6 +34,7 @@ pub(super) async fn search(mut call: Call) -> Told {
             "documentId": passage.document_id,
             "source": passage.source,
             "title": passage.title,
+            "headings": passage.headings,
             "text": passage.text,
             "score": passage.score,
             "metadata": passage.metadata,

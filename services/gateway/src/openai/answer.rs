@@ -132,6 +132,10 @@ fn source(passage: Option<&Passage>, citation: &Citation) -> String {
     if !passage.title.is_empty() && passage.title != passage.source {
         let _ = write!(line, " — {}", harmless(&passage.title));
     }
+    let place = passage.place_line(citation.span);
+    if !place.is_empty() {
+        let _ = write!(line, ", {}", harmless(&place));
+    }
     if let Some(quoted) = &citation.document_span {
         let _ = write!(line, " (characters {}–{})", quoted.start, quoted.end);
     }

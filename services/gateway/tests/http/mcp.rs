@@ -149,7 +149,16 @@ async fn documents_are_stored_listed_and_searched() {
         json!({"query": "leave", "collection": "c", "topK": 3}),
     )
     .await;
-    assert_eq!(found["structuredContent"]["passages"][0]["text"], "about leave in c");
+    let passage = &found["structuredContent"]["passages"][0];
+    assert_eq!(
+        (&passage["text"], &passage["headings"]),
+        (&json!("about leave in c"), &json!(["Page 3", "Leave"]))
+    );
+    let text = found["content"][0]["text"].as_str().unwrap();
+    assert!(
+        text.starts_with("[1] handbook/leave.md, page 3 › Leave\nabout"),
+        "{text}"
+    );
     let listed = tool(&fixture, "list_collections", json!({})).await;
     assert!(
         listed["content"][0]["text"]

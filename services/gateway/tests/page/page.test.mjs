@@ -81,6 +81,40 @@ describe('a question', () => {
     assert.equal(await page.locator('#passage[open]').count(), 0);
   }));
 
+  test('about a PDF says the page of what it cites', () => open(async (page) => {
+    await ask(page, 'When does the ferry to the island sail?');
+    assert.match(await page.textContent('.final'), /sails at seven/);
+    assert.match(await page.textContent('.sources'), /, page 2/);
+    assert.match(await page.getAttribute('.cite', 'aria-label'), /, page 2$/);
+    await page.locator('.cite').first().click();
+    assert.equal(await page.textContent('#passage .within'), 'page 2');
+    assert.deepEqual(await violations(page), []);
+    const places = await page.evaluate(async () => {
+      const { addressOf, pageOf, placeOf } = await import('/js/place.js');
+      const text = '# Page 1\n\n🦀 휴가\n\n# Page 2\n\nTrains.\n\n# Page 12 of 20';
+      const piece = (start, end) => ({ inText: { start, end } });
+      return [
+        [0, 9, 14, 15, 25, 50].map((start) => pageOf({ text }, { start })),
+        pageOf({ text: `x\n${text}` }, { start: 0 }),
+        pageOf({ text: 'words', headings: ['Page 3', 'Leave', 'Page 4a'] }),
+        pageOf({ text, pieces: [piece(0, 14), piece(16, 60)] }, { start: 25 }),
+        pageOf({ text, pieces: [piece(0, 14), piece(30, 60)] }, { start: 31 }),
+        pageOf({ text, pieces: [piece(0, 14), piece(30, 60)], headings: ['Page 5'] }, { start: 31 }),
+        placeOf({ text: 'words', headings: ['Page 3', 'Leave'] }),
+        placeOf({}),
+        addressOf('https://example.com/a/B.PDF?x=1', 3),
+        addressOf('https://example.com/b.pdf#page=9', 3),
+        addressOf('https://example.com/b.html', 3),
+        addressOf('https://example.com/b.pdf', null),
+      ];
+    });
+    assert.deepEqual(places, [
+      [1, 1, 1, 1, 2, 2], null, 3, 2, null, 5, 'page 3 › Leave', '',
+      'https://example.com/a/B.PDF?x=1#page=3', 'https://example.com/b.pdf#page=9', 'https://example.com/b.html',
+      'https://example.com/b.pdf',
+    ]);
+  }));
+
   test('can be replayed to an earlier event, saved, forgotten and loaded again', () => open(async (page) => {
     await ask(page, LEAVE);
     const slider = page.locator('.tools input[type=range]');

@@ -45,6 +45,44 @@ fn an_answer_shows_citations_with_file_and_characters() {
 }
 
 #[test]
+fn a_citation_shows_the_page_and_headings_that_the_quoted_text_stands_under() {
+    let cited = |headings: &[&str], text: &str, quoted: Option<Span>| {
+        let mut cited = answered();
+        let passage = cited.documents[0].passage.as_mut().unwrap();
+        passage.source = "/docs/handbook.pdf".to_owned();
+        passage.title = "Handbook".to_owned();
+        text.clone_into(&mut passage.text);
+        passage.headings = headings.iter().map(|&heading| heading.to_owned()).collect();
+        cited.sentences[0].citations[0].span = quoted;
+        plain(&result(&cited))
+    };
+    let text = "# Page 1\n\nLeave.\n\n# Page 2\n\nTrains.";
+    let at = |start| Some(Span { start, end: start + 6 });
+    for (headings, text, quoted, shown) in [
+        (
+            &["Page 3", "Leave"][..],
+            "text",
+            at(0),
+            "Handbook, page 3 › Leave (characters",
+        ),
+        (&[], text, at(10), "Handbook, page 1 (characters"),
+        (&[], text, at(28), "Handbook, page 2 (characters"),
+        (&[], text, None, "Handbook, page 1 (characters"),
+        (&["Leave\u{1b}[2J"], "text", None, "Handbook, Leave␛[2J (characters"),
+        (&[], "text", None, "Handbook (characters"),
+    ] {
+        let line = cited(headings, text, quoted);
+        assert!(line.contains(&format!("[1] /docs/handbook.pdf — {shown}")), "{line}");
+    }
+    let long = "휴가 ".repeat(60);
+    let line = cited(&["Page 3", &long], "text", None);
+    let (_, place) = line.split_once("Handbook, ").unwrap();
+    let (place, _) = place.split_once(" (characters").unwrap();
+    assert!(place.starts_with("page 3 › 휴가") && place.ends_with('…'), "{line}");
+    assert!(place.chars().count() < 60, "{line}");
+}
+
+#[test]
 fn an_abstention_shows_its_reason_and_no_citation() {
     let mut abstained = answered();
     abstained.status = WalkStatus::Abstained.into();

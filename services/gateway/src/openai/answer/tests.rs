@@ -37,6 +37,20 @@ fn result() -> WalkResult {
 }
 
 #[test]
+fn a_footnote_has_the_page_and_the_headings() {
+    let mut result = result();
+    for document in &mut result.documents {
+        let passage = document.passage.as_mut().unwrap();
+        passage.headings = vec!["Page 3".to_owned(), "[Leave](x)\n".to_owned()];
+    }
+    let content = of(&result).content();
+    assert!(
+        content.contains("[1] handbook/leave.md — Leave, page 3 › (Leave)(x)␊ (characters 9–57)"),
+        "{content}"
+    );
+}
+
+#[test]
 fn citations_are_marks_footnotes_and_annotations() {
     let answer = of(&result());
     let content = answer.content();

@@ -18,6 +18,7 @@ impl Retriever for StandIn {
             document_id: "handbook/leave.md".to_owned(),
             text: format!("about {} in {}", query.query, query.collection),
             source: "handbook/leave.md".to_owned(),
+            headings: vec!["Page 3".to_owned(), "Leave".to_owned()],
             score: 0.5,
             ..Passage::default()
         }];
