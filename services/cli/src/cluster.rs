@@ -115,11 +115,11 @@ impl Default for Plan {
 }
 
 impl Plan {
-    /// One service on a free loopback port.
+    /// Some services on free loopback ports.
     #[must_use]
-    pub fn only(component: Component) -> Self {
+    pub fn only(components: &[Component]) -> Self {
         Self {
-            components: vec![component],
+            components: components.to_vec(),
             ..Self::default()
         }
     }
@@ -157,7 +157,7 @@ pub async fn retriever(at: &RetrieverAddress, local: &LocalOptions) -> Result<(O
     if let Some(url) = &at.url {
         return Ok((None, at.connect.upstream(url)?.channel()));
     }
-    let cluster = Cluster::start(local, Plan::only(Component::Retriever)).await?;
+    let cluster = Cluster::start(local, Plan::only(&[Component::Retriever])).await?;
     let channel = cluster.channel(Component::Retriever)?;
     Ok((Some(cluster), channel))
 }

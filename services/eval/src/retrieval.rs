@@ -34,7 +34,7 @@ pub trait Searcher: Sync {
 pub struct Row {
     /// The set; `mean` for the mean of all sets.
     pub set: String,
-    /// `dense`, `sparse` or `hybrid`.
+    /// `dense`, `sparse` or `hybrid`; `reranked` for hybrid search whose passages the grader ordered.
     pub mode: &'static str,
     /// Questions that were searched for.
     pub questions: u32,
@@ -184,7 +184,7 @@ impl Report {
             .unwrap_or(0)
             .max(3);
         let mut text = format!(
-            "{:<wide$}  {:<6}  {:>5}  {:>6}  {:>6}  {:<13}  {:>6}  {:>6}\n",
+            "{:<wide$}  {:<8}  {:>5}  {:>6}  {:>6}  {:<13}  {:>6}  {:>6}\n",
             "set", "mode", "n", "hit@1", "hit@5", "  95 %", "MRR@10", "errors"
         );
         let number = |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.3}"));
@@ -193,7 +193,7 @@ impl Report {
             let interval = interval.map_or(String::new(), |[low, high]| format!("{low:.3}–{high:.3}"));
             let _ = writeln!(
                 text,
-                "{:<wide$}  {:<6}  {:>5}  {:>6}  {:>6}  {interval:<13}  {:>6}  {:>6}",
+                "{:<wide$}  {:<8}  {:>5}  {:>6}  {:>6}  {interval:<13}  {:>6}  {:>6}",
                 row.set,
                 row.mode,
                 row.questions,

@@ -42,6 +42,8 @@ pub use self::{
 
 pub use emend_core::limits::{MAX_STRIPS, MAX_WEB_RESULTS};
 
+pub(crate) use cost::reranked;
+
 /// Largest value an option or a number in a graph may have.
 pub const MAX_COUNT: u32 = 10_000;
 /// Most nodes of a graph. The largest built-in one has nine; drawn, and read by a person, two hundred are too many already.

@@ -87,6 +87,9 @@ pub struct EvalRetrievalOptions {
         default_value = "dense,sparse,hybrid"
     )]
     pub modes: Vec<Search>,
+    /// Also measure hybrid search whose first N passages are ordered by the grader, as `--option rerank=N` of `emend ask`
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(10..=100))]
+    pub rerank: Option<u32>,
     #[command(flatten)]
     #[expect(missing_docs, reason = "its fields document themselves in --help")]
     pub load: SearchLoadOptions,

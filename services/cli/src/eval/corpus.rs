@@ -7,9 +7,8 @@ use emend_eval::{data::QuestionSet, qa, report::SetReport};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use super::services::Retriever;
 use crate::{
-    args::{LocalOptions, SearchLoadOptions, SetOptions},
+    args::{LocalOptions, SetOptions},
     cluster::{Cluster, Component, Plan},
     documents::{self, Reading},
     ingest::{self, Prune},
@@ -22,28 +21,26 @@ pub(super) struct Corpus {
     _folder: TempDir,
 }
 
-/// Stores the documents of a set with a retriever of its own, and does `work` with that and the name of the collection.
-/// `None` when it is stopped before.
+/// Stores the documents of a set with services of their own, a retriever among them, and does `work` with those and the name
+/// of the collection. `None` when it is stopped before.
 ///
 /// # Errors
-/// A document cannot be read or stored, the retriever cannot start, or the work fails.
+/// A document cannot be read or stored, a service cannot start, or the work fails.
 pub(super) async fn searched<T>(
     set: &QuestionSet,
     available: usize,
-    (options, load): (&SetOptions, SearchLoadOptions),
+    (options, services): (&SetOptions, &[Component]),
     stop: &CancellationToken,
-    work: impl AsyncFnOnce(&Retriever, &str) -> Result<T>,
+    work: impl AsyncFnOnce(&Cluster, &str) -> Result<T>,
 ) -> Result<Option<T>> {
-    let plan = Plan::only(Component::Retriever);
-    let Some(corpus) = Corpus::start(set, &options.local, plan, stop).await? else {
+    let Some(corpus) = Corpus::start(set, &options.local, Plan::only(services), stop).await? else {
         return Ok(None);
     };
     let worked = async {
         if corpus.store(set, available, stop).await?.is_none() {
             return Ok(None);
         }
-        let retriever = Retriever::of(corpus.cluster(), load.timeout)?;
-        work(&retriever, corpus.collection()).await.map(Some)
+        work(corpus.cluster(), corpus.collection()).await.map(Some)
     }
     .await;
     corpus.stop().await;

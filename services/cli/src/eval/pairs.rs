@@ -14,8 +14,8 @@ use emend_eval::{
     qa,
 };
 
-use super::{STOPPED, corpus};
-use crate::{args::EvalPairsOptions, progress::Measuring, terminal};
+use super::{STOPPED, corpus, services::Retriever};
+use crate::{args::EvalPairsOptions, cluster::Component, progress::Measuring, terminal};
 
 /// Writes labelled pairs of the question sets of folders.
 ///
@@ -33,11 +33,11 @@ pub async fn pairs(options: EvalPairsOptions) -> Result<ExitCode> {
         let found = corpus::searched(
             set,
             available,
-            (&options.questions, load),
+            (&options.questions, &[Component::Retriever]),
             &stop,
-            async |searcher, collection| {
+            async |cluster, collection| {
                 let documents = Documents {
-                    searcher,
+                    searcher: &Retriever::of(cluster, load.timeout)?,
                     set,
                     collection,
                     top_k: options.top_k,

@@ -5,12 +5,15 @@ use std::process::ExitCode;
 use anyhow::Result;
 use emend_eval::{
     data, qa,
-    retrieval::{self, Report},
+    retrieval::{Report, Row, measure},
 };
 use emend_proto::v1::SearchMode;
 
-use super::{STOPPED, corpus};
-use crate::{args::EvalRetrievalOptions, progress::Measuring, terminal};
+use super::{
+    STOPPED, corpus,
+    services::{Reranked, Retriever},
+};
+use crate::{args::EvalRetrievalOptions, cluster::Component, progress::Measuring, terminal};
 
 /// Measures modes of search over the question sets of folders.
 ///
@@ -22,16 +25,29 @@ pub async fn retrieval(options: EvalRetrievalOptions) -> Result<ExitCode> {
     let available = qa::limit(&mut sets, options.questions.limit);
     let modes: Vec<SearchMode> = options.modes.iter().map(|mode| (*mode).into()).collect();
     let load = options.load;
+    let services = [Component::Retriever, Component::Grader];
+    let services = &services[..if options.rerank.is_some() { 2 } else { 1 }];
     let mut rows = Vec::new();
     for (set, available) in sets.iter().zip(available) {
         let measured = corpus::searched(
             set,
             available,
-            (&options.questions, load),
+            (&options.questions, services),
             &stop,
-            async |retriever, collection| {
+            async |cluster, collection| {
                 let bar = Measuring::new("questions");
-                Ok(retrieval::measure(retriever, set, collection, &modes, load.concurrent, &stop, &bar).await)
+                let retriever = Retriever::of(cluster, load.timeout)?;
+                let mut rows = measure(&retriever, set, collection, &modes, load.concurrent, &stop, &bar).await;
+                if let Some(most) = options.rerank {
+                    let reranked = Reranked::of(cluster, &retriever, most)?;
+                    let mode = [SearchMode::Hybrid];
+                    let graded = measure(&reranked, set, collection, &mode, load.concurrent, &stop, &bar).await;
+                    rows.extend(graded.into_iter().map(|row| Row {
+                        mode: "reranked",
+                        ..row
+                    }));
+                }
+                Ok(rows)
             },
         );
         rows.extend(measured.await?.unwrap_or_default());

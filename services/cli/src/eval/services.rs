@@ -1,14 +1,15 @@
 //! The services of a cluster as the system that is measured.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use anyhow::Result;
 use emend_chassis::TracedChannel;
 use emend_core::{Deadline, limits::MAX_MESSAGE_BYTES};
 use emend_eval::{qa::System, retrieval::Searcher};
 use emend_proto::v1::{
-    AskRequest, GetGraphRequest, Passage, Question, RetrieveRequest, WalkResult,
-    orchestrator_service_client::OrchestratorServiceClient, retriever_service_client::RetrieverServiceClient,
+    AskRequest, GetGraphRequest, GradeDocumentsRequest, Passage, Question, RetrieveRequest, WalkResult,
+    grader_service_client::GraderServiceClient, orchestrator_service_client::OrchestratorServiceClient,
+    retriever_service_client::RetrieverServiceClient,
 };
 use tonic::Status;
 
@@ -91,5 +92,56 @@ impl Searcher for Retriever {
         let request = emend_chassis::request(request, Deadline::after(self.timeout));
         let found = self.client.clone().retrieve(request).await?;
         Ok(found.into_inner().passages)
+    }
+}
+
+/// Hybrid search for more passages than are asked for, of which the grader chooses.
+pub(super) struct Reranked<'a> {
+    retriever: &'a Retriever,
+    grader: GraderServiceClient<TracedChannel>,
+    /// Passages that are graded.
+    most: u32,
+}
+
+impl<'a> Reranked<'a> {
+    /// The first `most` passages that `retriever` finds, graded by the cluster's grader.
+    ///
+    /// # Errors
+    /// There is no grader.
+    pub(super) fn of(cluster: &Cluster, retriever: &'a Retriever, most: u32) -> Result<Self> {
+        let grader = GraderServiceClient::new(cluster.channel(Component::Grader)?);
+        Ok(Self {
+            retriever,
+            grader: grader.max_encoding_message_size(MAX_MESSAGE_BYTES),
+            most,
+        })
+    }
+}
+
+impl Searcher for Reranked<'_> {
+    async fn retrieve(&self, request: RetrieveRequest) -> Result<Vec<Passage>, Status> {
+        let asked = request.top_k.unwrap_or(self.most) as usize;
+        let question = request.query.clone();
+        let wide = RetrieveRequest {
+            top_k: Some(self.most),
+            ..request
+        };
+        let mut passages = self.retriever.retrieve(wide).await?;
+        let request = GradeDocumentsRequest {
+            question,
+            passages: passages.clone(),
+            ..GradeDocumentsRequest::default()
+        };
+        let request = emend_chassis::request(request, Deadline::after(self.retriever.timeout));
+        let graded = self.grader.clone().grade_documents(request).await?.into_inner();
+        let scores: HashMap<String, f64> = graded
+            .grades
+            .into_iter()
+            .filter_map(|grade| Some((grade.passage_id, grade.score?)))
+            .collect();
+        let score = |passage: &Passage| scores.get(&passage.id).copied().unwrap_or(f64::NEG_INFINITY);
+        passages.sort_by(|a, b| score(b).total_cmp(&score(a)));
+        passages.truncate(asked);
+        Ok(passages)
     }
 }

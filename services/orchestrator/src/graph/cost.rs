@@ -2,7 +2,7 @@
 
 use super::{
     EvaluateDocumentsOutcome, GenerateSegmentOutcome, GradeDocumentsOutcome, MAX_PASSAGES, NodeConfig, Options,
-    Outcome, RefineAndSearchOutcome, RefineOutcome, RetrieveOutcome, WebResults, WebSearchOutcome,
+    Outcome, RefineAndSearchOutcome, RefineOutcome, RetrieveOutcome, Value, WebResults, WebSearchOutcome,
 };
 
 /// Passages and hypotheses that a walk holds: what the cost of a step depends on.
@@ -27,6 +27,12 @@ pub struct Cost {
     pub web_searches: u64,
 }
 
+/// How many passages a search grades: those that it finds, if they are more than it holds.
+pub(crate) fn reranked(top_k: Value, rerank: Option<Value>, options: &Options) -> u32 {
+    let most = rerank.map_or(0, |rerank| rerank.count(options));
+    if most > top_k.count(options) { most } else { 0 }
+}
+
 impl EvidenceCounts {
     /// The highest cost of a visit with this config, whatever its outcome.
     pub fn cost(self, config: NodeConfig, options: &Options) -> Cost {
@@ -41,7 +47,8 @@ impl EvidenceCounts {
                     .is_some_and(|threshold| !(0.0..1.0).contains(&threshold));
                 calls(u32::from(!settled))
             }
-            NodeConfig::Retrieve { .. } | NodeConfig::Pass | NodeConfig::FinalizeResponse => calls(0),
+            NodeConfig::Retrieve { top_k, rerank, .. } => calls(reranked(top_k, rerank, options)),
+            NodeConfig::Pass | NodeConfig::FinalizeResponse => calls(0),
             NodeConfig::GradeDocuments { .. } => calls(self.ungraded),
             NodeConfig::EvaluateDocuments { .. } => calls(self.held),
             NodeConfig::Refine(_) => calls(self.unrefined),

@@ -50,6 +50,7 @@ pub(super) struct LimitsFile {
 pub(super) struct NodeFile {
     pub(super) action: Spanned<String>,
     pub(super) top_k: Option<Spanned<String>>,
+    pub(super) rerank: Option<Spanned<String>>,
     pub(super) search: Option<Spanned<String>>,
     pub(super) exact: Option<Spanned<String>>,
     pub(super) ungraded: Option<Spanned<String>>,
@@ -77,6 +78,7 @@ impl NodeFile {
     pub(super) fn settings(&self) -> impl Iterator<Item = (&'static str, &Spanned<String>)> {
         [
             ("top_k", &self.top_k),
+            ("rerank", &self.rerank),
             ("search", &self.search),
             ("exact", &self.exact),
             ("ungraded", &self.ungraded),

@@ -18,6 +18,9 @@ pub enum NodeConfig {
     Retrieve {
         /// Passages to find, 1–100.
         top_k: Value,
+        /// Passages to search for and to grade, of which the `top_k` with the best grades are held, 0–100. Not above
+        /// `top_k`, or unset, leaves the retriever's own order.
+        rerank: Option<Value>,
         /// How they are searched.
         search: Search,
         /// Whether they are searched exactly, without the HNSW graph: 0 or 1; unset means 0.
@@ -232,8 +235,11 @@ impl NodeConfig {
         };
         match self {
             NodeConfig::DecideRetrieval { threshold } => add("threshold", threshold, -1.0, 1.0),
-            NodeConfig::Retrieve { top_k, exact, .. } => {
+            NodeConfig::Retrieve {
+                top_k, rerank, exact, ..
+            } => {
                 add("top_k", Some(top_k), 1.0, super::MAX_PASSAGES.into());
+                add("rerank", rerank, 0.0, super::MAX_PASSAGES.into());
                 add("exact", exact, 0.0, 1.0);
             }
             NodeConfig::EvaluateDocuments { upper, lower } => {

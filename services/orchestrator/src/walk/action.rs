@@ -34,7 +34,7 @@ use super::{
     services::{Failure, Services},
     state::State,
 };
-use crate::graph::{NodeConfig, Options, Outcome, PassOutcome, Value};
+use crate::graph::{NodeConfig, Options, Outcome, PassOutcome, Value, reranked};
 
 /// What an action works with.
 pub(super) struct StepContext<'a> {
@@ -115,9 +115,19 @@ pub(super) async fn run(config: NodeConfig, context: &mut StepContext<'_>, optio
             let threshold = threshold.and_then(|threshold| threshold.ratio(options));
             erase(decide_retrieval::run(context, threshold).await)
         }
-        NodeConfig::Retrieve { top_k, search, exact } => {
-            let exact = exact.is_some_and(|exact| exact.count(options) == 1);
-            erase(retrieve::run(context, top_k.count(options), search, exact).await)
+        NodeConfig::Retrieve {
+            top_k,
+            rerank,
+            search,
+            exact,
+        } => {
+            let searching = retrieve::Searching {
+                top_k: top_k.count(options),
+                rerank: reranked(top_k, rerank, options),
+                search,
+                exact: exact.is_some_and(|exact| exact.count(options) == 1),
+            };
+            erase(retrieve::run(context, searching).await)
         }
         NodeConfig::GradeDocuments { ungraded } => erase(grade_documents::run(context, ungraded).await),
         NodeConfig::EvaluateDocuments { upper, lower } => {

@@ -28,6 +28,8 @@ pub(crate) struct State {
     pub(super) held: Vec<Held>,
     /// Grades of passages by id. The question never changes, so a grade holds for the whole walk.
     pub(super) grades: HashMap<String, (Relevance, Option<f64>)>,
+    /// Passages held that the last search graded.
+    pub(super) newly_graded: usize,
     /// Answers, oldest first.
     pub(super) attempts: Vec<Attempt>,
     /// Answers that are written segment by segment, the best first.
@@ -112,6 +114,7 @@ impl State {
             retrieved: Vec::new(),
             held: Vec::new(),
             grades: HashMap::new(),
+            newly_graded: 0,
             attempts: Vec::new(),
             beam: Vec::new(),
             beam_attempt: None,

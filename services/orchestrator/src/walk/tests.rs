@@ -14,6 +14,7 @@ mod paths;
 mod ranking;
 mod reflective;
 mod refused;
+mod rerank;
 mod rules;
 mod self_corrective;
 mod spans;

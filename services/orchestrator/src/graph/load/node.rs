@@ -51,6 +51,7 @@ impl Loader {
             },
             Action::Retrieve => NodeConfig::Retrieve {
                 top_k: self.required(name, node, "top_k", node.top_k.as_ref())?,
+                rerank: self.optional_count(name, "rerank", node.rerank.as_ref())?,
                 search: self.one_of(
                     name,
                     "search",
@@ -242,7 +243,7 @@ impl Loader {
 fn settings_of(action: Action) -> &'static [&'static str] {
     match action {
         Action::DecideRetrieval => &["threshold"],
-        Action::Retrieve => &["top_k", "search", "exact"],
+        Action::Retrieve => &["top_k", "rerank", "search", "exact"],
         Action::GradeDocuments => &["ungraded"],
         Action::EvaluateDocuments => &["upper", "lower"],
         Action::Refine => &["strips", "size", "max_strips", "threshold"],

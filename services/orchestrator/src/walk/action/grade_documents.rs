@@ -22,6 +22,7 @@ pub(super) async fn run(context: &mut StepContext<'_>, ungraded: Ungraded) -> En
         .collect();
     let mut report = Report::default();
     let asked = pending.len();
+    let graded_before = std::mem::take(&mut context.state.newly_graded);
     let mut graded = 0;
     if asked > 0 {
         let request = GradeDocumentsRequest {
@@ -72,7 +73,7 @@ pub(super) async fn run(context: &mut StepContext<'_>, ungraded: Ungraded) -> En
     }
     let outcome = if asked > 0 && graded == 0 {
         GradeDocumentsOutcome::Unavailable
-    } else if kept == 0 && before > 0 && asked == 0 {
+    } else if kept == 0 && before > 0 && asked + graded_before == 0 {
         // The query found only passages that were graded before and did not help: another search
         // would change nothing (R3).
         report.summary.push_str(", each seen before");
@@ -95,6 +96,13 @@ fn is_graded(grade: &DocumentGrade) -> bool {
 /// Stores grades and applies them to the passages held. Returns the error of the first missing
 /// grade, or an empty text.
 pub(super) fn apply_grades(state: &mut State, grades: Vec<DocumentGrade>) -> String {
+    let error = store_grades(state, grades);
+    mark(state);
+    error
+}
+
+/// Stores grades. Returns the error of the first missing grade, or an empty text.
+pub(super) fn store_grades(state: &mut State, grades: Vec<DocumentGrade>) -> String {
     let mut error = String::new();
     for grade in grades {
         if is_graded(&grade) {
@@ -104,7 +112,6 @@ pub(super) fn apply_grades(state: &mut State, grades: Vec<DocumentGrade>) -> Str
             error = format!("grader: {}", grade.error);
         }
     }
-    mark(state);
     error
 }
 
