@@ -1,7 +1,7 @@
 //! Selects the sentences of an extractive answer.
 //!
 //! Short answers are preferred: the best sentence alone, and another one only if it covers words of the question that
-//! the answer does not cover yet. A later attempt never repeats an earlier answer (R3).
+//! the answer does not cover yet, or if the best one is in doubt and the other nearly as good. A later attempt never repeats an earlier answer (R3).
 
 use emend_text::{ends_question, ends_sentence};
 use std::collections::{BTreeSet, HashMap};
@@ -12,6 +12,8 @@ use emend_proto::v1::Passage;
 
 /// Minimum probability of a further sentence, as a share of the best one's.
 const NEARLY: f64 = 0.7;
+/// Probability of the best sentence below which it is in doubt: more likely wrong than right.
+const DOUBTFUL: f64 = 0.5;
 /// Minimum word overlap at which a sentence duplicates a selected one.
 const SAME: f64 = 0.6;
 /// Minimum word overlap at which a sentence duplicates one of the answer so far. It is higher than [`SAME`] because a
@@ -238,7 +240,8 @@ fn pick(asked: &BTreeSet<String>, candidates: &[Candidate], most: usize) -> Vec<
             break;
         }
         let new = covers(candidate);
-        if new.is_subset(&covered) {
+        let is_second_guess = chosen.len() == 1 && best.probability < DOUBTFUL;
+        if new.is_subset(&covered) && !is_second_guess {
             continue;
         }
         let mut others = chosen.iter().filter_map(|index| candidates.get(*index));

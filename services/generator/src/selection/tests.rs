@@ -64,6 +64,23 @@ fn a_further_sentence_must_cover_more_of_the_question() {
 }
 
 #[test]
+fn where_the_best_sentence_is_in_doubt_another_that_is_nearly_as_good_is_quoted_too() {
+    let chosen = |best: f64, other: f64, third: f64| {
+        let question = "How was the roof damaged?";
+        let scores = [
+            score(TEXT, STORM, 0, best),
+            score(TEXT, "Gulls like the roof.", 0, other),
+            score(TEXT, BUILT, 0, third),
+        ];
+        let candidates = candidates(question, &[passage(TEXT)], &scores, 0.1);
+        select(question, candidates, "", &[], 1, 3).len()
+    };
+    assert_eq!(chosen(0.6, 0.59, 0.1), 1, "one that is likely right stands alone");
+    assert_eq!(chosen(0.4, 0.2, 0.1), 1, "the other is not nearly as good");
+    assert_eq!(chosen(0.4, 0.3, 0.29), 2, "one more at most");
+}
+
+#[test]
 fn a_later_attempt_differs_from_every_earlier_one() {
     assert_eq!(of(2, &[OPENED]), [BUILT]);
     assert_eq!(of(2, &[BUILT]), [OPENED, STORM]);
