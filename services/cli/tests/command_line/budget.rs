@@ -314,6 +314,38 @@ async fn probe(services: Vec<(String, String)>, mut done: watch::Receiver<bool>)
     longest
 }
 
+/// A call that a caller would make beside all others.
+fn small() -> GradeDocumentsRequest {
+    GradeDocumentsRequest {
+        question: "How many days of leave?".to_owned(),
+        passages: vec![Passage {
+            id: "a".to_owned(),
+            text: "Every employee has 25 days of leave.".to_owned(),
+            ..Passage::default()
+        }],
+        ..GradeDocumentsRequest::default()
+    }
+}
+
+/// Makes one small call after the other until `done`, or `calls` of them. How long 99 of 100 took at most, and how many were
+/// refused.
+async fn small_calls(grader: String, calls: usize, mut done: watch::Receiver<bool>) -> (Duration, usize) {
+    let mut grader = GraderServiceClient::new(Channel::from_shared(grader).unwrap().connect_lazy());
+    let (mut took, mut refused) = (Vec::new(), 0);
+    while took.len() + refused < calls && !*done.borrow_and_update() {
+        let asked = Instant::now();
+        let graded = tokio::time::timeout(HANG, grader.grade_documents(small())).await;
+        match graded.expect("a small call hangs") {
+            Ok(_) => took.push(asked.elapsed()),
+            Err(status) if status.code() == Code::ResourceExhausted => refused += 1,
+            Err(status) => panic!("a small call: {status}"),
+        }
+        drop(tokio::time::timeout(Duration::from_millis(20), done.changed()).await);
+    }
+    took.sort();
+    (took[(took.len() * 99 / 100).min(took.len() - 1)], refused)
+}
+
 /// How a call that is as large as it may be can end: done, refused, late, or told what is wrong with it.
 fn is_bounded(outcome: &Result<(), Status>) -> bool {
     let code = outcome.as_ref().map_or_else(Status::code, |()| Code::Ok);
@@ -328,6 +360,14 @@ fn is_bounded(outcome: &Result<(), Status>) -> bool {
             | Code::NotFound
             | Code::FailedPrecondition
     )
+}
+
+/// Does something on a thread of its own.
+fn beside<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> thread::JoinHandle<T> {
+    thread::spawn(|| {
+        let runtime = runtime::Builder::new_current_thread().enable_all().build();
+        runtime.unwrap().block_on(work)
+    })
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -348,31 +388,28 @@ async fn the_largest_requests_neither_stop_nor_fill_nor_block_the_services() {
         }
         done.send_replace(true);
     };
-    // On a thread of its own: what makes the large requests is not to hold it up.
+    // On threads of their own: what makes the large requests is not to hold them up.
     let services = up
         .services()
         .map(|service| (service.clone(), up.url(service).to_owned()));
     let services = services.collect();
-    let probing = thread::spawn(move || {
-        let runtime = runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(probe(services, ended))
-    });
+    let grader = up.url("grader").to_owned();
+    let (quiet, _) = small_calls(grader.clone(), 200, ended.clone()).await;
+    let probing = beside(probe(services, ended.clone()));
+    let calling = beside(small_calls(grader, usize::MAX, ended));
     load.await;
     let longest = probing.join().unwrap();
     println!("the slowest of the health probes took {longest:?}");
+    let (loaded, refused) = calling.join().unwrap();
+    println!(
+        "99 of 100 small calls took at most {quiet:?} alone and {loaded:?} beside the large ones; {refused} were refused"
+    );
     // Nothing of it is kept: a small call is as good as ever.
-    let small = GradeDocumentsRequest {
-        question: "How many days of leave?".to_owned(),
-        passages: vec![Passage {
-            id: "a".to_owned(),
-            text: "Every employee has 25 days of leave.".to_owned(),
-            ..Passage::default()
-        }],
-        ..GradeDocumentsRequest::default()
-    };
     let mut grader = GraderServiceClient::new(up.channel("grader"));
-    let graded = grader.grade_documents(small);
-    tokio::time::timeout(HANG, graded).await.unwrap().unwrap();
+    tokio::time::timeout(HANG, grader.grade_documents(small()))
+        .await
+        .unwrap()
+        .unwrap();
     let peak = up.peak();
     assert!(peak <= MAX_RESIDENT, "{} MiB", peak >> 20);
 }
