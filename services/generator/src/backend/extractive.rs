@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use emend_core::{Scope, Turns};
-use emend_evaluator::{Contest, Evaluator, PassageText, SentenceScore};
+use emend_evaluator::{Evaluator, PassageText, SentenceScore};
 use emend_models::embed::Embedder;
 use emend_proto::v1::{Citation, FinishReason, GenerateFinished, GenerateRequest, Passage, Sentence, Span, Usage};
 use emend_text::sentence_separator;
@@ -50,7 +50,7 @@ impl ExtractiveBackend {
         scope: &Scope,
     ) -> Result<(Vec<SentenceScore>, bool), GenerateError> {
         let until = writing_deadline(scope);
-        let mut contest = Contest::default();
+        let mut scores = Vec::new();
         let mut complete = true;
         for (batch, passages) in request.passages.chunks(BATCH).enumerate() {
             let first = batch * BATCH;
@@ -63,17 +63,22 @@ impl ExtractiveBackend {
                     rank,
                 })
                 .collect();
-            let entering = self.evaluator.enter(&mut contest, &request.question, &texts);
-            let Ok(entered) = until.run(entering).await else {
+            let Ok(scored) = until
+                .run(self.evaluator.best_sentences(&request.question, &texts))
+                .await
+            else {
                 complete = false;
                 break;
             };
-            entered?;
+            scores.extend(scored?.into_iter().map(|score| SentenceScore {
+                passage: score.passage + first,
+                ..score
+            }));
         }
-        let scores = contest.ranked().await?;
         if !complete && scores.is_empty() {
             return Err(GenerateError::OutOfTime { model_calls: 0 });
         }
+        scores.sort_by(|a, b| b.probability.total_cmp(&a.probability));
         Ok((scores, complete))
     }
 

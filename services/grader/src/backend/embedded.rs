@@ -3,9 +3,10 @@
 mod needs;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use emend_core::{BrokenOff, Scope, Turns, error_chain};
-use emend_evaluator::{Contest, EvaluateError, Evaluator, PassageText, SentenceScore};
+use emend_evaluator::{EvaluateError, Evaluator, PassageText, SentenceScore};
 use emend_proto::v1::Passage;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -168,28 +169,28 @@ impl EmbeddedBackend {
             useful = graded.map_err(out_of_time)?.map_err(failed)?.probability;
         }
         let (asked, answer) = (question.to_owned(), answer_so_far.to_owned());
-        let prepare = move || (needs::facts(&asked), needs::Said::new(&answer));
+        let prepare = move || (needs::facts(&asked), Arc::new(needs::Said::new(&answer)));
         let (facts, said) = Turns::shared().piece(prepare).await.map_err(broken_off)?;
-        let (mut relevant, mut contest) = (0.0_f64, Contest::default());
+        let (mut relevant, mut unsaid) = (0.0_f64, 0.0_f64);
         let titles = title_lines(passages);
         for texts in passage_texts(passages, &titles).chunks(BATCH) {
             let graded = until.run(self.evaluator.relevance(question, texts)).await;
             let scores = graded.map_err(out_of_time)?.map_err(failed)?;
             relevant = scores.into_iter().fold(relevant, f64::max);
-            let entered = until.run(self.evaluator.enter(&mut contest, question, texts)).await;
-            entered.map_err(out_of_time)?.map_err(failed)?;
+            let graded = until.run(self.evaluator.best_sentences(question, texts)).await;
+            let sentences = graded.map_err(out_of_time)?.map_err(failed)?;
+            // Sentences come best first, so the first that is not said yet is the best of those.
+            let own: Vec<(String, f64)> = sentences
+                .iter()
+                .map(|sentence| (text_of(texts, sentence).to_owned(), sentence.probability))
+                .collect();
+            let said = Arc::clone(&said);
+            let first = move || own.into_iter().find(|(text, _)| !said.says(text));
+            let left = until.run(Turns::shared().piece(first)).await.map_err(out_of_time)?;
+            unsaid = left
+                .map_err(broken_off)?
+                .map_or(unsaid, |(_, probability)| unsaid.max(probability));
         }
-        // What is said already competes no more.
-        let texts: Vec<String> = contest
-            .sentences()
-            .map(|sentence| text_of(passages, sentence).to_owned())
-            .collect();
-        let unsaid = move || texts.iter().map(|text| !said.says(text)).collect::<Vec<bool>>();
-        let left = until.run(Turns::shared().piece(unsaid)).await.map_err(out_of_time)?;
-        let mut left = left.map_err(broken_off)?.into_iter();
-        contest.retain(|_| left.next().unwrap_or_default());
-        let ranked = until.run(contest.ranked()).await.map_err(out_of_time)?;
-        let unsaid = ranked.map_err(failed)?.first().map_or(0.0, |best| best.probability);
         let yes = facts * (1.0 - relevant) * (1.0 - useful);
         Ok(Retrieval {
             yes,
@@ -209,8 +210,8 @@ fn passage_texts<'a>(passages: &'a [Passage], titles: &'a [Cow<'a, str>]) -> Vec
     texts.collect()
 }
 
-fn text_of<'a>(passages: &'a [Passage], sentence: &SentenceScore) -> &'a str {
-    passages
+fn text_of<'a>(texts: &[PassageText<'a>], sentence: &SentenceScore) -> &'a str {
+    texts
         .get(sentence.passage)
         .and_then(|passage| passage.text.get(sentence.range.clone()))
         .unwrap_or_default()

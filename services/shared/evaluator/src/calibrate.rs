@@ -125,14 +125,14 @@ impl Calibrator {
                 names: fitted(*task, *group, self.words_only),
                 rows: Vec::new(),
             });
-            let contest =
-                (*task == Task::Answer).then(|| self.contests.enter(source, question, *group, table.rows.len()));
+            if *task == Task::Answer {
+                self.contests.enter(source, question, *group, table.rows.len());
+            }
             table.rows.push(Row {
                 values: values(&table.names, features),
                 label: labels.get(place).copied().unwrap_or_default(),
                 key: key.to_owned(),
                 source: source.to_owned(),
-                contest,
             });
         }
     }
@@ -152,20 +152,13 @@ impl Calibrator {
             let right = table.rows.iter().filter(|row| row.label).count();
             let least = MIN_ROWS / 4;
             let enough = table.rows.len() >= MIN_ROWS && right >= least && table.rows.len() - right >= least;
-            let judged: Vec<Judged> = if enough {
-                let (mut fit, mut logits) = fit::fit(table);
-                let probabilities = if *task == Task::Answer {
-                    fit::recalibrate(table, &mut fit, &mut logits);
-                    fit::choices(table, &logits)
-                } else {
-                    logits.into_iter().map(fit::sigmoid).collect()
-                };
-                coefficients.set(*task, *group, model(*task, table, &fit));
-                let judged = table.rows.iter().zip(probabilities).map(|(row, probability)| Judged {
-                    probability,
-                    label: row.label,
-                });
-                judged.collect()
+            let judged = if enough {
+                let (mut fit, mut judged) = fit::fit(table);
+                if *task == Task::Answer {
+                    self.contests.recalibrate(*group, table, &mut fit, &mut judged);
+                }
+                coefficients.set(*task, *group, model(table, &fit));
+                judged
             } else {
                 let present = |row: &Row| Judged {
                     probability: coefficients.probability(*task, *group, &features(&table.names, &row.values)),
@@ -264,13 +257,12 @@ fn features(names: &[&'static str], values: &[f64]) -> Features {
     names.iter().copied().zip(values.iter().copied()).collect()
 }
 
-fn model(task: Task, table: &Table, fit: &Fit) -> Model {
+fn model(table: &Table, fit: &Fit) -> Model {
     let terms = table.names.iter().zip(&fit.terms).filter_map(|(name, term)| {
         let (weight, mean, scale) = (*term)?;
         Some(((*name).to_owned(), Term { weight, mean, scale }))
     });
     Model {
-        in_passage: task.in_passage(),
         bias: fit.bias,
         features: terms.collect(),
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::EvaluateError;
 use super::features::{self, Features, Group};
-use super::fit::{CLAMP, sigmoid};
+use super::fit::CLAMP;
 
 /// The built-in files by embedder. The last one needs no embedder.
 const BUILTIN: [(&str, &str); 3] = [
@@ -106,12 +106,6 @@ impl Task {
         }
     }
 
-    /// Whether models are fitted to sentences in their passage. A claim or an answer comes without one, and is compared with
-    /// each sentence by itself.
-    pub(super) fn in_passage(self) -> bool {
-        matches!(self, Self::Relevance | Self::Answer)
-    }
-
     pub(super) fn features(self) -> &'static [&'static str] {
         match self {
             Self::Relevance => features::RELEVANCE,
@@ -122,14 +116,10 @@ impl Task {
     }
 }
 
-/// A logistic regression over standardized features; where sentences are rivals, a conditional logit.
+/// A logistic regression over standardized features.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Model {
-    /// Whether it was fitted to sentences in their passage: they are embedded in it, which says what "it" is, and at most one
-    /// of them answers a question. Otherwise each is embedded and judged by itself.
-    #[serde(default)]
-    pub(super) in_passage: bool,
     pub(super) bias: f64,
     pub(super) features: BTreeMap<String, Term>,
 }
@@ -144,14 +134,15 @@ pub(super) struct Term {
 }
 
 impl Model {
-    fn logit(&self, features: &Features) -> f64 {
-        self.features.iter().fold(self.bias, |sum, (name, term)| {
+    fn probability(&self, features: &Features) -> f64 {
+        let logit = self.features.iter().fold(self.bias, |sum, (name, term)| {
             // Clamp outliers: the model does not extrapolate well beyond the fitted range.
             let value = features
                 .get(name)
                 .map_or(0.0, |value| ((value - term.mean) / term.scale).clamp(-CLAMP, CLAMP));
             sum + term.weight * value
-        })
+        });
+        1.0 / (1.0 + (-logit).exp())
     }
 }
 
@@ -278,10 +269,9 @@ impl Coefficients {
         for (task, groups) in &self.models {
             for (group, model) in groups {
                 let (task, group) = (task.name(), group.name());
-                let in_passage = if model.in_passage { "in_passage = true\n" } else { "" };
                 let _ = writeln!(
                     file,
-                    "\n[{task}.{group}]\n{in_passage}bias = {:.4}\n\n[{task}.{group}.features]",
+                    "\n[{task}.{group}]\nbias = {:.4}\n\n[{task}.{group}.features]",
                     model.bias
                 );
                 for (name, term) in &model.features {
@@ -309,17 +299,7 @@ impl Coefficients {
 
     /// The probability of the positive class of `task`, 0–1; 0.5 without a model.
     pub(super) fn probability(&self, task: Task, group: Group, features: &Features) -> f64 {
-        sigmoid(self.logit(task, group, features))
-    }
-
-    /// The log-odds of that probability.
-    pub(super) fn logit(&self, task: Task, group: Group, features: &Features) -> f64 {
-        self.model(task, group).map_or(0.0, |model| model.logit(features))
-    }
-
-    /// See [`Model::in_passage`].
-    pub(super) fn in_passage(&self, task: Task, group: Group) -> bool {
-        self.model(task, group).is_some_and(|model| model.in_passage)
+        self.model(task, group).map_or(0.5, |model| model.probability(features))
     }
 }
 

@@ -1,16 +1,15 @@
-//! L2-regularized logistic regression and conditional logit by Newton's method, with cross-validation grouped by article or
-//! question.
-
-mod newton;
+//! L2-regularized logistic regression by Newton's method, with cross-validation grouped by article or question.
 
 use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
-use newton::{Rivals, newton};
+use super::metrics::Judged;
 
 /// Candidate inverse regularization strengths (`C` in scikit-learn).
 const CHOICES: [f64; 6] = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0];
+/// Maximum Newton iterations. Convergence is quadratic, so the number of correct digits doubles with each.
+const MAX_STEPS: usize = 60;
 /// Standardized values are clamped to ± this.
 pub(super) const CLAMP: f64 = 5.0;
 /// Number of folds for cross-validation.
@@ -33,9 +32,6 @@ pub(super) struct Row {
     pub(super) key: String,
     /// The data set, which determines the row's weight.
     pub(super) source: String,
-    /// Rows with the same number are rivals: one of them is chosen, or none (conditional logit, McFadden 1974). A row
-    /// without a number has no rival, which is logistic regression.
-    pub(super) contest: Option<usize>,
 }
 
 /// `bias + Σ weight · (value − mean) / scale`.
@@ -55,137 +51,87 @@ impl Fit {
         }
     }
 
-    fn logit(&self, values: &[f64]) -> f64 {
+    fn probability(&self, values: &[f64]) -> f64 {
         let terms = self.terms.iter().zip(values).filter_map(|(term, value)| {
             let (weight, mean, scale) = (*term)?;
             Some(weight * ((value - mean) / scale).clamp(-CLAMP, CLAMP))
         });
-        terms.fold(self.bias, |sum, term| sum + term)
+        sigmoid(terms.fold(self.bias, |sum, term| sum + term))
     }
 }
 
-/// Fits a model to all rows, and returns for each row, in order, the log-odds by a model that was not fitted to its
+/// The scale and the shift of a line through one value: `sigmoid(scale · value + shift)` is the probability of the label.
+/// `None` if all values are equal.
+pub(super) fn line(rows: &[Row]) -> Option<(f64, f64)> {
+    let rows: Vec<&Row> = rows.iter().collect();
+    let fit = fit_rows(1, &rows, CHOICES[CHOICES.len() - 1]);
+    let (weight, mean, scale) = fit.terms.into_iter().next()??;
+    Some((weight / scale, fit.bias - weight * mean / scale))
+}
+
+/// Fits a model to all rows, and returns for each row, in order, the probability by a model that was not fitted to its
 /// question.
 ///
-/// The penalty is the one with the lowest log loss on the held-out rows.
-pub(super) fn fit(table: &Table) -> (Fit, Vec<f64>) {
-    let rows: Vec<&Row> = table.rows.iter().collect();
-    let rivals = rivals(&rows);
-    let labels: Vec<bool> = table.rows.iter().map(|row| row.label).collect();
+/// The penalty is the one with the lowest log loss on these held-out probabilities.
+pub(super) fn fit(table: &Table) -> (Fit, Vec<Judged>) {
     let candidates = CHOICES.map(|c| (c, cross_validated(table, c)));
-    let loss = |logits: &[f64]| -> f64 {
-        let each = rivals.iter().map(|rivals| rivals.weight * rivals.loss(logits, &labels));
-        each.sum()
-    };
     let best = candidates
         .into_iter()
         .min_by(|(_, a), (_, b)| loss(a).total_cmp(&loss(b)));
-    let (c, logits) = best.unwrap_or((CHOICES[0], Vec::new()));
-    (fit_rows(table.names.len(), &rows, c), logits)
+    let (c, judged) = best.unwrap_or((CHOICES[0], Vec::new()));
+    let rows: Vec<&Row> = table.rows.iter().collect();
+    (fit_rows(table.names.len(), &rows, c), judged)
 }
 
-/// Maps held-out log-odds, and those of the model, to a line on which the probabilities of the choices are calibrated: a model
-/// with a strong penalty is too modest (Platt scaling, Platt 1999). Nothing changes where all choices are right, or all
-/// wrong: that says how sure the model may be at least, and not how sure at most.
-pub(super) fn recalibrate(table: &Table, fit: &mut Fit, logits: &mut [f64]) {
-    let held_out = table.rows.iter().zip(logits.iter()).map(|(row, logit)| Row {
-        values: vec![*logit],
-        ..row.clone()
-    });
-    let held_out: Vec<Row> = held_out.collect();
-    let rows: Vec<&Row> = held_out.iter().collect();
-    let mut right = 0;
-    let contests = rivals(&rows);
-    for contest in &contests {
-        let best = contest.rows.iter().max_by(|a, b| logits[**a].total_cmp(&logits[**b]));
-        right += usize::from(best.is_some_and(|best| table.rows[*best].label));
-    }
-    if right == 0 || right == contests.len() {
-        return;
-    }
-    let line = fit_rows(1, &rows, CHOICES[CHOICES.len() - 1]);
-    let Some((weight, mean, deviation)) = line
-        .terms
-        .first()
-        .copied()
-        .flatten()
-        .filter(|(weight, ..)| *weight > 0.0)
-    else {
-        return;
-    };
-    let (scale, shift) = (weight / deviation, line.bias - weight * mean / deviation);
-    fit.rescale(scale, shift);
-    for logit in logits {
-        *logit = scale * *logit + shift;
-    }
-}
-
-/// The probability that each row is chosen among its rivals, by the rows' log-odds.
-pub(super) fn choices(table: &Table, logits: &[f64]) -> Vec<f64> {
-    let mut chosen = vec![0.0; logits.len()];
-    for rivals in rivals(&table.rows.iter().collect::<Vec<_>>()) {
-        let own: Vec<f64> = rivals.rows.iter().map(|row| logits[*row]).collect();
-        for (row, probability) in rivals.rows.iter().zip(softmax(&own)) {
-            chosen[*row] = probability;
+/// The log loss.
+fn loss(judged: &[Judged]) -> f64 {
+    let likelihoods = judged.iter().map(|one| {
+        if one.label {
+            one.probability
+        } else {
+            1.0 - one.probability
         }
-    }
-    chosen
+    });
+    likelihoods.map(|likelihood| -likelihood.max(1e-12).ln()).sum()
 }
 
-/// The probability that each is chosen, and not another or none, by their log-odds against none.
-pub(super) fn softmax(logits: &[f64]) -> Vec<f64> {
-    let most = logits.iter().copied().fold(0.0, f64::max);
-    let parts: Vec<f64> = logits.iter().map(|logit| (logit - most).exp()).collect();
-    let whole = (-most).exp() + parts.iter().sum::<f64>();
-    parts.into_iter().map(|part| part / whole).collect()
-}
-
-/// The log-odds of each row, by a model that was fitted to the other folds.
-fn cross_validated(table: &Table, c: f64) -> Vec<f64> {
-    let mut logits = vec![0.0; table.rows.len()];
+fn cross_validated(table: &Table, c: f64) -> Vec<Judged> {
+    let mut judged = vec![None; table.rows.len()];
     for fold in 0..FOLDS {
         let (own, others): (Vec<_>, Vec<_>) = table.rows.iter().enumerate().partition(|(_, row)| fold_of(row) == fold);
         let others: Vec<&Row> = others.into_iter().map(|(_, row)| row).collect();
         let model = fit_rows(table.names.len(), &others, c);
         for (place, row) in own {
-            logits[place] = model.logit(&row.values);
+            if let Some(slot) = judged.get_mut(place) {
+                *slot = Some(Judged {
+                    probability: model.probability(&row.values),
+                    label: row.label,
+                });
+            }
         }
     }
-    logits
-}
-
-/// The rows that compete with each other, by their places in `rows`.
-///
-/// A contest of a data set with n of them weighs 1/√n, scaled to a mean of 1: a large data set counts more than a small
-/// one, but not in proportion.
-fn rivals(rows: &[&Row]) -> Vec<Rivals> {
-    let mut contests: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    let mut alone = Vec::new();
-    for (place, row) in rows.iter().enumerate() {
-        match row.contest {
-            Some(contest) => contests.entry(contest).or_default().push(place),
-            None => alone.push(vec![place]),
-        }
-    }
-    let contests: Vec<Vec<usize>> = contests.into_values().chain(alone).collect();
-    let source = |contest: &[usize]| contest.first().map_or("", |first| rows[*first].source.as_str());
-    let mut sizes: BTreeMap<&str, f64> = BTreeMap::new();
-    for contest in &contests {
-        *sizes.entry(source(contest)).or_default() += 1.0;
-    }
-    let weight = |contest: &[usize]| sizes.get(source(contest)).map_or(1.0, |size| size.sqrt().recip());
-    let mean = contests.iter().map(|contest| weight(contest)).sum::<f64>() / contests.len().max(1) as f64;
-    let rivals = contests.iter().map(|contest| Rivals {
-        weight: weight(contest) / mean,
-        rows: contest.clone(),
-    });
-    rivals.collect()
+    judged.into_iter().flatten().collect()
 }
 
 /// The fold by a hash of the question, independent of the order of rows.
 fn fold_of(row: &Row) -> usize {
     let hash = Sha256::digest(row.key.as_bytes());
     usize::from(hash.first().copied().unwrap_or_default()) % FOLDS
+}
+
+/// Row weights. A row of a data set with n rows weighs 1/√n, scaled to a mean of 1: a large data set counts more than a
+/// small one, but not in proportion.
+fn weights(rows: &[&Row]) -> Vec<f64> {
+    let mut sizes: BTreeMap<&str, f64> = BTreeMap::new();
+    for row in rows {
+        *sizes.entry(&row.source).or_default() += 1.0;
+    }
+    let raw: Vec<f64> = rows
+        .iter()
+        .map(|row| sizes.get(row.source.as_str()).map_or(1.0, |size| size.sqrt().recip()))
+        .collect();
+    let mean = raw.iter().sum::<f64>() / raw.len().max(1) as f64;
+    raw.into_iter().map(|weight| weight / mean).collect()
 }
 
 fn fit_rows(width: usize, rows: &[&Row], c: f64) -> Fit {
@@ -204,8 +150,13 @@ fn fit_rows(width: usize, rows: &[&Row], c: f64) -> Fit {
             std::iter::once(1.0).chain(used.iter().map(value)).collect()
         })
         .collect();
-    let labels: Vec<bool> = rows.iter().map(|row| row.label).collect();
-    let solution = newton(&inputs, &labels, &rivals(rows), c, used.len() + 1);
+    let labels: Vec<f64> = rows.iter().map(|row| f64::from(u8::from(row.label))).collect();
+    let solution = newton(
+        &inputs,
+        &labels,
+        &weights(rows).iter().map(|weight| c * weight).collect::<Vec<_>>(),
+        used.len() + 1,
+    );
     let mut terms = vec![None; width];
     for (column, weight) in used.iter().zip(solution.iter().skip(1)) {
         let (mean, scale) = spread[*column];
@@ -223,6 +174,72 @@ fn mean_and_deviation(rows: &[&Row], column: usize) -> (f64, f64) {
     let mean = rows.iter().map(|row| row.values[column]).sum::<f64>() / count;
     let variance = rows.iter().map(|row| (row.values[column] - mean).powi(2)).sum::<f64>() / count;
     (mean, variance.sqrt())
+}
+
+/// Minimizes ½‖w‖² + Σ weight·loss. The norm leaves out the first coefficient, the bias.
+fn newton(inputs: &[Vec<f64>], labels: &[f64], weights: &[f64], width: usize) -> Vec<f64> {
+    let mut solution = vec![0.0; width];
+    for _ in 0..MAX_STEPS {
+        let mut gradient: Vec<f64> = solution.clone();
+        gradient[0] = 0.0;
+        let mut hessian = vec![vec![0.0; width]; width];
+        for (place, row) in hessian.iter_mut().enumerate() {
+            // A small diagonal entry for the bias keeps the Hessian regular if all labels are equal.
+            row[place] = if place == 0 { 1e-6 } else { 1.0 };
+        }
+        for ((input, label), weight) in inputs.iter().zip(labels).zip(weights) {
+            let probability = sigmoid(dot(input, &solution));
+            let slope = weight * (probability - label);
+            let curve = weight * (probability * (1.0 - probability)).max(1e-9);
+            for (a, left) in input.iter().enumerate() {
+                gradient[a] += slope * left;
+                for (b, right) in input.iter().enumerate().take(a + 1) {
+                    hessian[a][b] += curve * left * right;
+                }
+            }
+        }
+        let step = solve(hessian, &gradient);
+        // Limit the step length: a full Newton step can diverge far from the minimum.
+        let length = dot(&step, &step).sqrt();
+        let share = if length > 4.0 { 4.0 / length } else { 1.0 };
+        for (value, step) in solution.iter_mut().zip(&step) {
+            *value -= share * step;
+        }
+        if length < 1e-9 {
+            break;
+        }
+    }
+    solution
+}
+
+/// Solves `matrix · x = right` by Cholesky decomposition. `matrix` is symmetric positive definite, given by its lower
+/// triangle.
+fn solve(mut matrix: Vec<Vec<f64>>, right: &[f64]) -> Vec<f64> {
+    let size = right.len();
+    for column in 0..size {
+        for row in column..size {
+            let sum = dot(&matrix[row][..column], &matrix[column][..column]);
+            let value = matrix[row][column] - sum;
+            matrix[row][column] = if row == column {
+                value.max(1e-12).sqrt()
+            } else {
+                value / matrix[column][column]
+            };
+        }
+    }
+    let mut x = right.to_vec();
+    for row in 0..size {
+        x[row] = (x[row] - dot(&matrix[row][..row], &x[..row])) / matrix[row][row];
+    }
+    for row in (0..size).rev() {
+        let sum: f64 = (row + 1..size).map(|below| matrix[below][row] * x[below]).sum();
+        x[row] = (x[row] - sum) / matrix[row][row];
+    }
+    x
+}
+
+fn dot(left: &[f64], right: &[f64]) -> f64 {
+    left.iter().zip(right).map(|(a, b)| a * b).sum()
 }
 
 pub(super) fn sigmoid(logit: f64) -> f64 {

@@ -6,7 +6,6 @@
 
 mod calibrate;
 mod coefficients;
-mod contest;
 mod error;
 mod features;
 mod fit;
@@ -25,7 +24,6 @@ use clap::Args;
 pub use calibrate::{Calibrated, Calibration, Calibrator, Observed, Targets};
 pub use coefficients::{Coefficients, Thresholds};
 use coefficients::{CoefficientsFile, Task};
-pub use contest::Contest;
 use emend_core::{Turns, Watched};
 use emend_models::embed::Embedder;
 pub use emend_models::verdict::Support;
@@ -35,6 +33,7 @@ use features::{Features, Group, Question, View};
 pub use groundedness::Groundedness;
 use groundedness::groundedness_task;
 pub use pair::{Pair, PassageText};
+use text_pairs::{Section, TextPair};
 
 /// Passages whose sentences are scored at a time: what is analyzed of them is in memory.
 const BATCH: usize = 4;
@@ -103,6 +102,11 @@ pub struct Explanation {
     /// The resulting probability, 0–1.
     pub probability: f64,
 }
+
+/// Minimum answer probability of a sentence that restates the whole question, even if its cosine similarity is low. In
+/// SQuAD 2.0, whose unanswerable questions are written to look answerable, three of four such sentences hold the
+/// answer.
+const RESTATEMENT_PROBABILITY: f64 = 0.5;
 
 impl Evaluator {
     /// Creates an evaluator with the given coefficients.
@@ -178,36 +182,22 @@ impl Evaluator {
         question: &str,
         passages: &[PassageText<'_>],
     ) -> Result<Vec<SentenceScore>, EvaluateError> {
-        let mut contest = Contest::default();
-        self.enter(&mut contest, question, passages).await?;
-        contest.ranked().await
-    }
-
-    /// Adds the sentences of further passages to those that compete to answer the question. The passages count from those
-    /// that were added before.
-    ///
-    /// # Errors
-    /// As [`Self::best_sentences`]; nothing is added then.
-    pub async fn enter(
-        &self,
-        contest: &mut Contest,
-        question: &str,
-        passages: &[PassageText<'_>],
-    ) -> Result<(), EvaluateError> {
         let asked = text_pairs::question(question).await?;
-        let mut entrants = Vec::new();
-        let mut first = contest.passages;
+        let mut scores: Vec<SentenceScore> = Vec::new();
+        let mut first = 0;
         for batch in passages.chunks(BATCH) {
             let sections = text_pairs::sections(batch).await?;
             let pairs = self.pairs(Task::Answer, &asked, &sections, false).await?;
             let (coefficients, asked) = (self.coefficients(), Arc::clone(&asked));
-            let judged = Self::judged(pairs, move |pair| contest::entrants(&coefficients, &asked, pair, first));
-            entrants.extend(judged.await?.into_iter().flatten());
+            let judged = Self::judged(pairs, move |pair| sentence_scores(&coefficients, &asked, pair, first));
+            scores.extend(judged.await?.into_iter().flatten());
             first += batch.len();
         }
-        contest.entrants.extend(entrants);
-        contest.passages = first;
-        Ok(())
+        let sort = move || {
+            scores.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+            scores
+        };
+        Ok(Turns::shared().piece(sort).await?)
     }
 
     /// How well an answer addresses the question, regardless of whether it is true.
@@ -336,6 +326,31 @@ impl Evaluator {
         let best = all.max_by(|a, b| probability(a).total_cmp(&probability(b)));
         Ok(best.into_iter().collect())
     }
+}
+
+/// The scores of the sentences of a section; the passages that they are of count from `first`.
+fn sentence_scores(coefficients: &Coefficients, asked: &Question, pair: &TextPair, first: usize) -> Vec<SentenceScore> {
+    let Section { passage, start, view } = &pair.section;
+    let sentences = features::answer_sentences(asked, view, pair.cosines.as_ref());
+    let scores = sentences
+        .iter()
+        .zip(&view.sentences)
+        .enumerate()
+        .map(|(index, (features, range))| {
+            let mut probability = coefficients.probability(Task::Answer, pair.group, features);
+            if features::is_heading_or_question(features) {
+                probability = 0.0;
+            } else if features::restates_question(asked, features) {
+                probability = probability.max(RESTATEMENT_PROBABILITY);
+            }
+            SentenceScore {
+                passage: first + passage,
+                range: start + range.start..start + range.end,
+                text: view.sentence(index).to_owned(),
+                probability,
+            }
+        });
+    scores.collect()
 }
 
 /// The task for an answer. An answer of a few words has a model of its own, in which its kind and unit count rather

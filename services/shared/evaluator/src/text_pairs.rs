@@ -127,38 +127,26 @@ impl TextPair {
     }
 }
 
-/// What is known of a text as a whole.
-struct Near {
-    /// Its cosine with the question.
-    cosine: f64,
-    /// The cosine of each of its sentences, in its context; that of the text for a sentence that was not read. Empty
-    /// without token vectors.
-    sentences: Vec<f64>,
-    /// The similarity of its tokens.
-    late: Option<Late>,
-}
+/// What is known of a text as a whole: its cosine with the question, and the similarity of their tokens.
+type Near = (f64, Option<Late>);
 
 impl Evaluator {
-    /// Pairs the first text with each of the others, with cosines as the models of the task use them, or to fit new ones.
+    /// Pairs the first text with each of the others, with cosines if a model of the task uses them or `always`.
     pub(super) async fn pairs(
         &self,
         task: Task,
         first: &Arc<Question>,
         others: &[Section],
-        fitting: bool,
+        always: bool,
     ) -> Result<Vec<TextPair>, EvaluateError> {
         let coefficients = self.coefficients();
         let mut pairs: Vec<TextPair> = others
             .iter()
             .map(|other| TextPair::new(task, first.text(), other))
             .collect();
-        let needs = fitting || pairs.iter().any(|pair| coefficients.needs_cosines(task, pair.group));
+        let needs = always || pairs.iter().any(|pair| coefficients.needs_cosines(task, pair.group));
         if needs && !pairs.is_empty() {
-            let in_passage = |group| match fitting {
-                true => task.in_passage(),
-                false => coefficients.in_passage(task, group),
-            };
-            self.embed(first, &mut pairs, in_passage).await?;
+            self.embed(first, &mut pairs).await?;
         }
         Ok(pairs)
     }
@@ -172,68 +160,40 @@ impl Evaluator {
         Ok(judged.await?)
     }
 
-    /// Sets the cosines. Sentences are embedded in their passage where their group says so and the embedder can.
-    async fn embed(
-        &self,
-        first: &Arc<Question>,
-        pairs: &mut [TextPair],
-        in_passage: impl Fn(Group) -> bool,
-    ) -> Result<(), EvaluateError> {
-        let (query, near) = self.embed_whole(first.text(), pairs).await?;
-        let mut alone = Vec::new();
-        for (index, (pair, near)) in pairs.iter_mut().zip(near).enumerate() {
-            let sentences = if in_passage(pair.group) && !near.sentences.is_empty() {
-                near.sentences
-            } else {
-                alone.push(index);
-                vec![near.cosine; pair.section.view.sentences.len()]
-            };
-            pair.cosines = Some(Cosines {
-                passage: near.cosine,
-                sentences,
-                late: near.late,
-            });
-        }
-        let sections: Vec<Section> = alone.iter().map(|index| pairs[*index].section.clone()).collect();
-        let embedded = self.embed_sentences(&query, first, sections).await?;
-        for (index, sentences) in alone.into_iter().zip(embedded) {
-            if let Some(cosines) = &mut pairs[index].cosines {
-                for (place, cosine) in sentences {
-                    cosines.sentences[place] = cosine;
+    async fn embed(&self, first: &Arc<Question>, pairs: &mut [TextPair]) -> Result<(), EvaluateError> {
+        let (query, passages) = self.embed_whole(first.text(), pairs).await?;
+        let sections: Vec<Section> = pairs.iter().map(|pair| pair.section.clone()).collect();
+        let closest = {
+            let first = Arc::clone(first);
+            let closest = move |section: Section| {
+                let view = &section.view;
+                if view.sentences.len() < 2 {
+                    return Vec::new();
                 }
-            }
-        }
-        Ok(())
-    }
-
-    /// The cosines of `query` and the sentences of each text that have most of its words, each by itself.
-    async fn embed_sentences(
-        &self,
-        query: &Embedding,
-        first: &Arc<Question>,
-        sections: Vec<Section>,
-    ) -> Result<Vec<Vec<(usize, f64)>>, EvaluateError> {
-        let first = Arc::clone(first);
-        let closest = move |section: Section| {
-            let view = &section.view;
-            if view.sentences.len() < 2 {
-                return Vec::new();
-            }
-            let places = first.closest(view, MAX_SENTENCES).into_iter();
-            places
-                .map(|index| (index, view.sentence(index).to_owned()))
-                .collect::<Vec<_>>()
+                let places = first.closest(view, MAX_SENTENCES).into_iter();
+                places
+                    .map(|index| (index, view.sentence(index).to_owned()))
+                    .collect::<Vec<_>>()
+            };
+            Turns::shared().each(sections, Section::size, closest).await?
         };
-        let closest = Turns::shared().each(sections, Section::size, closest).await?;
         let texts = closest.iter().flatten().map(|(_, text)| text.clone()).collect();
         let embeddings = self.embedder.embed(Input::Passage, texts).await?;
-        let mut cosines = embeddings.iter().map(|embedding| f64::from(cosine(query, embedding)));
-        let each = closest.into_iter().map(|closest| {
-            let own = closest.into_iter();
-            own.map(|(index, _)| (index, cosines.next().unwrap_or_default()))
-                .collect()
-        });
-        Ok(each.collect())
+        let mut cosines = embeddings
+            .iter()
+            .map(|embedding: &Embedding| f64::from(cosine(&query, embedding)));
+        for ((pair, (passage, late)), closest) in pairs.iter_mut().zip(passages).zip(closest) {
+            let mut sentences = vec![passage; pair.section.view.sentences.len()];
+            for (index, _) in closest {
+                sentences[index] = cosines.next().unwrap_or_default();
+            }
+            pair.cosines = Some(Cosines {
+                passage,
+                sentences,
+                late,
+            });
+        }
+        Ok(())
     }
 
     /// The embedding of `first`, and for each text its cosine with it as a whole, and per token if the embedder returns
@@ -250,14 +210,8 @@ impl Evaluator {
                 .unwrap_or_default();
             let whole = query.whole().clone();
             let near = move |passage: Arc<TokenVectors>| {
-                let near = |other: &Embedding| f64::from(cosine(query.whole(), other));
-                let whole = near(passage.whole());
-                let pieces = passage.pieces().iter();
-                Near {
-                    cosine: whole,
-                    sentences: pieces.map(|piece| piece.as_ref().map_or(whole, near)).collect(),
-                    late: Late::new(&query, &passage, passage.pieces().len()),
-                }
+                let late = Late::new(&query, &passage, passage.pieces());
+                (f64::from(cosine(query.whole(), passage.whole())), late)
             };
             // Each token is compared with each of the question's, which takes longer than its text.
             let bytes = |passage: &Arc<TokenVectors>| passage.tokens().len() * TOKEN_BYTES;
@@ -269,11 +223,7 @@ impl Evaluator {
         let passages = self.embedder.embed(Input::Passage, texts).await?;
         let near = passages
             .iter()
-            .map(|passage| Near {
-                cosine: f64::from(cosine(&query, passage)),
-                sentences: Vec::new(),
-                late: None,
-            })
+            .map(|passage| (f64::from(cosine(&query, passage)), None))
             .collect();
         Ok((query, near))
     }

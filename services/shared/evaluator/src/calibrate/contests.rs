@@ -5,29 +5,48 @@ use std::collections::BTreeMap;
 use super::Calibrated;
 use crate::coefficients::Task;
 use crate::features::Group;
+use crate::fit::{self, Fit, Row, Table};
 use crate::metrics::Judged;
 
 /// The sentences of each question of a data set: the group of each one's model, and its row in that model's table.
 #[derive(Default)]
-pub(super) struct Contests(BTreeMap<(String, String), Contest>);
-
-#[derive(Default)]
-struct Contest {
-    number: usize,
-    sentences: Vec<(Group, usize)>,
-}
+pub(super) struct Contests(BTreeMap<(String, String), Vec<(Group, usize)>>);
 
 impl Contests {
-    /// Adds a sentence to those that compete for a question, and returns the number of their contest.
-    pub(super) fn enter(&mut self, source: &str, question: &str, group: Group, row: usize) -> usize {
-        let number = self.0.len();
+    pub(super) fn enter(&mut self, source: &str, question: &str, group: Group, row: usize) {
         let contest = (source.to_owned(), question.to_owned());
-        let contest = self.0.entry(contest).or_insert_with(|| Contest {
-            number,
-            ..Contest::default()
+        self.0.entry(contest).or_default().push((group, row));
+    }
+
+    /// Rescales the logits of a model so that the probability of the best sentence of each question is calibrated.
+    ///
+    /// The probabilities that a fit returns are calibrated over all sentences. The best of many is right less often than
+    /// its probability says, and it is the only one that anybody is shown (Platt scaling, Platt 1999). Nothing changes
+    /// where all of them are right, or all wrong: that says how sure the model may be at least, and not how sure at most.
+    pub(super) fn recalibrate(&self, group: Group, table: &Table, fit: &mut Fit, judged: &mut [Judged]) {
+        let winners = self.0.values().filter_map(|sentences| {
+            let own = sentences.iter().filter(|(other, _)| *other == group);
+            let (row, best) = own
+                .filter_map(|(_, row)| judged.get(*row).map(|judged| (*row, judged)))
+                .max_by(|(_, a), (_, b)| a.probability.total_cmp(&b.probability))?;
+            let row = table.rows.get(row)?;
+            Some(Row {
+                values: vec![logit(best.probability)],
+                ..row.clone()
+            })
         });
-        contest.sentences.push((group, row));
-        contest.number
+        let winners: Vec<Row> = winners.collect();
+        let right = winners.iter().filter(|winner| winner.label).count();
+        if right == 0 || right == winners.len() {
+            return;
+        }
+        let Some((scale, shift)) = fit::line(&winners).filter(|(scale, _)| *scale > 0.0) else {
+            return;
+        };
+        fit.rescale(scale, shift);
+        for one in judged {
+            one.probability = fit::sigmoid(scale * logit(one.probability) + shift);
+        }
     }
 
     /// The best sentence of each question; `None` if a model of theirs was not fitted.
@@ -37,12 +56,8 @@ impl Contests {
             let model = own.find(|model| model.fitted && model.group == group.name())?;
             model.judged.get(row).map(|(_, judged)| *judged)
         };
-        let of = |contest: &Contest| {
-            let own: Option<Vec<Judged>> = contest
-                .sentences
-                .iter()
-                .map(|(group, row)| judged(*group, *row))
-                .collect();
+        let of = |sentences: &Vec<(Group, usize)>| {
+            let own: Option<Vec<Judged>> = sentences.iter().map(|(group, row)| judged(*group, *row)).collect();
             let own = own?;
             let best = own.iter().max_by(|a, b| a.probability.total_cmp(&b.probability))?;
             Some((*best, own.iter().any(|judged| judged.label)))
@@ -76,6 +91,12 @@ impl Winners {
     }
 }
 
+/// The log-odds of a probability.
+fn logit(probability: f64) -> f64 {
+    let probability = probability.clamp(1e-6, 1.0 - 1e-6);
+    (probability / (1.0 - probability)).ln()
+}
+
 /// The middle of the thresholds whose number of correct outcomes is within one standard error of the maximum. `of` is
 /// the number of all outcomes.
 pub(super) fn middle_of_best(outcomes: &[(f64, usize)], of: usize) -> Option<f64> {
@@ -87,3 +108,6 @@ pub(super) fn middle_of_best(outcomes: &[(f64, usize)], of: usize) -> Option<f64
     let good: Vec<f64> = good.map(|(threshold, _)| *threshold).collect();
     Some(f64::midpoint(*good.first()?, *good.last()?))
 }
+
+#[cfg(test)]
+mod tests;

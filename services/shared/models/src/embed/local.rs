@@ -31,8 +31,6 @@ use crate::{
 const BATCH_TOKENS: usize = 512;
 /// Texts are truncated to this many bytes before tokenization. No model takes more.
 const MAX_BYTES: usize = 1 << 16;
-/// Most windows in which the tokens of a text are embedded: twice what a passage of the default size has.
-const MAX_WINDOWS: usize = 4;
 
 /// The ids of the special tokens before and after a text, such as `[CLS]` and `[SEP]`.
 #[derive(Clone, Copy)]
@@ -40,9 +38,6 @@ pub(super) struct SpecialTokens {
     pub(super) first: u32,
     pub(super) last: u32,
 }
-
-/// Token ids, each with the index of its piece; prefix and special tokens are of none.
-struct Window(Vec<(u32, Option<usize>)>);
 
 /// A model with its tokenizer.
 pub(super) struct Encoder {
@@ -72,65 +67,45 @@ impl Encoder {
         Ok(ids)
     }
 
-    /// Tokenizes a text given in pieces into windows, each with prefix and special tokens: as many whole pieces as fit, or
-    /// a part of one that does not. Beyond [`MAX_WINDOWS`] the text is cut off.
-    fn windows(&self, kind: Input, pieces: &[String]) -> Result<Vec<Window>, EmbedError> {
-        let ids = |text: &str| self.tokenizer.ids(text).map_err(|detail| self.failed(detail));
-        let prefix = ids((self.prefix)(kind))?;
-        let most = self.limit().saturating_sub(prefix.len() + 2).max(1);
-        let mut parts: Vec<Vec<(u32, usize)>> = vec![Vec::new()];
+    /// Tokenizes a text given in pieces, with prefix and special tokens, truncated to the limit. Also returns the piece
+    /// index of each token, `None` for prefix and special tokens.
+    fn pieces(&self, kind: Input, pieces: &[String]) -> Result<(Vec<u32>, Vec<Option<usize>>), EmbedError> {
+        let prefix = self
+            .tokenizer
+            .ids((self.prefix)(kind))
+            .map_err(|detail| self.failed(detail))?;
+        let mut ids = vec![self.special_tokens.first];
+        ids.extend(prefix);
+        let mut piece_of = vec![None; ids.len()];
         let mut bytes = 0;
         for (index, piece) in pieces.iter().enumerate() {
             bytes += piece.len();
-            if parts.len() > MAX_WINDOWS || bytes > MAX_BYTES {
+            if ids.len() >= self.limit().saturating_sub(1) || bytes > MAX_BYTES {
                 break;
             }
-            for part in ids(piece)?.chunks(most) {
-                let part = part.iter().map(|id| (*id, index));
-                match parts.last_mut() {
-                    Some(last) if last.len() + part.len() <= most => last.extend(part),
-                    _ => parts.push(part.collect()),
-                }
-            }
+            ids.extend(self.tokenizer.ids(piece).map_err(|detail| self.failed(detail))?);
+            piece_of.resize(ids.len(), Some(index));
         }
-        parts.truncate(MAX_WINDOWS);
-        let around = |id: u32| (id, None);
-        let windows = parts.into_iter().map(|part| {
-            let before = std::iter::once(self.special_tokens.first).chain(prefix.iter().copied());
-            let tokens = before
-                .map(around)
-                .chain(part.into_iter().map(|(id, piece)| (id, Some(piece))));
-            Window(tokens.chain([around(self.special_tokens.last)]).collect())
-        });
-        Ok(windows.collect())
+        ids.truncate(self.limit().saturating_sub(1));
+        piece_of.truncate(ids.len());
+        ids.push(self.special_tokens.last);
+        piece_of.push(None);
+        Ok((ids, piece_of))
     }
 
-    /// The token vectors of a text given in pieces; `None` once `stop` is set.
-    fn token_vectors(
-        &self,
-        kind: Input,
-        pieces: &[String],
-        stop: &AtomicBool,
-    ) -> Result<Option<TokenVectors>, EmbedError> {
+    /// Builds the token vectors of a text from its token ids, their piece indices and the encoded rows.
+    fn token_vectors(&self, ids: &[u32], piece_of: &[Option<usize>], rows: &[f32], pieces: usize) -> TokenVectors {
         let width = self.bert.hidden();
-        let (mut tokens, mut token_rows, mut all) = (Vec::new(), Vec::new(), Vec::new());
-        for Window(window) in self.windows(kind, pieces)? {
-            let ids: Vec<u32> = window.iter().map(|(id, _)| *id).collect();
-            let rows = self.bert.rows(&[ids], stop).map_err(|error| self.failed(error))?;
-            let Some(rows) = rows.and_then(|rows| rows.into_iter().next()) else {
-                return Ok(None);
-            };
-            for ((id, piece), row) in window.into_iter().zip(rows.chunks_exact(width.max(1))) {
-                if let Some(piece) = piece {
-                    let text = self.tokenizer.piece(id).unwrap_or_default().into();
-                    tokens.push(Token { text, piece });
-                    token_rows.extend_from_slice(row);
-                }
+        let whole = Embedding::from(pool(rows, width));
+        let (mut tokens, mut token_rows) = (Vec::with_capacity(ids.len()), Vec::with_capacity(rows.len()));
+        for ((id, piece), row) in ids.iter().zip(piece_of).zip(rows.chunks_exact(width.max(1))) {
+            if let Some(piece) = *piece {
+                let text = self.tokenizer.piece(*id).unwrap_or_default().into();
+                tokens.push(Token { text, piece });
+                token_rows.extend_from_slice(row);
             }
-            all.extend(rows);
         }
-        let whole = Embedding::from(pool(&all, width));
-        Ok(Some(TokenVectors::new(width, tokens, &token_rows, pieces.len(), whole)))
+        TokenVectors::new(width, tokens, &token_rows, pieces, whole)
     }
 
     fn failed(&self, detail: impl ToString) -> EmbedError {
@@ -309,7 +284,15 @@ impl Embedder for LocalEmbedder {
             // One text per batch: passages are large enough.
             let texts = texts.into_iter().map(|text| {
                 let stop = stop.clone();
-                self.compute(move |encoder| encoder.token_vectors(kind, &text, &stop))
+                self.compute(move |encoder| {
+                    let (ids, piece_of) = encoder.pieces(kind, &text)?;
+                    let rows = encoder
+                        .bert
+                        .rows(std::slice::from_ref(&ids), &stop)
+                        .map_err(|error| encoder.failed(error))?;
+                    let rows = rows.and_then(|rows| rows.into_iter().next());
+                    Ok(rows.map(|rows| encoder.token_vectors(&ids, &piece_of, &rows, text.len())))
+                })
             });
             let mut embedded = stream::iter(texts).buffered(self.threads);
             while let Some(vectors) = embedded.try_next().await? {

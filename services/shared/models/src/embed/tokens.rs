@@ -1,6 +1,6 @@
 //! Contextual token vectors, for late interaction.
 
-use super::{Embedding, normalize};
+use super::Embedding;
 
 /// The token vectors of one text that was given in pieces, such as the sentences of a passage.
 ///
@@ -15,8 +15,7 @@ pub struct TokenVectors {
     /// Quantisation scale of each token. The dequantised vectors have an L2 norm of 1.
     scales: Vec<f32>,
     whole: Embedding,
-    /// The embedding of each piece; `None` for one without tokens.
-    pieces: Vec<Option<Embedding>>,
+    pieces: usize,
 }
 
 /// One token.
@@ -29,22 +28,9 @@ pub struct Token {
 }
 
 impl TokenVectors {
-    /// Creates the token vectors from `rows`, which has `width` values per token, of a text in `pieces` pieces. `whole` is
-    /// the embedding of the whole text: the mean of all rows, including those of special tokens and prefix.
+    /// Creates the token vectors from `rows`, which has `width` values per token. `whole` is the embedding of the whole
+    /// text: the mean of all rows, including those of special tokens and prefix.
     pub fn new(width: usize, tokens: Vec<Token>, rows: &[f32], pieces: usize, whole: Embedding) -> Self {
-        let mut sums: Vec<Option<Vec<f32>>> = vec![None; pieces];
-        for (token, row) in tokens.iter().zip(rows.chunks_exact(width.max(1))) {
-            if let Some(sum) = sums.get_mut(token.piece) {
-                let sum = sum.get_or_insert_with(|| vec![0.0; width]);
-                sum.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
-            }
-        }
-        let pieces = sums.into_iter().map(|sum| {
-            let mut mean = sum?;
-            normalize(&mut mean);
-            Some(Embedding::from(mean))
-        });
-        let pieces = pieces.collect();
         let (mut values, mut scales) = (Vec::with_capacity(rows.len()), Vec::with_capacity(tokens.len()));
         for (_, row) in tokens.iter().zip(rows.chunks_exact(width.max(1))) {
             let norm = row.iter().map(|value| value * value).sum::<f32>().sqrt();
@@ -72,10 +58,9 @@ impl TokenVectors {
         &self.whole
     }
 
-    /// The embedding of each piece in its context: the mean of its tokens' vectors. `None` for a piece without tokens, or
-    /// beyond what the embedder reads.
-    pub fn pieces(&self) -> &[Option<Embedding>] {
-        &self.pieces
+    /// The number of pieces that the text was given in.
+    pub fn pieces(&self) -> usize {
+        self.pieces
     }
 
     /// The tokens in order.
@@ -104,6 +89,6 @@ impl TokenVectors {
 
     /// Approximate memory size in bytes.
     pub(super) fn size(&self) -> usize {
-        self.values.len() + self.tokens.len() * 40 + (self.pieces.len() + 1) * (self.width * size_of::<f32>() + 16)
+        self.values.len() + self.tokens.len() * 40 + self.width * size_of::<f32>() + 16
     }
 }
