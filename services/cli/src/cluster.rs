@@ -8,6 +8,7 @@ use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
     path::PathBuf,
     sync::Arc,
+    time::Duration,
 };
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -23,6 +24,7 @@ use tokio::{
     task::{JoinError, JoinSet},
 };
 use tokio_util::sync::CancellationToken;
+use tonic::Code;
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
 use self::security::Security;
@@ -85,6 +87,10 @@ impl Component {
         }
     }
 }
+
+/// Health checks of a service that starts, and the time between two.
+const MAX_HEALTH_CHECKS: usize = 50;
+const BETWEEN_HEALTH_CHECKS: Duration = Duration::from_millis(100);
 
 /// Which services to run, where they listen, and the URLs of external services.
 #[derive(Clone, Debug)]
@@ -234,13 +240,11 @@ impl Cluster {
         let mut checks = Vec::new();
         // The gateway has no health of gRPC; it listens, and the others are asked here.
         for component in components.iter().filter(|component| **component != Component::Gateway) {
-            let mut health = HealthClient::new(self.channel(*component)?);
-            checks.push(async move { health.check(HealthCheckRequest::default()).await });
+            checks.push(responds(HealthClient::new(self.channel(*component)?)));
         }
         tokio::select! {
             biased;
             Some(ended) = self.running.join_next() => Err(failure(ended)),
-            // Any response will do: a service reports its health to its callers.
             _ = join_all(checks) => Ok(()),
         }
     }
@@ -376,6 +380,17 @@ impl Cluster {
         };
         self.stop().await;
         ended.map_or(Ok(()), |ended| Err(failure(ended)))
+    }
+}
+
+/// Waits until a service responds. Any response will do: it reports its health to its callers. No response means that it is
+/// exiting, which its task says better, or that it cannot be reached, which the first call says.
+async fn responds(mut health: HealthClient<TracedChannel>) {
+    for _ in 0..MAX_HEALTH_CHECKS {
+        match health.check(HealthCheckRequest::default()).await {
+            Err(status) if status.code() == Code::Unavailable => tokio::time::sleep(BETWEEN_HEALTH_CHECKS).await,
+            _ => return,
+        }
     }
 }
 
