@@ -20,6 +20,7 @@ mod outage;
 mod question;
 mod record;
 mod replay;
+mod rerank;
 mod services;
 mod size;
 mod span;
@@ -41,5 +42,6 @@ pub use self::{
     metrics::WalkMetrics,
     question::Question,
     record::RECORD_VERSION,
+    rerank::best_first,
     services::{Dependency, Failure, Services},
 };

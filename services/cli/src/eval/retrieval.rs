@@ -25,8 +25,10 @@ pub async fn retrieval(options: EvalRetrievalOptions) -> Result<ExitCode> {
     let available = qa::limit(&mut sets, options.questions.limit);
     let modes: Vec<SearchMode> = options.modes.iter().map(|mode| (*mode).into()).collect();
     let load = options.load;
-    let services = [Component::Retriever, Component::Grader];
-    let services = &services[..if options.rerank.is_some() { 2 } else { 1 }];
+    let services: &[Component] = match options.rerank {
+        Some(_) => &[Component::Retriever, Component::Grader],
+        None => &[Component::Retriever],
+    };
     let mut rows = Vec::new();
     for (set, available) in sets.iter().zip(available) {
         let measured = corpus::searched(

@@ -6,6 +6,7 @@ use anyhow::Result;
 use emend_chassis::TracedChannel;
 use emend_core::{Deadline, limits::MAX_MESSAGE_BYTES};
 use emend_eval::{qa::System, retrieval::Searcher};
+use emend_orchestrator::walk::best_first;
 use emend_proto::v1::{
     AskRequest, GetGraphRequest, GradeDocumentsRequest, Passage, Question, RetrieveRequest, WalkResult,
     grader_service_client::GraderServiceClient, orchestrator_service_client::OrchestratorServiceClient,
@@ -126,7 +127,7 @@ impl Searcher for Reranked<'_> {
             top_k: Some(self.most),
             ..request
         };
-        let mut passages = self.retriever.retrieve(wide).await?;
+        let passages = self.retriever.retrieve(wide).await?;
         let request = GradeDocumentsRequest {
             question,
             passages: passages.clone(),
@@ -134,14 +135,11 @@ impl Searcher for Reranked<'_> {
         };
         let request = emend_chassis::request(request, Deadline::after(self.retriever.timeout));
         let graded = self.grader.clone().grade_documents(request).await?.into_inner();
-        let scores: HashMap<String, f64> = graded
+        let grades: HashMap<String, _> = graded
             .grades
             .into_iter()
-            .filter_map(|grade| Some((grade.passage_id, grade.score?)))
+            .map(|grade| (grade.passage_id.clone(), (grade.relevance(), grade.score)))
             .collect();
-        let score = |passage: &Passage| scores.get(&passage.id).copied().unwrap_or(f64::NEG_INFINITY);
-        passages.sort_by(|a, b| score(b).total_cmp(&score(a)));
-        passages.truncate(asked);
-        Ok(passages)
+        Ok(best_first(passages, asked, |id| grades.get(id).copied()))
     }
 }

@@ -4,7 +4,6 @@ use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
 use emend_core::{printable, printable_line};
 use emend_proto::v1::{Citation, Failure, GradedPassage, Limit, Origin, Sentence, Support, WalkResult, WalkStatus};
-
 use emend_text::excerpt;
 
 use super::{BAD, BOLD, DIM, DOUBTFUL, GOOD, relative, short};

@@ -25,27 +25,8 @@ pub(super) async fn run(context: &mut StepContext<'_>, ungraded: Ungraded) -> En
     let graded_before = std::mem::take(&mut context.state.newly_graded);
     let mut graded = 0;
     if asked > 0 {
-        let request = GradeDocumentsRequest {
-            question: context.state.question().text().to_owned(),
-            passages: pending,
-            ..GradeDocumentsRequest::default()
-        };
-        match context
-            .services
-            .grade_documents(request, context.hop(Share::Half))
-            .await
-        {
-            Ok(response) => {
-                report = report.costing(response.usage);
-                graded = response.grades.iter().filter(|grade| is_graded(grade)).count();
-                report.error = apply_grades(&mut context.state, response.grades);
-            }
-            Err(failure) => {
-                report.error = failure.to_string();
-                report.failure = Some(failure);
-                mark(&mut context.state);
-            }
-        }
+        graded = grade(context, pending, &mut report).await;
+        mark(&mut context.state);
         if graded == 0 {
             report.error = non_empty(report.error, format!("grader: none of {asked} passages was graded"));
         }
@@ -89,6 +70,33 @@ pub(super) async fn run(context: &mut StepContext<'_>, ungraded: Ungraded) -> En
     Ok((outcome, report))
 }
 
+/// Asks for the grades of passages and stores those that come, in one call. Returns how many came; the report has what they
+/// cost and what went wrong.
+pub(super) async fn grade(context: &mut StepContext<'_>, passages: Vec<Passage>, report: &mut Report) -> usize {
+    let request = GradeDocumentsRequest {
+        question: context.state.question().text().to_owned(),
+        passages,
+        ..GradeDocumentsRequest::default()
+    };
+    match context
+        .services
+        .grade_documents(request, context.hop(Share::Half))
+        .await
+    {
+        Ok(response) => {
+            report.usage = response.usage.unwrap_or_default();
+            let graded = response.grades.iter().filter(|grade| is_graded(grade)).count();
+            report.error = store_grades(&mut context.state, response.grades);
+            graded
+        }
+        Err(failure) => {
+            report.error = failure.to_string();
+            report.failure = Some(failure);
+            0
+        }
+    }
+}
+
 fn is_graded(grade: &DocumentGrade) -> bool {
     matches!(grade.relevance(), Relevance::Relevant | Relevance::Irrelevant)
 }
@@ -102,7 +110,7 @@ pub(super) fn apply_grades(state: &mut State, grades: Vec<DocumentGrade>) -> Str
 }
 
 /// Stores grades. Returns the error of the first missing grade, or an empty text.
-pub(super) fn store_grades(state: &mut State, grades: Vec<DocumentGrade>) -> String {
+fn store_grades(state: &mut State, grades: Vec<DocumentGrade>) -> String {
     let mut error = String::new();
     for grade in grades {
         if is_graded(&grade) {

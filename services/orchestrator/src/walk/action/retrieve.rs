@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use emend_proto::v1::{GradeDocumentsRequest, Passage, Relevance, RetrieveRequest, SearchMode};
+use emend_proto::v1::{Passage, RetrieveRequest, SearchMode};
 
-use super::{Ended, Report, StepContext, grade_documents::store_grades};
+use super::{Ended, Report, StepContext, grade_documents::grade};
 use crate::{
     graph::{Purpose, RetrieveOutcome, Search},
-    walk::{deadline::Share, services::Dependency},
+    walk::{best_first, deadline::Share, services::Dependency},
 };
 
 /// How the collection is searched.
@@ -71,49 +71,21 @@ pub(super) async fn run(context: &mut StepContext<'_>, searching: Searching) -> 
     Ok((outcome, report.showing(context.state.documents())))
 }
 
-/// The passages with the best grades, the best first. Those without a grade come behind those with one, in the order of the
-/// retriever: without a grader it is the whole order.
-async fn best_graded(context: &mut StepContext<'_>, mut passages: Vec<Passage>, most: usize) -> (Vec<Passage>, Report) {
-    let grades = &context.state.grades;
-    let pending: Vec<Passage> = passages
-        .iter()
-        .filter(|passage| !grades.contains_key(&passage.id))
-        .cloned()
-        .collect();
-    let asked: HashSet<String> = pending.iter().map(|passage| passage.id.clone()).collect();
+/// The passages with the best grades, see [`best_first`].
+async fn best_graded(context: &mut StepContext<'_>, passages: Vec<Passage>, most: usize) -> (Vec<Passage>, Report) {
+    let known: HashSet<String> = context.state.grades.keys().cloned().collect();
+    let is_new = |passage: &&Passage| !known.contains(&passage.id);
+    let pending: Vec<Passage> = passages.iter().filter(is_new).cloned().collect();
     let mut report = Report::default();
     if !pending.is_empty() {
-        let request = GradeDocumentsRequest {
-            question: context.state.question().text().to_owned(),
-            passages: pending,
-            ..GradeDocumentsRequest::default()
-        };
-        match context
-            .services
-            .grade_documents(request, context.hop(Share::Half))
-            .await
-        {
-            Ok(response) => {
-                report = report.costing(response.usage);
-                report.error = store_grades(&mut context.state, response.grades);
-            }
-            Err(failure) => {
-                report.error = failure.to_string();
-                report.failure = Some(failure);
-            }
-        }
+        grade(context, pending, &mut report).await;
     }
-    let score = |passage: &Passage| {
-        let grade = context.state.grades.get(&passage.id);
-        grade.map_or(f64::NEG_INFINITY, |(relevance, score)| {
-            score.unwrap_or_else(|| f64::from(u8::from(*relevance == Relevance::Relevant)))
-        })
-    };
-    passages.sort_by(|a, b| score(b).total_cmp(&score(a)));
-    passages.truncate(most);
-    let new = passages.iter().filter(|passage| asked.contains(&passage.id));
-    context.state.newly_graded = new
-        .filter(|passage| context.state.grades.contains_key(&passage.id))
-        .count();
-    (passages, report)
+    let grades = &context.state.grades;
+    let best = best_first(passages, most, |id| grades.get(id).copied());
+    let newly_graded = best
+        .iter()
+        .filter(is_new)
+        .filter(|passage| grades.contains_key(&passage.id));
+    context.state.newly_graded = newly_graded.count();
+    (best, report)
 }
