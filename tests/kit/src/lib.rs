@@ -6,6 +6,7 @@ pub mod http_server;
 pub mod in_process;
 pub mod language_model;
 pub mod otlp;
+pub mod pdf;
 pub mod process;
 pub mod repeated;
 pub mod retriever;

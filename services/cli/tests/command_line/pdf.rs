@@ -2,30 +2,17 @@
 
 use std::fs;
 
+use emend_testkit::pdf::pdf_of;
+
 use super::{Place, stderr, stdout};
 
-/// A PDF of these pages, each some lines.
+/// A PDF of these pages, each of some lines in small letters.
 pub(crate) fn pdf(pages: &[&[&str]]) -> Vec<u8> {
-    let kids: Vec<String> = (0..pages.len()).map(|index| format!("{} 0 R", 4 + 2 * index)).collect();
-    let mut objects = vec![
-        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
-        format!("<< /Type /Pages /Kids [{}] /Count {} >>", kids.join(" "), pages.len()),
-        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>".to_owned(),
-    ];
-    for (index, lines) in pages.iter().enumerate() {
+    let contents = pages.iter().map(|lines| {
         let lines: String = lines.iter().map(|line| format!("({line}) Tj 0 -8 Td ")).collect();
-        let content = format!("BT /F1 6 Tf 72 760 Td {lines}ET");
-        let page =
-            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 3 0 R >> >> /Contents";
-        objects.push(format!("{page} {} 0 R >>", 5 + 2 * index));
-        objects.push(format!("<< /Length {} >>\nstream\n{content}\nendstream", content.len()));
-    }
-    let objects = objects.iter().enumerate();
-    let body: String = objects
-        .map(|(index, object)| format!("{} 0 obj\n{object}\nendobj\n", index + 1))
-        .collect();
-    let size = 4 + 2 * pages.len();
-    format!("%PDF-1.4\n{body}trailer << /Size {size} /Root 1 0 R >>\n%%EOF\n").into_bytes()
+        format!("BT /F1 6 Tf 72 760 Td {lines}ET")
+    });
+    pdf_of(&contents.collect::<Vec<_>>())
 }
 
 #[test]

@@ -1,7 +1,8 @@
 use std::time::Instant;
 
 use super::*;
-use crate::fixtures::{docx, opendocument, package, pdf, pdf_file, pdf_of, pptx, xlsx};
+use crate::fixtures::{docx, opendocument, package, pptx, xlsx};
+use emend_testkit::pdf::{pdf, pdf_file, pdf_of};
 
 mod hostile;
 mod mutations;

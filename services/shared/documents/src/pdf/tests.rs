@@ -1,5 +1,5 @@
 use super::*;
-use crate::fixtures::pdf;
+use emend_testkit::pdf::pdf;
 
 #[test]
 fn a_document_is_read_by_page() {
