@@ -5,7 +5,10 @@ mod export;
 use std::{fs, path::Path, process::ExitCode, time::Duration};
 
 use anyhow::{Context as _, Result, bail};
-use emend_core::{Deadline, Scope, cut, limits::MAX_MESSAGE_BYTES};
+use emend_core::{
+    Deadline, Scope, cut,
+    limits::{MAX_MESSAGE_BYTES, MAX_TITLE_BYTES},
+};
 use emend_orchestrator::feedback::FeedbackFolder;
 use emend_proto::v1::{
     Feedback, FeedbackPassage, FeedbackVerdict, RecordFeedbackRequest, WalkResult,
@@ -20,8 +23,6 @@ use crate::{
     terminal, walk_file,
 };
 
-/// Longest title of a passage of feedback, in bytes.
-const MAX_TITLE_BYTES: usize = 1 << 10;
 /// Longest time to record feedback.
 const MAX_RECORD_TIME: Duration = Duration::from_secs(30);
 

@@ -1,7 +1,8 @@
 //! Selects the sentences of an extractive answer.
 //!
 //! Short answers are preferred: the best sentence alone, and another one only if it covers words of the question that
-//! the answer does not cover yet, or if the best one is in doubt and the other nearly as good. A later attempt never repeats an earlier answer (R3).
+//! the answer does not cover yet, or if the best one is in doubt and the other nearly as good. A later attempt never
+//! repeats an earlier answer (R3).
 
 use emend_text::{ends_question, ends_sentence};
 use std::collections::{BTreeSet, HashMap};

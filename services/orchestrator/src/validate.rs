@@ -7,7 +7,7 @@ use emend_core::{
     Reason, cut,
     limits::{
         MAX_ANSWER_BYTES, MAX_FILTERS, MAX_GRAPH_BYTES, MAX_HISTORY, MAX_PASSAGE_BYTES, MAX_PASSAGES,
-        MAX_QUESTION_BYTES,
+        MAX_QUESTION_BYTES, MAX_TITLE_BYTES,
     },
 };
 use emend_proto::condition;
@@ -167,8 +167,8 @@ pub(crate) fn options(
 const MAX_WALK_ID_BYTES: usize = 128;
 /// Longest comment of feedback, in bytes.
 const MAX_COMMENT_BYTES: usize = 4 << 10;
-/// Longest identifier, and longest title, of a passage of feedback, in bytes.
-const MAX_NAME_BYTES: usize = 1 << 10;
+/// Longest identifier of a passage of feedback, in bytes.
+const MAX_PASSAGE_ID_BYTES: usize = 1 << 10;
 /// Most bytes of the passages of feedback together.
 const MAX_FEEDBACK_PASSAGE_BYTES: usize = 1 << 20;
 
@@ -233,8 +233,8 @@ pub fn feedback(feedback: Option<v1::Feedback>) -> Result<v1::Feedback, InvalidR
             "must not be blank".to_owned()
         });
         at_most(&mut violations, &field("text"), &passage.text, MAX_PASSAGE_BYTES);
-        at_most(&mut violations, &field("id"), &passage.id, MAX_NAME_BYTES);
-        at_most(&mut violations, &field("title"), &passage.title, MAX_NAME_BYTES);
+        at_most(&mut violations, &field("id"), &passage.id, MAX_PASSAGE_ID_BYTES);
+        at_most(&mut violations, &field("title"), &passage.title, MAX_TITLE_BYTES);
     }
     let bytes: usize = passages.iter().map(|passage| passage.text.len()).sum();
     violations.require(bytes <= MAX_FEEDBACK_PASSAGE_BYTES, "feedback.passages", || {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use emend_core::Scope;
+use emend_core::{Scope, limits::MAX_TITLE_BYTES};
 use emend_models::embed::{Embedder, Input};
 use emend_proto::headings::page_number;
 use emend_proto::v1::{Document, IngestResponse, IngestStatus};
@@ -19,12 +19,9 @@ use crate::split::{ChunkPiece, SplitError, SplitSettings};
 use crate::terms::Terms;
 use crate::validate;
 
-/// Version of text extraction, of splitting and of what is stored. Increase it when they change, so that documents are stored again on the
-/// next ingest.
+/// Version of text extraction, of splitting and of what is stored. Increase it when they change, so that documents are
+/// stored again on the next ingest.
 const SPLITTER: u32 = 5;
-
-/// Longest title, in bytes; a longer one is cut.
-const MAX_TITLE_BYTES: usize = 1 << 10;
 
 /// Chunks per embedding call: enough for good throughput, few enough to notice cancellation soon.
 const EMBED_BATCH: usize = 32;

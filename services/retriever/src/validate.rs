@@ -35,7 +35,7 @@ const MAX_NAME_BYTES: usize = 64;
 /// Longest path or address of a document, in bytes.
 const MAX_SOURCE_BYTES: usize = 4 << 10;
 /// Longest title that is sent, in bytes. What is stored of it is shorter.
-const MAX_TITLE_BYTES: usize = 64 << 10;
+const MAX_SENT_TITLE_BYTES: usize = 64 << 10;
 const MAX_FIELD_BYTES: usize = 1 << 10;
 const MAX_DELETED: usize = 1000;
 /// Longest name of an embedder, in bytes.
@@ -216,8 +216,8 @@ pub(crate) fn document(collection: &str, document: &Document) -> Result<(), Inva
     text_field(&mut violations, "document.source", &document.source);
     text_field(&mut violations, "document.owner", &document.owner);
     let length = document.title.len();
-    violations.require(length <= MAX_TITLE_BYTES, "document.title", || {
-        format!("must be at most {MAX_TITLE_BYTES} bytes, is {length}")
+    violations.require(length <= MAX_SENT_TITLE_BYTES, "document.title", || {
+        format!("must be at most {MAX_SENT_TITLE_BYTES} bytes, is {length}")
     });
     fields(&mut violations, "document.metadata", &document.metadata);
     violations.require(

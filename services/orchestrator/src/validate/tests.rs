@@ -137,7 +137,7 @@ fn every_bad_field_of_feedback_is_named_at_once() {
     };
     bad.passages[3].text.push('x');
     bad.passages[4].text.clear();
-    bad.passages[5].id = "x".repeat(MAX_NAME_BYTES + 1);
+    bad.passages[5].id = "x".repeat(MAX_PASSAGE_ID_BYTES + 1);
     let problems = feedback(Some(bad)).unwrap_err().to_string();
     for field in [
         "question",

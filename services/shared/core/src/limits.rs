@@ -18,6 +18,8 @@ pub const MAX_PASSAGES: usize = 100;
 pub const MAX_REWRITE_PASSAGES: usize = 20;
 /// Longest passage, in bytes.
 pub const MAX_PASSAGE_BYTES: usize = 64 * 1024;
+/// Longest title that is stored and read, in bytes; of a longer one its beginning.
+pub const MAX_TITLE_BYTES: usize = 1024;
 /// Most headings above a passage.
 pub const MAX_HEADINGS: usize = 8;
 /// Longest heading above a passage, in characters.

@@ -3,8 +3,11 @@
 
 use emend_proto::v1::{Evaluation, GradeDocumentsRequest, Relevance};
 
-use super::{Ended, Report, StepContext, grade_documents::apply_grades};
-use crate::{graph::EvaluateDocumentsOutcome, walk::deadline::Share};
+use super::{
+    Ended, Report, StepContext,
+    grade_documents::{grade, mark},
+};
+use crate::graph::EvaluateDocumentsOutcome;
 
 pub(super) async fn run(
     context: &mut StepContext<'_>,
@@ -16,30 +19,14 @@ pub(super) async fn run(
         return Ok((EvaluateDocumentsOutcome::Incorrect, report));
     }
     let request = GradeDocumentsRequest {
-        question: context.state.question().text().to_owned(),
         passages: context.state.held.iter().map(|held| held.passage.clone()).collect(),
         upper_threshold: upper,
         lower_threshold: lower,
         ..GradeDocumentsRequest::default()
     };
     let mut report = Report::default();
-    let evaluation = match context
-        .services
-        .grade_documents(request, context.hop(Share::Half))
-        .await
-    {
-        Ok(response) => {
-            report = report.costing(response.usage);
-            let evaluation = response.evaluation();
-            report.error = apply_grades(&mut context.state, response.grades);
-            evaluation
-        }
-        Err(failure) => {
-            report.error = failure.to_string();
-            report.failure = Some(failure);
-            Evaluation::Unspecified
-        }
-    };
+    let evaluation = grade(context, request, &mut report).await.evaluation;
+    mark(&mut context.state);
     let graded = context
         .state
         .held

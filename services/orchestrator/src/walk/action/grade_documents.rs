@@ -1,7 +1,7 @@
 //! Grades the passages held that have no grade yet, in one call, and drops passages that do not
 //! help.
 
-use emend_proto::v1::{DocumentGrade, GradeDocumentsRequest, Passage, Relevance};
+use emend_proto::v1::{DocumentGrade, Evaluation, GradeDocumentsRequest, Passage, Relevance};
 
 use super::{Ended, Report, StepContext};
 use crate::{
@@ -25,7 +25,11 @@ pub(super) async fn run(context: &mut StepContext<'_>, ungraded: Ungraded) -> En
     let graded_before = std::mem::take(&mut context.state.newly_graded);
     let mut graded = 0;
     if asked > 0 {
-        graded = grade(context, pending, &mut report).await;
+        let request = GradeDocumentsRequest {
+            passages: pending,
+            ..GradeDocumentsRequest::default()
+        };
+        graded = grade(context, request, &mut report).await.passages;
         mark(&mut context.state);
         if graded == 0 {
             report.error = non_empty(report.error, format!("grader: none of {asked} passages was graded"));
@@ -70,13 +74,25 @@ pub(super) async fn run(context: &mut StepContext<'_>, ungraded: Ungraded) -> En
     Ok((outcome, report))
 }
 
-/// Asks for the grades of passages and stores those that come, in one call. Returns how many came; the report has what they
-/// cost and what went wrong.
-pub(super) async fn grade(context: &mut StepContext<'_>, passages: Vec<Passage>, report: &mut Report) -> usize {
+/// What came of asking for grades.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Graded {
+    /// How many passages have a grade.
+    pub passages: usize,
+    /// Corrective RAG's verdict on all of them.
+    pub evaluation: Evaluation,
+}
+
+/// Asks in one call how relevant the passages of a request are to the walk's question, and stores the grades that come. The
+/// report has what they cost and what went wrong.
+pub(super) async fn grade(
+    context: &mut StepContext<'_>,
+    request: GradeDocumentsRequest,
+    report: &mut Report,
+) -> Graded {
     let request = GradeDocumentsRequest {
         question: context.state.question().text().to_owned(),
-        passages,
-        ..GradeDocumentsRequest::default()
+        ..request
     };
     match context
         .services
@@ -85,14 +101,17 @@ pub(super) async fn grade(context: &mut StepContext<'_>, passages: Vec<Passage>,
     {
         Ok(response) => {
             report.usage = response.usage.unwrap_or_default();
-            let graded = response.grades.iter().filter(|grade| is_graded(grade)).count();
+            let graded = Graded {
+                passages: response.grades.iter().filter(|grade| is_graded(grade)).count(),
+                evaluation: response.evaluation(),
+            };
             report.error = store_grades(&mut context.state, response.grades);
             graded
         }
         Err(failure) => {
             report.error = failure.to_string();
             report.failure = Some(failure);
-            0
+            Graded::default()
         }
     }
 }
@@ -125,7 +144,7 @@ fn store_grades(state: &mut State, grades: Vec<DocumentGrade>) -> String {
 
 /// Applies stored grades to passages held without one. A passage whose grade is missing becomes
 /// UNGRADED (R4).
-fn mark(state: &mut State) {
+pub(super) fn mark(state: &mut State) {
     for held in &mut state.held {
         if held.relevance != Relevance::Unspecified {
             continue;

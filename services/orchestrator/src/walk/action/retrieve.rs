@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use emend_proto::v1::{Passage, RetrieveRequest, SearchMode};
+use emend_proto::v1::{GradeDocumentsRequest, Passage, RetrieveRequest, SearchMode};
 
 use super::{Ended, Report, StepContext, grade_documents::grade};
 use crate::{
@@ -78,7 +78,11 @@ async fn best_graded(context: &mut StepContext<'_>, passages: Vec<Passage>, most
     let pending: Vec<Passage> = passages.iter().filter(is_new).cloned().collect();
     let mut report = Report::default();
     if !pending.is_empty() {
-        grade(context, pending, &mut report).await;
+        let request = GradeDocumentsRequest {
+            passages: pending,
+            ..GradeDocumentsRequest::default()
+        };
+        grade(context, request, &mut report).await;
     }
     let grades = &context.state.grades;
     let best = best_first(passages, most, |id| grades.get(id).copied());

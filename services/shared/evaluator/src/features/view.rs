@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::PassageText;
+use emend_core::limits::MAX_TITLE_BYTES;
 use emend_text::{self as text, Language};
 
 /// Most sentences of a text. The last one holds the rest of a longer text: no piece of evidence needs two thousand
@@ -13,8 +14,6 @@ use emend_text::{self as text, Language};
 pub(crate) const MAX_SENTENCES: usize = 2000;
 /// Most names of a text that are looked for in other texts: those that come first.
 const MAX_NAMES: usize = 100;
-/// Beginning of a title that is read, in bytes. It is read again for every section.
-const MAX_TITLE_BYTES: usize = 1 << 10;
 /// Beginning of a text that shows its language, in bytes.
 const MAX_LANGUAGE_BYTES: usize = 8 << 10;
 

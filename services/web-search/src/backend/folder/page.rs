@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use emend_core::{BoundedLines, open_regular};
+use emend_core::{BoundedLines, limits::MAX_TITLE_BYTES, open_regular};
 use emend_text::html::HtmlError;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
@@ -23,8 +23,6 @@ const MAX_PAGE_BYTES: usize = 32 * 1024 * 1024;
 const MAX_TIME: Duration = Duration::from_secs(10);
 /// How many lines of a .jsonl file are read between two checks whether to stop.
 const CHECK_EVERY: usize = 64;
-/// Longest title, in bytes; a longer one is cut.
-const MAX_TITLE_BYTES: usize = 1 << 10;
 
 /// Why a file, or a line of it, is not a page.
 #[derive(Debug, thiserror::Error)]
