@@ -2,7 +2,8 @@
 //!
 //! Admission counts calls that were decoded. Here the memory of requests is counted while they are read, so that neither
 //! many of them nor one of many empty elements fills the process; and the status of every response is made short enough to
-//! be read. What the check of keys refused ends here too. Health checks and reflection take nothing of it: they answer while all else is refused.
+//! be read. What the check of keys refused ends here too. Health checks and reflection take nothing of it: they answer while
+//! all else is refused.
 
 mod budget;
 mod contract;
@@ -12,6 +13,7 @@ mod scan;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -109,6 +111,10 @@ where
         let response = self.inner.call(request);
         Box::pin(async move {
             let mut response = response.await?;
+            if held.as_ref().is_some_and(|held| held.abandoned.load(Ordering::Relaxed)) {
+                // To tonic it is a request without a message, which would be this server's fault.
+                response = Status::cancelled("the caller left before its request was whole").into_http();
+            }
             limit::settle(response.headers_mut());
             Ok(response.map(|inner| Body::new(ResponseBody { inner, _held: held })))
         })

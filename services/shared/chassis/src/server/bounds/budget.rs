@@ -1,7 +1,7 @@
 //! The memory that requests may have together, and what each of them holds of it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use emend_core::{FieldViolation, Reason, ServiceError};
@@ -119,6 +119,7 @@ impl Budget {
         let held = Held {
             budget: Arc::clone(self),
             bytes: AtomicUsize::new(0),
+            abandoned: AtomicBool::new(false),
             _stream: stream,
         };
         held.take(CALL_BYTES)?;
@@ -144,6 +145,8 @@ impl Budget {
 pub(super) struct Held {
     pub(super) budget: Arc<Budget>,
     bytes: AtomicUsize,
+    /// Whether the caller left before its request was whole.
+    pub(super) abandoned: AtomicBool,
     _stream: Option<OwnedSemaphorePermit>,
 }
 

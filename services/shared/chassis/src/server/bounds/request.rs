@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -126,7 +127,13 @@ impl http_body::Body for RequestBody {
                     ready!(late.as_mut().poll(context));
                     return Poll::Ready(Some(Err(Refused::Late { within }.into())));
                 }
-                (other, _) => return other,
+                (other, _) => {
+                    if matches!(other, Poll::Ready(Some(Err(_)))) {
+                        // The caller took the call back, or its connection broke.
+                        this.held.abandoned.store(true, Ordering::Relaxed);
+                    }
+                    return other;
+                }
             };
             let waits = match frame.data_ref().map(|data| this.measure(data)).transpose() {
                 Ok(waits) => waits.flatten(),

@@ -161,6 +161,30 @@ async fn a_message_that_is_too_large_is_the_fault_of_whoever_sends_it() {
 }
 
 #[tokio::test]
+async fn a_caller_that_leaves_before_its_request_is_whole_is_no_fault_of_the_server() {
+    let layer = BoundsLayer::new(&[FILE_DESCRIPTOR_SET.to_vec()], &ServiceOptions::default());
+    let echo = layer.layer(WebSearchServiceServer::new(Echo));
+    let answered = async |body: Body| {
+        let request = Request::builder().uri("/emend.v1.WebSearchService/Search");
+        let response = echo.clone().oneshot(request.body(body).unwrap()).await.unwrap();
+        Status::from_header_map(response.headers()).unwrap().code()
+    };
+    // As the transport says that the caller took the call back, and that the connection broke.
+    for end in [Status::cancelled("reset"), Status::unknown("broken pipe")] {
+        for bytes in [&[][..], &[0, 0], &[0, 0, 0, 0, 9, 10, 7]] {
+            let frames = [Ok(Frame::data(Bytes::from_static(bytes))), Err(end.clone())];
+            let body = Body::new(http_body_util::StreamBody::new(futures::stream::iter(frames)));
+            assert_eq!(answered(body).await, Code::Cancelled, "{end} {bytes:?}");
+        }
+    }
+    assert_eq!(
+        answered(Body::empty()).await,
+        Code::Internal,
+        "it ended, without a message"
+    );
+}
+
+#[tokio::test]
 async fn streams_above_the_number_of_them_are_refused_until_one_ends() {
     let layer = BoundsLayer::new(&[FILE_DESCRIPTOR_SET.to_vec()], &ServiceOptions::default());
     let service = layer.layer(service_fn(|_| async { Ok(Response::new(Body::new(Never))) }));
