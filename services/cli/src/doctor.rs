@@ -132,7 +132,10 @@ fn checks<'a>(options: &'a DoctorOptions, local: &'a LocalOptions) -> Vec<Check<
         ("files", machine::files(local).boxed()),
         ("store", machine::store(local).boxed()),
         ("ports", machine::ports(&options.up).boxed()),
-        ("web search", around::web(local).boxed()),
+        (
+            "web search",
+            around::web(local, options.search.then_some(options.patience)).boxed(),
+        ),
         ("telemetry", around::telemetry().boxed()),
         ("keys and TLS", secrets::server(&options.up).boxed()),
         ("orchestrator", around::orchestrator(options).boxed()),

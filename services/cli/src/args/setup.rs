@@ -23,6 +23,9 @@ pub struct DoctorOptions {
     /// Also a running orchestrator, for instance http://127.0.0.1:50050
     #[arg(long, env = "EMEND_URL", hide_env_values = true, value_name = "URL")]
     pub url: Option<String>,
+    /// Also search the web once with each engine that is configured, which may cost
+    #[arg(long)]
+    pub search: bool,
     /// Longest time for a check; all run at once
     #[arg(long, value_name = "DURATION", default_value = "20s", value_parser = emend_core::duration)]
     pub patience: Duration,

@@ -3,9 +3,13 @@
 use std::time::Duration;
 
 use emend_chassis::{ServiceOptions, TelemetryOptions, request};
-use emend_core::{Deadline, error_chain, without_secrets};
-use emend_web_search::ProviderKind;
+use emend_core::{Deadline, Scope, error_chain, without_secrets};
+use emend_web_search::{
+    DomainFilter, ProviderKind,
+    backend::{self, Search},
+};
 use tokio::net::TcpStream;
+use tokio_util::sync::CancellationToken;
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 use url::Url;
 
@@ -27,8 +31,12 @@ const PROXIES: [&str; 6] = [
     "all_proxy",
 ];
 
-/// The search engines or the folder of pages. No engine is asked anything, which might cost.
-pub(super) async fn web(local: &LocalOptions) -> Vec<Finding> {
+/// What an engine is asked: whatever it knows, it knows this.
+const SEARCHED: &str = "Wikipedia";
+
+/// The search engines or the folder of pages. An engine is asked nothing, which might cost, unless `search` is how long it
+/// may take.
+pub(super) async fn web(local: &LocalOptions, search: Option<Duration>) -> Vec<Finding> {
     const CHECK: &str = "web search";
     let mut options = match environment::<emend_web_search::Options>(Component::WebSearch) {
         Ok(options) => options,
@@ -36,7 +44,7 @@ pub(super) async fn web(local: &LocalOptions) -> Vec<Finding> {
     };
     options.web = local.web.clone();
     options.folder.clone_from(&local.web_folder);
-    if let Err(error) = emend_web_search::backend::load(&options).await {
+    if let Err(error) = backend::load(&options).await {
         return vec![Finding::error(CHECK, error_chain(&error), "")];
     }
     let mut found = Vec::new();
@@ -47,6 +55,7 @@ pub(super) async fn web(local: &LocalOptions) -> Vec<Finding> {
                 let folder = options.folder.clone().unwrap_or_default();
                 Finding::ok(CHECK, format_args!("pages of {}", folder.display()))
             }
+            engine if let Some(within) = search => searched(engine, &options, within).await,
             ProviderKind::Tavily => engine("tavily", &options.web.tavily_url).await,
             ProviderKind::Brave => engine("brave", &options.web.brave_url).await,
             ProviderKind::Searxng => engine("searxng", options.web.searxng_url.as_deref().unwrap_or_default()).await,
@@ -63,6 +72,39 @@ pub(super) async fn web(local: &LocalOptions) -> Vec<Finding> {
     found
 }
 
+/// One search by one engine.
+async fn searched(engine: ProviderKind, options: &emend_web_search::Options, within: Duration) -> Finding {
+    const CHECK: &str = "web search";
+    let mut options = options.clone();
+    options.web.provider = vec![engine];
+    let search = Search {
+        query: SEARCHED.to_owned(),
+        max_results: 1,
+        domains: DomainFilter::default(),
+    };
+    let scope = Scope {
+        deadline: Deadline::after(within),
+        cancel: CancellationToken::new(),
+    };
+    let provider = match backend::load(&options).await {
+        Ok(provider) => provider,
+        Err(error) => return Finding::error(CHECK, error_chain(&error), ""),
+    };
+    let name = provider.name();
+    match provider.search(search, scope).await {
+        Ok(found) if found.passages.is_empty() => Finding::warning(
+            CHECK,
+            format_args!("{name} found nothing for \"{SEARCHED}\""),
+            "search there yourself: its own engines may be down; --web-allow-domains leaves out what is not allowed",
+        ),
+        Ok(found) => Finding::ok(
+            CHECK,
+            format_args!("{name} found {} for \"{SEARCHED}\"", found.passages[0].source),
+        ),
+        Err(error) => Finding::error(CHECK, error_chain(&error), ""),
+    }
+}
+
 async fn engine(name: &str, url: &str) -> Finding {
     const CHECK: &str = "web search";
     let shown = without_secrets(url);
@@ -70,12 +112,15 @@ async fn engine(name: &str, url: &str) -> Finding {
         .iter()
         .any(|proxy| std::env::var_os(proxy).is_some_and(|value| !value.is_empty()))
     {
-        return Finding::ok(CHECK, format_args!("{name} at {shown}, by a proxy; not tried"));
+        return Finding::ok(
+            CHECK,
+            format_args!("{name} at {shown}, by a proxy; --search tries a search"),
+        );
     }
     match reached(url).await {
         Ok(()) => Finding::ok(
             CHECK,
-            format_args!("{name} at {shown} can be reached; its key was not tried"),
+            format_args!("{name} at {shown} can be reached; --search tries a search"),
         ),
         Err(error) => Finding::error(
             CHECK,

@@ -303,6 +303,38 @@ fn the_doctor_names_what_is_wrong_and_what_to_do_and_no_secret() {
 }
 
 #[test]
+fn the_doctor_searches_the_web_only_when_it_is_told_to() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let server = runtime.block_on(emend_testkit::http_server::HttpServer::start(|number, _| {
+        let (status, body) = match number {
+            0 => (
+                "200 OK",
+                r#"{"results": [{"url": "http://localhost/", "title": "A page", "content": "Wikipedia is free."}]}"#,
+            ),
+            1 => ("200 OK", r#"{"results": []}"#),
+            _ => ("403 Forbidden", ""),
+        };
+        emend_testkit::http_server::HttpAnswer::response(status, "content-type: application/json\r\n", body)
+    }));
+    let place = Place::new();
+    let web = ["doctor", "--json", "--base-port", "0", "--searxng-url", server.url()];
+    let (status, found) = doctor(&mut place.emend(&web));
+    let said = of(&found, "web search");
+    assert!(status == Some(0) && said[0].contains("--search tries"), "{said:?}");
+    assert_eq!(server.seen().requests, 0);
+    for (status, begins, says) in [
+        (0, "ok", "searxng found http://localhost/"),
+        (0, "warning", "found nothing"),
+        (1, "error", "settings.yml"),
+    ] {
+        let (ended, found) = doctor(&mut place.emend(&[&web[..], &["--search"]].concat()));
+        let said = of(&found, "web search");
+        assert!(said[0].starts_with(begins) && said[0].contains(says), "{said:?}");
+        assert_eq!(ended, Some(status), "{found:?}");
+    }
+}
+
+#[test]
 fn the_doctor_says_what_a_language_model_can_do() {
     // A model that streams words without logprobs, and takes no JSON schema.
     let runtime = tokio::runtime::Runtime::new().unwrap();
