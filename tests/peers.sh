@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Gets the real programs that tests talk to where they are installed: a llama.cpp server (python3 with venv), a searx
-# (Debian, as root), clients of OpenAI's protocol and of MCP (python3 with venv, npm), a browser, and what clients in Python, TypeScript
-# (with npm), Go and Java (with mvn) are made with. A test whose program is missing says so and passes. Run it again at any
-# time.
+# (Debian, as root), a reader of OpenMetrics (python3 with venv), clients of OpenAI's protocol and of MCP (python3 with venv,
+# npm), a browser, and what clients in Python, TypeScript (with npm), Go and Java (with mvn) are made with. A test whose
+# program is missing says so and passes. Run it again at any time.
 #
 # `tests/peers.sh all` also builds what takes long, once, with Go: the API servers of three versions of Kubernetes, etcd and
 # Helm, which the chart is tested with, Jaeger, which traces are read in, and Prometheus' promtool, which reads the alerts.
@@ -62,6 +62,10 @@ npm_locked() { cp "$2/package.json" "$2/package-lock.json" "$1" && timeout 180 n
 llama_cpp=xllamacpp==2026.10.11549
 install llama-cpp python3 "$llama_cpp" pip_packages "$llama_cpp"
 debian searx searx-run
+
+# The parser of OpenMetrics of Prometheus' client for Python.
+open_metrics=prometheus-client==0.26.0
+install open-metrics python3 "$open_metrics" pip_packages "$open_metrics"
 
 # Clients of the gateway: the packages of their makers, in Python and for Node.
 clients_python=(openai==3.54.0 mcp==2.3.0)

@@ -27,7 +27,7 @@ fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
-/// A program or a folder that `tests/peers.sh all` makes, if it is there; says so where it is not.
+/// A program or a folder that `tests/peers.sh` makes, some only with `all`, if it is there; says so where it is not.
 fn peer(name: &str) -> Option<PathBuf> {
     let target = std::env::var_os("CARGO_TARGET_DIR");
     let target = target.map_or_else(|| root().join("target"), |folder| root().join(folder));
@@ -35,7 +35,7 @@ fn peer(name: &str) -> Option<PathBuf> {
     if found.exists() {
         return Some(found);
     }
-    println!("NOT RUN: {name} is not built; `tests/peers.sh all` builds it");
+    println!("NOT RUN: {name} is not there; `tests/peers.sh all` gets it");
     None
 }
 

@@ -3,17 +3,20 @@
 //! A process has one meter: no other test of this program starts telemetry.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
+use std::process::{Command, Stdio};
 
 use emend_chassis::{Telemetry, TelemetryOptions};
 use emend_cli::cluster::Plan;
 use emend_proto::v1::{Budget, Question, WalkStatus};
 use emend_testkit::language_model::LanguageModel;
+use emend_testkit::otlp::{self, Collector};
 use emend_tests::{Fixture, question};
 use serde_json::Value;
 
 use crate::chart::list;
 use crate::promql::names;
-use crate::read;
+use crate::{peer, read};
 
 /// What Prometheus adds to what it reads.
 const OF_PROMETHEUS: [&str; 4] = ["namespace", "pod", "instance", "job"];
@@ -62,9 +65,47 @@ fn expressions() -> Vec<(String, String)> {
 }
 
 async fn get(url: &str) -> (u16, String) {
+    get_as(url, "*/*").await
+}
+
+async fn get_as(url: &str, accepted: &str) -> (u16, String) {
     let http = emend_core::http::builder().no_proxy().build().unwrap();
-    let answer = http.get(url).send().await.unwrap();
+    let answer = http.get(url).header("accept", accepted).send().await.unwrap();
     (answer.status().as_u16(), answer.text().await.unwrap())
+}
+
+/// The traces that the buckets of a histogram name.
+fn traces_of(text: &str, histogram: &str) -> BTreeSet<String> {
+    let bucket = format!("{histogram}_bucket{{");
+    let lines = text.lines().filter(|line| line.starts_with(&bucket));
+    lines
+        .filter_map(|line| line.split_once(" # {trace_id=\"")?.1.split_once('"'))
+        .map(|(trace, _)| trace.to_owned())
+        .collect()
+}
+
+/// The parser of Prometheus' own client for Python, which takes nothing but OpenMetrics. Lists histograms with exemplars.
+const PARSER: &str = "
+import sys
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+for family in text_string_to_metric_families(sys.stdin.read()):
+    if any(sample.exemplar for sample in family.samples):
+        print(family.name)
+";
+
+/// What [`PARSER`] lists, if it is there.
+fn histograms_with_exemplars(text: &str) -> Option<String> {
+    let python = peer("open-metrics")?.join("bin/python");
+    let mut parser = Command::new(python)
+        .args(["-c", PARSER])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    parser.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let output = parser.wait_with_output().unwrap();
+    assert!(output.status.success(), "{text}");
+    Some(String::from_utf8(output.stdout).unwrap())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -72,6 +113,8 @@ async fn the_dashboard_and_the_alerts_ask_for_what_services_have() {
     let mut options = TelemetryOptions::new("emend-orchestrator");
     options.log = "off".to_owned();
     options.metrics_listen = Some(([127, 0, 0, 1], 0).into());
+    let (collector, endpoint) = Collector::start().await;
+    options.traces = Some(endpoint);
     let telemetry = Telemetry::start(options).unwrap();
     let url = format!("http://{}", telemetry.metrics_address().unwrap());
     assert_eq!(get(&format!("{url}/readyz")).await.0, 503, "nothing serves yet");
@@ -154,6 +197,25 @@ async fn the_dashboard_and_the_alerts_ask_for_what_services_have() {
             }
         }
     }
+    let (status, open) = get_as(
+        &format!("{url}/metrics"),
+        "application/openmetrics-text;version=1.0.0,*/*;q=0.1",
+    )
+    .await;
+    assert_eq!(status, 200);
+    telemetry.flush().await;
+    let spans = collector.spans();
+    let sent: BTreeSet<String> = spans.all().map(|span| otlp::hex(&span.trace_id)).collect();
+    let latencies = ["rpc_server_call_duration_seconds", "rpc_client_call_duration_seconds"];
+    for histogram in latencies {
+        let named = traces_of(&open, histogram);
+        assert!(!named.is_empty() && named.is_subset(&sent), "{histogram}: {named:?}");
+        assert!(traces_of(&text, histogram).is_empty(), "the older text has none");
+    }
+    if let Some(listed) = histograms_with_exemplars(&open) {
+        assert!(latencies.iter().all(|histogram| listed.contains(histogram)), "{listed}");
+    }
+
     let known: Vec<&String> = exposed.keys().collect();
     assert_eq!(unknown, Vec::<String>::new(), "known are {known:#?}");
     fixture.cluster.stop().await;

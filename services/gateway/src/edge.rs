@@ -9,12 +9,12 @@ use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use emend_chassis::metrics::Latency;
 use emend_core::semconv;
 use http::header::{ORIGIN, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderValue, Method};
 use http_body::{Frame, SizeHint};
 use opentelemetry::KeyValue;
-use opentelemetry::metrics::Histogram;
 use opentelemetry_http::HeaderExtractor;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
@@ -128,7 +128,7 @@ struct Ended {
     /// None until there is a response.
     status: Option<u16>,
     started: Instant,
-    duration: Histogram<f64>,
+    duration: Latency,
 }
 
 impl Ending {
@@ -156,7 +156,7 @@ impl Drop for Ending {
             attributes.push(KeyValue::new(semconv::ERROR_TYPE, status.to_string()));
         }
         let elapsed = ended.started.elapsed();
-        ended.duration.record(elapsed.as_secs_f64(), &attributes);
+        ended.duration.record(elapsed, &attributes, &ended.span);
         let _entered = ended.span.enter();
         let ms = elapsed.as_millis();
         if status >= 500 && status != 504 {

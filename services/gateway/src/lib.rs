@@ -101,12 +101,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use emend_chassis::keys::Keys;
-use emend_chassis::{ServeError, ServiceOptions, TracedChannel, Upstream, UpstreamError, UpstreamOptions, metrics};
+use emend_chassis::metrics::Latency;
+use emend_chassis::{ServeError, ServiceOptions, TracedChannel, Upstream, UpstreamError, UpstreamOptions};
 use emend_core::limits::{MAX_EVIDENCE_REQUEST_BYTES, MAX_MESSAGE_BYTES};
 use emend_core::semconv;
 use emend_proto::v1::orchestrator_service_client::OrchestratorServiceClient;
 use emend_proto::v1::retriever_service_client::RetrieverServiceClient;
-use opentelemetry::metrics::Histogram;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -126,7 +126,7 @@ pub(crate) struct Gateway {
     memory: Memory,
     default_timeout: Duration,
     origins: OriginPolicy,
-    duration: Histogram<f64>,
+    duration: Latency,
     mcp: mcp::HttpService,
     /// Cancelled when no new request is to come.
     draining: CancellationToken,
@@ -176,7 +176,7 @@ impl Gateway {
             memory: Memory::new(request_memory_mib),
             default_timeout,
             origins: OriginPolicy::new(&options.browsers, listens_on),
-            duration: metrics::seconds(semconv::HTTP_SERVER_REQUEST_DURATION),
+            duration: Latency::new(semconv::HTTP_SERVER_REQUEST_DURATION),
             draining,
             keys: Keys::load(&options.service)?,
         })

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use emend_chassis::metrics;
+use emend_chassis::metrics::Latency;
 use emend_core::{ServiceError, error_chain, fail_span, semconv};
 use emend_models::embed::{Embedder, Embedding, Input};
 use emend_proto::v1::{self, Origin, Passage, SearchMode, Span};
 use opentelemetry::KeyValue;
-use opentelemetry::metrics::Histogram;
 use tracing::{Instrument, field, info_span};
 
 use crate::backend::{
@@ -31,7 +30,7 @@ pub(crate) struct Library {
     pub(crate) room: Room,
     /// The provider of the embedder, for telemetry.
     provider: &'static str,
-    duration: Histogram<f64>,
+    duration: Latency,
 }
 
 impl Library {
@@ -42,7 +41,7 @@ impl Library {
         split: SplitSettings,
         provider: &'static str,
     ) -> Self {
-        let duration = metrics::seconds(semconv::GEN_AI_CLIENT_OPERATION_DURATION);
+        let duration = Latency::new(semconv::GEN_AI_CLIENT_OPERATION_DURATION);
         Self {
             store,
             embedder,
@@ -159,7 +158,7 @@ impl Library {
             fail(&span, error);
             attributes.push(KeyValue::new(semconv::ERROR_TYPE, error.code().name()));
         }
-        self.duration.record(began.elapsed().as_secs_f64(), &attributes);
+        self.duration.record(began.elapsed(), &attributes, &span);
         embedded
     }
 

@@ -26,7 +26,7 @@ pub use retry::{Attempt, failed_model_calls, request, retrying};
 
 use emend_core::semconv;
 
-use crate::metrics;
+use crate::metrics::{Latency, UpstreamMetrics};
 use crate::tls::{ClientTls, ClientTlsOptions, TlsError};
 use channel::Shared;
 use circuit::Circuit;
@@ -161,7 +161,7 @@ impl Upstream {
         let resolver = options.resolver.clone().unwrap_or_else(|| Arc::new(discovery::system));
         let target: Arc<str> = target.into();
         let closed = CancellationToken::new();
-        let metrics = Arc::new(metrics::UpstreamMetrics::new(&host));
+        let metrics = Arc::new(UpstreamMetrics::new(&host));
         let finder = Finder {
             target: Arc::clone(&target),
             host: host.clone(),
@@ -196,7 +196,7 @@ impl Upstream {
             answer_limit: options.keepalive_timeout,
             api_key: options.api_key,
             discovery,
-            duration: crate::metrics::seconds(semconv::RPC_CLIENT_CALL_DURATION),
+            duration: Latency::new(semconv::RPC_CLIENT_CALL_DURATION),
             circuit: Circuit::new(metrics),
             _closed: closed.drop_guard(),
         }))))

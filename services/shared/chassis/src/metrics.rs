@@ -1,7 +1,14 @@
 //! The chassis' own instruments. Without a configured exporter they are no-ops.
 
+pub(crate) mod exemplars;
+
+use std::time::Duration;
+
 use opentelemetry::metrics::{Counter, Histogram, Meter, UpDownCounter};
+use opentelemetry::trace::TraceContextExt as _;
 use opentelemetry::{InstrumentationScope, KeyValue, global};
+use tracing::Span;
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
 use emend_core::semconv;
 
@@ -21,13 +28,31 @@ pub fn meter() -> Meter {
     global::meter_with_scope(scope)
 }
 
-/// A histogram of seconds, from 5 ms to a minute.
-pub fn seconds(name: &'static str) -> Histogram<f64> {
-    meter()
-        .f64_histogram(name)
-        .with_unit("s")
-        .with_boundaries(SECONDS.to_vec())
-        .build()
+/// A histogram of how long calls took, from 5 ms to a minute, whose buckets name a trace for Prometheus.
+#[derive(Clone, Debug)]
+pub struct Latency {
+    name: &'static str,
+    seconds: Histogram<f64>,
+}
+
+impl Latency {
+    /// The histogram of this name; its unit is the second.
+    pub fn new(name: &'static str) -> Self {
+        let seconds = meter()
+            .f64_histogram(name)
+            .with_unit("s")
+            .with_boundaries(SECONDS.to_vec())
+            .build();
+        Self { name, seconds }
+    }
+
+    /// Records a call that had this span.
+    pub fn record(&self, took: Duration, attributes: &[KeyValue], span: &Span) {
+        self.seconds.record(took.as_secs_f64(), attributes);
+        if let Some(exemplars) = exemplars::collected() {
+            exemplars.keep(self.name, attributes, took, span.context().span().span_context());
+        }
+    }
 }
 
 /// The instruments of one handle's actors.

@@ -336,7 +336,7 @@ pub fn trace_id(span: &Span) -> Option<String> {
 
 /// What hands the metrics of a provider to `metrics`. Labels that say the same of every series are left out; the resource is
 /// in `target_info`.
-fn prometheus_reader(metrics: &Metrics) -> Result<PrometheusExporter, TelemetryError> {
+pub(crate) fn prometheus_reader(metrics: &Metrics) -> Result<PrometheusExporter, TelemetryError> {
     opentelemetry_prometheus::exporter()
         .with_registry(metrics.clone())
         .scope_info_enabled(false)

@@ -7,7 +7,6 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use http::header::AUTHORIZATION;
 use opentelemetry::KeyValue;
-use opentelemetry::metrics::Histogram;
 use opentelemetry_http::HeaderInjector;
 use tokio::time::Instant;
 use tonic::body::Body;
@@ -23,6 +22,7 @@ use super::key::ApiKey;
 use super::member::Load;
 use super::retry::{asked_to_wait, expired_as_deadline_exceeded, failed_model_calls, is_expired};
 use super::unsent::{self, Failed};
+use crate::metrics::Latency;
 use crate::observed::{Ending, ObservedBody, Record};
 use crate::status::{grpc_code_name, status};
 use crate::timeout::parse_timeout;
@@ -41,7 +41,7 @@ pub(super) struct Shared {
     pub(super) answer_limit: Duration,
     pub(super) api_key: Option<ApiKey>,
     pub(super) discovery: Discovery,
-    pub(super) duration: Histogram<f64>,
+    pub(super) duration: Latency,
     pub(super) circuit: Circuit,
     /// Ends the discovery.
     pub(super) _closed: tokio_util::sync::DropGuard,
@@ -295,7 +295,7 @@ impl Record for Call {
         }
         self.shared
             .duration
-            .record(self.started.elapsed().as_secs_f64(), &attributes);
+            .record(self.started.elapsed(), &attributes, &self.span);
     }
 
     fn transport_error(&mut self, error: Status) -> Status {

@@ -7,7 +7,6 @@ use std::task::{Context, Poll};
 
 use futures::future::BoxFuture;
 use opentelemetry::KeyValue;
-use opentelemetry::metrics::Histogram;
 use opentelemetry_http::HeaderExtractor;
 use tokio::time::Instant;
 use tonic::Code;
@@ -21,7 +20,7 @@ use crate::observed::{Ending, ObservedBody, Record};
 use crate::status::grpc_code_name;
 use emend_core::{fail_span, semconv};
 
-use crate::metrics;
+use crate::metrics::Latency;
 
 /// The names of the services that a server has.
 pub(super) type KnownServices = Arc<[String]>;
@@ -71,14 +70,14 @@ pub(super) fn span_maker<B>(known: KnownServices) -> impl FnMut(&http::Request<B
 #[derive(Clone)]
 pub(super) struct RecordLayer {
     known: KnownServices,
-    duration: Histogram<f64>,
+    duration: Latency,
 }
 
 impl RecordLayer {
     pub(super) fn new(known: KnownServices) -> Self {
         Self {
             known,
-            duration: metrics::seconds(semconv::RPC_SERVER_CALL_DURATION),
+            duration: Latency::new(semconv::RPC_SERVER_CALL_DURATION),
         }
     }
 }
@@ -138,7 +137,7 @@ struct Call {
     span: Span,
     method: String,
     started: Instant,
-    duration: Histogram<f64>,
+    duration: Latency,
     /// The name of the caller's key.
     key: Option<Arc<str>>,
 }
@@ -161,7 +160,7 @@ impl Record for Call {
         if let Some(key) = key {
             attributes.push(KeyValue::new(semconv::EMEND_KEY_NAME, key.to_owned()));
         }
-        self.duration.record(elapsed.as_secs_f64(), &attributes);
+        self.duration.record(elapsed, &attributes, &self.span);
         let _entered = self.span.enter();
         let ms = elapsed.as_millis();
         if is_server_fault(code) && code != Code::DeadlineExceeded {

@@ -8,15 +8,16 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ALLOW, CONTENT_TYPE};
-use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http::header::{ACCEPT, ALLOW, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use prometheus::{Encoder, Registry, TextEncoder};
+use prometheus::{Registry, TextEncoder};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::metrics::exemplars::{self, OPEN_METRICS};
 use crate::server::{Acceptor, is_process_ready};
 
 /// Most connections at once; one more is closed as it comes.
@@ -42,6 +43,7 @@ impl Scrape {
         let listener = std::net::TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
         let listener = TcpListener::from_std(listener)?;
+        exemplars::collect();
         let address = listener.local_addr()?;
         let stop = CancellationToken::new();
         tokio::spawn(stop.clone().run_until_cancelled_owned(accept(listener, registry)));
@@ -73,7 +75,7 @@ async fn accept(listener: TcpListener, registry: Registry) {
 async fn serve(connection: TcpStream, registry: Registry) -> Result<(), hyper::Error> {
     let answer = service_fn(move |request: Request<hyper::body::Incoming>| {
         let registry = registry.clone();
-        async move { Ok::<_, Infallible>(answer(request.method(), request.uri().path(), registry).await) }
+        async move { Ok::<_, Infallible>(answer(&request, registry).await) }
     });
     hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
@@ -84,36 +86,53 @@ async fn serve(connection: TcpStream, registry: Registry) -> Result<(), hyper::E
         .await
 }
 
-async fn answer(method: &Method, path: &str, registry: Registry) -> Response<Full<Bytes>> {
-    if !matches!(*method, Method::GET | Method::HEAD) {
+async fn answer(request: &Request<hyper::body::Incoming>, registry: Registry) -> Response<Full<Bytes>> {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
         let mut refused = text(StatusCode::METHOD_NOT_ALLOWED, "use GET\n");
         refused
             .headers_mut()
             .insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         return refused;
     }
-    match path {
+    match request.uri().path() {
         "/livez" => text(StatusCode::OK, "ok\n"),
         "/readyz" if is_process_ready().await => text(StatusCode::OK, "ok\n"),
         "/readyz" => text(
             StatusCode::SERVICE_UNAVAILABLE,
             "starting, draining, or a service is not serving\n",
         ),
-        "/metrics" => metrics(registry).await,
+        "/metrics" => metrics(registry, takes_open_metrics(request.headers())).await,
         _ => text(StatusCode::NOT_FOUND, "there are /metrics, /livez and /readyz\n"),
     }
 }
 
-async fn metrics(registry: Registry) -> Response<Full<Bytes>> {
+/// Prometheus asks for OpenMetrics, which has exemplars, and takes the older text.
+fn takes_open_metrics(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    accepted
+        .flat_map(|value| value.split(','))
+        .any(|kind| kind.trim_start().starts_with("application/openmetrics-text"))
+}
+
+async fn metrics(registry: Registry, open_metrics: bool) -> Response<Full<Bytes>> {
     // Collecting takes locks that every call takes too, and some milliseconds where there are many series.
     let encoded = tokio::task::spawn_blocking(move || {
-        let mut body = Vec::new();
-        TextEncoder::new().encode(&registry.gather(), &mut body).map(|()| body)
+        let families = registry.gather();
+        if open_metrics {
+            exemplars::collect().encode(&families)
+        } else {
+            TextEncoder::new().encode_to_string(&families)
+        }
     });
     match encoded.await {
         Ok(Ok(body)) => {
             let mut response = Response::new(Full::new(Bytes::from(body)));
-            let kind = HeaderValue::from_static(prometheus::TEXT_FORMAT);
+            let kind = if open_metrics {
+                OPEN_METRICS
+            } else {
+                prometheus::TEXT_FORMAT
+            };
+            let kind = HeaderValue::from_static(kind);
             response.headers_mut().insert(CONTENT_TYPE, kind);
             response
         }
