@@ -1,5 +1,6 @@
 //! Rule-based sentence boundary detection for prose and Markdown.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::script::Script;
@@ -132,8 +133,14 @@ fn split(text: &str, block: Range<usize>) -> Vec<Range<usize>> {
     let indent = body.len() - body.trim_start().len();
     let mut start = 0;
     let mut skip = indent + list_number(&body[indent..]).unwrap_or(0);
+    let mut code = code_spans(body).into_iter().peekable();
     while let Some(offset) = body[skip..].find(is_sentence_end) {
         let at = skip + offset;
+        while code.next_if(|span| span.end <= at).is_some() {}
+        if let Some(span) = code.next_if(|span| span.contains(&at)) {
+            skip = span.end;
+            continue;
+        }
         let run = body[at..].find(|c| !is_sentence_end(c)).map_or(body.len(), |n| at + n);
         let mut end = body[run..]
             .find(|c| !is_closing_mark(c))
@@ -149,6 +156,33 @@ fn split(text: &str, block: Range<usize>) -> Vec<Range<usize>> {
     }
     push(&mut found, text, block.start + start..block.end);
     found
+}
+
+/// The spans of inline code of a block, each from a run of backticks to the next one that is as long.
+fn code_spans(body: &str) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for (at, _) in body.match_indices('`') {
+        match runs.last_mut() {
+            Some(run) if run.end == at => run.end += 1,
+            _ => runs.push(at..at + 1),
+        }
+    }
+    let mut later = HashMap::new();
+    let mut closing: Vec<Option<usize>> = runs
+        .iter()
+        .enumerate()
+        .rev()
+        .map(|(index, run)| later.insert(run.len(), index))
+        .collect();
+    closing.reverse();
+    let (mut spans, mut index) = (Vec::new(), 0);
+    while let Some(closing) = closing.get(index) {
+        if let Some(closing) = closing {
+            spans.push(runs[index].start..runs[*closing].end);
+        }
+        index = closing.unwrap_or(index) + 1;
+    }
+    spans
 }
 
 /// Whether the quote after a full stop opens the next sentence, as in `it ended. "Then`.

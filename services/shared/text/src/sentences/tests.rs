@@ -55,6 +55,26 @@ fn latin_sentence_boundaries() {
 }
 
 #[test]
+fn a_sentence_does_not_end_in_code() {
+    for (text, expected) in [
+        (
+            "Run `add app … > app.key. Now`. Restart it.",
+            vec!["Run `add app … > app.key. Now`.", "Restart it."],
+        ),
+        (
+            "Use ``a ` b. C`` twice. Stop.",
+            vec!["Use ``a ` b. C`` twice.", "Stop."],
+        ),
+        (
+            "A single ` is odd. It opens ``nothing. At all.",
+            vec!["A single ` is odd.", "It opens ``nothing.", "At all."],
+        ),
+    ] {
+        assert_eq!(of(text), expected);
+    }
+}
+
+#[test]
 fn chinese_japanese_and_korean_sentences_need_no_space() {
     for (text, expected) in [
         (
@@ -122,7 +142,7 @@ fn fields_settings_options_and_log_entries_are_sentences_of_their_own() {
 
 proptest! {
     #[test]
-    fn ranges_are_ordered_trimmed_and_cover_all(text in "([a-zA-Z0-9 .!?\"'()\\n#-]|[가나다。！？「」、水火年あいと…]){0,120}") {
+    fn ranges_are_ordered_trimmed_and_cover_all(text in "([a-zA-Z0-9 .!?\"'()`\\n#-]|[가나다。！？「」、水火年あいと…]){0,120}") {
         let found = sentences(&text);
         let mut at = 0;
         for range in &found {
