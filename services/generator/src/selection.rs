@@ -69,6 +69,8 @@ pub(crate) fn candidates(
         // What a row of a table says names its columns, which its own text does not.
         let is_row = sentence.starts_with('|');
         let text = emend_text::without_marks(if is_row { &score.text } else { sentence });
+        // A row far below the names of its columns has none of them.
+        let text = if text.starts_with('|') { cells(&text) } else { text };
         let words = content(&text);
         if is_layout(sentence, &text) || is_echo(&text, &words, &asked) {
             continue;
@@ -293,6 +295,12 @@ fn is_layout(sentence: &str, text: &str) -> bool {
         || !outside.flat_map(str::chars).any(char::is_alphanumeric)
         || sentence.starts_with('[') && sentence.contains("]: ")
         || is_link
+}
+
+/// The values of a row of a table.
+fn cells(row: &str) -> String {
+    let cells = row.split('|').map(str::trim).filter(|cell| !cell.is_empty());
+    cells.collect::<Vec<_>>().join("; ")
 }
 
 /// Whether a sentence only repeats the question: a question in the text, or a heading.

@@ -58,6 +58,13 @@ fn what_the_headings_say_of_the_question_is_covered() {
 }
 
 #[test]
+fn a_row_without_the_names_of_its_columns_is_quoted_without_bars() {
+    let row = "| file of keys | 4 MiB | `MAX_FILE_BYTES` |";
+    let candidates = candidates(QUESTION, &[passage(row)], &[score(row, row, 0, 0.9)], 0.5);
+    assert_eq!(candidates[0].text, "file of keys; 4 MiB; MAX_FILE_BYTES");
+}
+
+#[test]
 fn a_further_sentence_must_cover_more_of_the_question() {
     assert_eq!(of(1, &[]), [BUILT, OPENED]);
     assert_eq!(of(0, &[]), [BUILT, OPENED], "an unset attempt is the first");

@@ -15,7 +15,7 @@ mod relevance;
 mod usefulness;
 mod view;
 
-pub(super) use answer::{NAMES as ANSWER, answer_sentences, is_heading_or_question, restates_question};
+pub(super) use answer::{NAMES as ANSWER, answer_sentences, is_heading_or_question, is_markup, restates_question};
 pub(super) use groundedness::{NAMES as GROUNDEDNESS, groundedness, is_fragment, is_quoted, is_whole_sentence};
 pub(super) use late::Late;
 pub(super) use question::Question;

@@ -107,6 +107,9 @@ pub struct Explanation {
 /// SQuAD 2.0, whose unanswerable questions are written to look answerable, three of four such sentences hold the
 /// answer.
 const RESTATEMENT_PROBABILITY: f64 = 0.5;
+/// What a line of a file for machines has of its probability: prose that answers as well is to be quoted instead. The sets
+/// that the coefficients are fitted on have none.
+const MARKUP: f64 = 0.5;
 
 impl Evaluator {
     /// Creates an evaluator with the given coefficients.
@@ -341,7 +344,11 @@ fn sentence_scores(coefficients: &Coefficients, asked: &Question, pair: &TextPai
             if features::is_heading_or_question(features) {
                 probability = 0.0;
             } else if features::restates_question(asked, features) {
-                probability = probability.max(RESTATEMENT_PROBABILITY);
+                // Of several, the model's own order.
+                probability = probability.max(0.01f64.mul_add(probability, RESTATEMENT_PROBABILITY));
+            }
+            if features::is_markup(view.sentence(index)) {
+                probability *= MARKUP;
             }
             SentenceScore {
                 passage: first + passage,

@@ -115,6 +115,12 @@ async fn a_sentence_that_restates_the_question_is_likely_to_answer_it() {
         "The team lead approves leave within three days."
     );
     assert!(scores[0].probability >= 0.5, "{scores:?}");
+    // The same words for machines are worth less.
+    let line = ["{\"leave\": \"The team lead approves leave within three days.\"}"];
+    let marked = evaluator()
+        .best_sentences("Who approves leave?", &line.map(PassageText::from))
+        .await;
+    assert!(marked.unwrap()[0].probability < scores[0].probability / 1.5);
     // Word order matters, and a single word is not enough.
     for (question, says) in [
         ("Who approves leave?", true),

@@ -66,11 +66,13 @@ pub(crate) const NAMES: &[&str] = &[
 
 /// Whether a sentence repeats all content words of the question, at least two and in their order, and adds something:
 /// "The team lead approves leave within three days." for "Who approves leave?". Half of the words may be in the title or a
-/// heading instead: "The team lead approves it within three days." in a page about leave.
+/// heading instead: "The team lead approves it within three days." in a page about leave. A line that is neither a sentence nor
+/// a row, such as a title or a setting, only has the same words.
 pub(crate) fn restates_question(question: &Question, features: &Features) -> bool {
     let value = |name: &str| features.get(name).unwrap_or_default();
     let is = |name: &str, holds: fn(f64) -> bool| features.get(name).is_some_and(holds);
     question.content.len() >= 2
+        && (value("ends") > 0.0 || value("is_row") > 0.0)
         && is("overlap_titled", |share| share > 0.999)
         && is("overlap_plain", |share| share >= 0.5)
         && value("subsequence") > value("overlap_plain") - 0.001
@@ -221,6 +223,16 @@ fn is_list_item(sentence: &str) -> bool {
         || ["- ", "* ", "• ", "・", "+ "]
             .iter()
             .any(|mark| sentence.starts_with(mark))
+}
+
+/// Whether a sentence is of a file for machines: a member of JSON, a template, a function, the beginning or end of a block.
+pub(crate) fn is_markup(sentence: &str) -> bool {
+    let line = sentence.trim();
+    let member = line.strip_prefix('"').and_then(|rest| rest.split_once('"'));
+    member.is_some_and(|(_, rest)| rest.trim_start().starts_with(':'))
+        || ["{{", "}}", "{ ", ") {", "*/"].iter().any(|mark| line.contains(mark))
+        || line.starts_with(['{', '}', ']'])
+        || line.ends_with(['{', '}', '[', ';', '\\'])
 }
 
 /// Whether a sentence quotes code, an option or a command.

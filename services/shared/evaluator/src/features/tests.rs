@@ -161,7 +161,39 @@ fn what_title_and_headings_say_need_not_be_said_again_below_them() {
     };
     assert!(restates("Leave", "The team lead approves it within three days."));
     assert!(!restates("Parking", "The team lead approves it within three days."));
+    // A line that is no sentence has the words and says nothing; a row of a table says it.
+    assert!(!restates("Leave", "\"title\": \"The team lead approves leave\","));
+    let row = "| who | what |\n| --- | --- |\n| The team lead | approves leave |";
+    let passage = View::of_passage(crate::PassageText {
+        title: "Leave",
+        text: row,
+        rank: 0,
+    });
+    let rows = answer_sentences(&asks, &passage, None);
+    assert!(restates_question(&asks, &rows[1]), "{rows:?}");
     assert!(!restates("Who approves leave", "Every employee has 25 days of it."));
+}
+
+#[test]
+fn lines_for_machines_are_told_from_prose() {
+    for line in [
+        "\"title\": \"Walks that a limit ended\",",
+        "apiVersion: policy/v1 {{- include \"selector\" . }}",
+        "}, {",
+        "function stream(client) {",
+        "*/ async function stream(client): Promise<Walk> { const request = of(client)",
+        "return count;",
+    ] {
+        assert!(is_markup(line), "{line}");
+    }
+    for prose in [
+        "\"Why not?\" he asked: nobody knew.",
+        "Dinner: 38 euros, receipt needed: yes.",
+        "port: 50051",
+        "It takes {name} for a name.",
+    ] {
+        assert!(!is_markup(prose), "{prose}");
+    }
 }
 
 #[test]
