@@ -17,6 +17,7 @@ mod graphs;
 mod ingest;
 mod pages;
 mod pdf;
+mod readme;
 mod replay;
 mod security;
 #[cfg(unix)]

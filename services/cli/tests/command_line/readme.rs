@@ -1,0 +1,39 @@
+//! The first command of the README, with the default embedder, whose weights come into the user's cache once.
+
+use std::fs;
+
+use emend_models::fetch::FetchOptions;
+
+use super::{Place, stderr, stdout};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+#[test]
+fn the_first_command_is_answered_by_the_section_that_it_asks_for() {
+    let readme = fs::read_to_string(format!("{ROOT}/README.md")).unwrap();
+    let line = readme
+        .lines()
+        .find_map(|line| line.strip_prefix("cargo run --release -- "));
+    let (options, question) = line.unwrap().split_once(" \"").unwrap();
+    let mut words: Vec<&str> = options.split(' ').collect();
+    words.push(question.trim_end_matches('"'));
+
+    let cache = FetchOptions::new(None).unwrap().cache_dir;
+    let place = Place::new();
+    let mut command = place.emend(&words);
+    command
+        .current_dir(ROOT)
+        .env_remove("EMEND_EMBEDDER")
+        .env("EMEND_CACHE_DIR", cache.parent().unwrap());
+    // What pip needs to fetch them.
+    let is_wanted = |name: &str| name.starts_with("PIP_") || matches!(name, "PATH" | "HF_ENDPOINT");
+    command.envs(std::env::vars().filter(|(name, _)| is_wanted(name)));
+    let output = command.output().unwrap();
+    let said = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}{}", stderr(&output));
+    assert!(
+        said.starts_with("A walk ends ANSWERED (graded and passed), UNVERIFIED "),
+        "{said}"
+    );
+    assert!(said.contains("\n  [1] README.md — "), "{said}");
+}
