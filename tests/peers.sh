@@ -125,15 +125,19 @@ jaeger=v1.76.0
 prometheus=v0.316.0
 # Kinds that clusters have from elsewhere: module, and the files of their definitions in it.
 definitions=(
-    "sigs.k8s.io/gateway-api@v1.7.0 config/crd/standard/gateway.networking.k8s.io_grpcroutes.yaml"
+    "sigs.k8s.io/gateway-api@v1.6.3 config/crd/standard/gateway.networking.k8s.io_grpcroutes.yaml"
     "github.com/cert-manager/cert-manager@v1.21.2 deploy/crds/cert-manager.io_certificates.yaml"
     "github.com/kedacore/keda/v2@v2.21.0 config/crd/bases/keda.sh_scaledobjects.yaml"
     "github.com/prometheus-operator/prometheus-operator@v0.85.0 example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml"
     "github.com/prometheus-operator/prometheus-operator@v0.85.0 example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml"
 )
 
-# Where the files of a module are: Go's cache, checked against its checksum database.
-module() { go mod download -json "$1" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p'; }
+# Where the files of a module are: Go's cache, checked against its checksum database. Says why where they cannot be had.
+module() {
+    local said
+    said=$(go mod download -json "$1") || sed -n 's/^\t"Error": //p' <<<"$said" >&2
+    sed -n 's/^\t"Dir": "\(.*\)",$/\1/p' <<<"$said"
+}
 
 # Builds a package of a module that others can depend on: NAME MODULE@VERSION PACKAGE [go.mod lines] [linker flags].
 build() {
