@@ -7,6 +7,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod backup;
 mod copies;
 mod faults;
 mod filters;
@@ -59,6 +60,7 @@ contract! {
     promises::many_documents_and_large_ones_are_stored_whole,
     copies::a_copy_is_not_seen_until_it_takes_its_place,
     copies::readers_see_a_copy_or_what_was_before,
+    backup::an_export_answers_in_another_store_and_back_in_this_one,
     writers::two_writers_of_one_document_leave_one_version,
     writers::readers_see_one_version_or_the_other,
     model::random_operations_agree_with_a_model,
