@@ -1,9 +1,9 @@
 //! The six services as processes, while they are killed, stopped, drained, cut off, overloaded, scaled, and left to run.
 //!
 //! ```sh
-//! cargo test -p emend-tests --test chaos                                     # all of it, in about two minutes
-//! EMEND_CHAOS_WALKS=1000 cargo test -p emend-tests --test chaos faults       # more walks
-//! EMEND_SOAK=30m cargo test --release -p emend-tests --test chaos soak       # memory, handles and threads for half an hour
+//! cargo test -p emend-tests --test chaos                                        # all of it, in about two minutes
+//! EMEND_CHAOS_WALKS=1000 cargo test -p emend-tests --test chaos whatever_fails  # more walks
+//! EMEND_SOAK=30m cargo test --release -p emend-tests --test chaos soak          # memory, handles and threads for half an hour
 //! ```
 //!
 //! The program is every service too: it starts itself in another role.
