@@ -24,6 +24,9 @@ use crate::terms::Terms;
 
 /// Bits of a point id for the chunk index; the others hold the version.
 const CHUNK_BITS: u32 = 24;
+/// Size of the candidate list of a search that does not say one. Of 100,000 passages it finds 998 of 1000 nearest, where the
+/// engine's own 100 find 982, in less than half of the time of a scan (`benches/search.rs`).
+const EF: usize = 192;
 /// Maximum chunks of a document, as many as a point id can distinguish.
 pub(super) const MAX_CHUNKS: u32 = 1 << CHUNK_BITS;
 
@@ -190,12 +193,17 @@ impl Index {
         limit: usize,
     ) -> Result<Vec<(Point, f64)>, IndexError> {
         let Search { filter, ef, exact, .. } = search;
-        let params = (ef.is_some() || *exact).then(|| SearchParams {
-            hnsw_ef: *ef,
+        let params = SearchParams {
+            hnsw_ef: ef.or(Some(EF)),
             exact: *exact,
             ..SearchParams::default()
-        });
-        self.search(NamedQuery::default_dense(embedding.to_vec()), filter, params, limit)
+        };
+        self.search(
+            NamedQuery::default_dense(embedding.to_vec()),
+            filter,
+            Some(params),
+            limit,
+        )
     }
 
     /// The points that have words of a query, best first by BM25.
