@@ -137,7 +137,6 @@ pub(crate) async fn an_export_answers_in_another_store_and_back_in_this_one(subj
     let removed = DeleteDocumentsRequest {
         collection: "books".to_owned(),
         document_ids: vec!["n17".to_owned()],
-        ..DeleteDocumentsRequest::default()
     };
     live.client.delete_documents(removed).await.unwrap();
     let before = live.answers("books").await;
