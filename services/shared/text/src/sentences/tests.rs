@@ -56,22 +56,14 @@ fn latin_sentence_boundaries() {
 
 #[test]
 fn a_sentence_does_not_end_in_code() {
-    for (text, expected) in [
-        (
-            "Run `add app … > app.key. Now`. Restart it.",
-            vec!["Run `add app … > app.key. Now`.", "Restart it."],
-        ),
-        (
-            "Use ``a ` b. C`` twice. Stop.",
-            vec!["Use ``a ` b. C`` twice.", "Stop."],
-        ),
-        (
-            "A single ` is odd. It opens ``nothing. At all.",
-            vec!["A single ` is odd.", "It opens ``nothing.", "At all."],
-        ),
-    ] {
-        assert_eq!(of(text), expected);
-    }
+    let command = "Run `add app … > app.key. Now`. Restart it.";
+    assert_eq!(of(command), ["Run `add app … > app.key. Now`.", "Restart it."]);
+    assert_eq!(
+        of("Use ``a ` b. C`` twice. Stop."),
+        ["Use ``a ` b. C`` twice.", "Stop."]
+    );
+    let unclosed = "A single ` is odd. It opens ``nothing. At all.";
+    assert_eq!(of(unclosed), ["A single ` is odd.", "It opens ``nothing.", "At all."]);
 }
 
 #[test]
