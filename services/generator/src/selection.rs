@@ -293,8 +293,18 @@ fn is_layout(sentence: &str, text: &str) -> bool {
         || sentence.contains("| ---")
         || sentence.contains("|---")
         || !outside.flat_map(str::chars).any(char::is_alphanumeric)
-        || sentence.starts_with('[') && sentence.contains("]: ")
+        || is_link_definition(sentence)
         || is_link
+}
+
+/// Whether a sentence is the definition of a link: `[port]: https://docs.example/port "The port"`.
+fn is_link_definition(sentence: &str) -> bool {
+    let target = sentence.strip_prefix('[').and_then(|rest| rest.split_once("]: "));
+    target.is_some_and(|(_, target)| {
+        let (address, title) = target.split_once(' ').unwrap_or((target, ""));
+        let is_address = title.is_empty() || address.contains(['/', '#', '.']);
+        is_address && (title.is_empty() || title.trim_start().starts_with(['"', '\'', '(']))
+    })
 }
 
 /// The values of a row of a table.

@@ -141,6 +141,7 @@ fn rules_code_blocks_addresses_and_links_alone_are_not_answers() {
         "```sh\nask \"Which port is it?\"\n```",
         "https://docs.example/which/port",
         "[port]: https://docs.example/port",
+        "[port]: port.md \"The port\"",
         "[Which port is it](port.md)",
         "[![port](https://x/port.svg)](https://x)",
         "| --- |",
@@ -151,6 +152,7 @@ fn rules_code_blocks_addresses_and_links_alone_are_not_answers() {
         "The port is 50050 | 50051.",
         "[The port](port.md) is 50050.",
         "[The port is 50050.](port.md)",
+        "[`port`]: The port that a service listens on.",
     ] {
         assert!(!is_layout(text), "{text:?}");
     }
