@@ -1,8 +1,10 @@
 //! Selects the sentences of an extractive answer.
 //!
-//! Short answers are preferred: the best sentence alone, and another one only if it covers words of the question that
-//! the answer does not cover yet, or if the best one is in doubt and the other nearly as good. A later attempt never
-//! repeats an earlier answer (R3).
+//! Short answers are preferred: the best sentence, and another one only if it covers words of the question that the answer
+//! does not cover yet, or if the best one is in doubt and the other nearly as good; each with the sentences beside it in its
+//! paragraph that may answer too. A later attempt never repeats an earlier answer (R3).
+
+mod paragraph;
 
 use emend_text::{ends_question, ends_sentence};
 use std::collections::{BTreeSet, HashMap};
@@ -10,6 +12,8 @@ use std::ops::Range;
 
 use emend_evaluator::SentenceScore;
 use emend_proto::v1::Passage;
+
+use paragraph::{Position, Positions};
 
 /// Minimum probability of a further sentence, as a share of the best one's.
 const NEARLY: f64 = 0.7;
@@ -45,6 +49,8 @@ pub(crate) struct Candidate {
     words: BTreeSet<String>,
     /// The content words of its passage's title and headings, which "it" most often refers to.
     title: BTreeSet<String>,
+    /// Where it stands among the sentences of its first passage.
+    at: Position,
 }
 
 /// The candidate sentences, best first: those with a probability of at least `answers`, without duplicates, echoes of
@@ -56,6 +62,7 @@ pub(crate) fn candidates(
     answers: f64,
 ) -> Vec<Candidate> {
     let asked = content(question);
+    let positions = Positions::new(passages, scores);
     let mut found: Vec<Candidate> = Vec::new();
     let mut by_key: HashMap<String, usize> = HashMap::new();
     for score in scores.iter().filter(|score| score.probability >= answers) {
@@ -93,6 +100,7 @@ pub(crate) fn candidates(
                     key,
                     words,
                     title: content(&passage.title_line()),
+                    at: positions.of(score),
                 });
             }
         }
@@ -253,6 +261,7 @@ fn pick(asked: &BTreeSet<String>, candidates: &[Candidate], most: usize) -> Vec<
             chosen.push(index);
         }
     }
+    paragraph::complete(&mut chosen, candidates, most);
     chosen
 }
 

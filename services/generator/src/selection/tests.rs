@@ -72,19 +72,17 @@ fn a_further_sentence_must_cover_more_of_the_question() {
 
 #[test]
 fn where_the_best_sentence_is_in_doubt_another_that_is_nearly_as_good_is_quoted_too() {
-    let chosen = |best: f64, other: f64, third: f64| {
+    let texts = [STORM, "Gulls like the roof.", BUILT];
+    let chosen = |probabilities: [f64; 3]| {
+        let scores = (0..).zip(texts).zip(probabilities);
+        let scores: Vec<SentenceScore> = scores.map(|((index, text), p)| score(text, text, index, p)).collect();
         let question = "How was the roof damaged?";
-        let scores = [
-            score(TEXT, STORM, 0, best),
-            score(TEXT, "Gulls like the roof.", 0, other),
-            score(TEXT, BUILT, 0, third),
-        ];
-        let candidates = candidates(question, &[passage(TEXT)], &scores, 0.1);
+        let candidates = candidates(question, &texts.map(passage), &scores, 0.1);
         select(question, candidates, "", &[], 1, 3).len()
     };
-    assert_eq!(chosen(0.6, 0.59, 0.1), 1, "one that is likely right stands alone");
-    assert_eq!(chosen(0.4, 0.2, 0.1), 1, "the other is not nearly as good");
-    assert_eq!(chosen(0.4, 0.3, 0.29), 2, "one more at most");
+    assert_eq!(chosen([0.6, 0.59, 0.1]), 1, "one that is likely right stands alone");
+    assert_eq!(chosen([0.4, 0.2, 0.1]), 1, "the other is not nearly as good");
+    assert_eq!(chosen([0.4, 0.3, 0.29]), 2, "one more at most");
 }
 
 #[test]
@@ -218,4 +216,36 @@ fn a_sentence_that_introduces_a_list_is_quoted_with_its_entries() {
     let chosen = candidates("What does a repair cost?", &[passage(plain)], &scores, 0.5);
     assert_eq!(chosen.len(), 1);
     assert_eq!(with_entries(chosen, &[passage(plain)], 10).len(), 1);
+}
+
+#[test]
+fn a_sentence_is_quoted_with_those_beside_it_in_its_paragraph_that_may_answer_too() {
+    let text = "Probation lasts six months. It can be extended once. During probation a week's notice is enough. \
+                Ask your manager.\n\nNotice is given in writing.\n\n- Notice by mail counts.\n- Notice by phone does not.";
+    let sentence = |index: usize| &text[emend_text::sentences(text)[index].clone()];
+    let chosen = |probabilities: [f64; 7], most: usize| -> Vec<String> {
+        let scores = probabilities.iter().enumerate();
+        let mut scores: Vec<SentenceScore> = scores.map(|(index, p)| score(text, sentence(index), 0, *p)).collect();
+        scores.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+        let candidates = candidates("What notice applies?", &[passage(text)], &scores, 0.1);
+        let selected = select("What notice applies?", candidates, "", &[], 1, most);
+        selected.into_iter().map(|candidate| candidate.text).collect()
+    };
+    let beside = [0.2, 0.3, 0.7, 0.2, 0.6, 0.1, 0.1];
+    assert_eq!(
+        chosen(beside, 3),
+        [sentence(1), sentence(2)],
+        "the rest is far less probable"
+    );
+    assert_eq!(chosen(beside, 1), [sentence(2)]);
+    let all = [0.6, 0.6, 0.7, 0.6, 0.6, 0.6, 0.6];
+    assert_eq!(chosen(all, 5).len(), 3, "two more at most, of this paragraph");
+    let sure = [0.6, 0.6, 0.9, 0.6, 0.6, 0.6, 0.6];
+    assert_eq!(chosen(sure, 5), [sentence(2)]);
+    let entry = [0.1, 0.1, 0.1, 0.1, 0.1, 0.7, 0.6];
+    assert_eq!(
+        chosen(entry, 3),
+        ["Notice by mail counts."],
+        "an entry of a list is a paragraph"
+    );
 }

@@ -8,7 +8,7 @@ use super::{ask, extractive};
 
 const QUESTION: &str = "Who designed the lighthouse of Corran Point?";
 const BREAD: &str = "Knead the dough for ten minutes. Then let it rest under a damp cloth.";
-const LIGHT: &str = "Über Corran Point: fog is common there. The lighthouse of Corran Point was designed by Ada Marsh. \
+const LIGHT: &str = "Über Corran Point: fog is common there.\n\nThe lighthouse of Corran Point was designed by Ada Marsh. \
                      Gulls nest on its roof.";
 const DESIGNED: &str = "The lighthouse of Corran Point was designed by Ada Marsh.";
 const AGAIN: &str = "Records name Ada Marsh: she designed the Corran Point lighthouse alone.";
