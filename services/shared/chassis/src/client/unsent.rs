@@ -11,14 +11,17 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use tokio::sync::oneshot;
-use tonic::Status;
 use tonic::body::Body;
+use tonic::{Code, Status};
 use tower::{BoxError, Service, ServiceExt};
 
 use super::member::Load;
 
-/// Most times that a call is handed to a connection.
-const MAX_SENDS: u32 = 3;
+/// Most servers that a call is tried on that cannot be connected to.
+const MAX_UNREACHED: u32 = 3;
+/// Most connections that close before they take a call. Each was open when it got the call, so that it takes a server that
+/// closes every connection at once, or a machine so busy that connections are old when they begin, to meet many.
+const MAX_CLOSED: u32 = 16;
 /// Largest request that is kept until it is answered, in bytes, to be sent again.
 const MAX_KEPT_BYTES: usize = 64 * 1024;
 
@@ -73,20 +76,28 @@ pub(super) async fn send<R, Fut>(
 where
     Fut: Future<Output = Result<R, Failed>>,
 {
-    for _ in 1..MAX_SENDS {
+    let (mut unreached, mut closed) = (0, 0);
+    loop {
         let (parts, body) = request.into_parts();
         let (body, returned) = Returned::new(body);
-        match once(http::Request::from_parts(parts.clone(), Body::new(body))).await {
-            Err(failed) => match returned.await {
-                Ok(body) if failed.unprocessed || body.first.is_none() => {
-                    request = http::Request::from_parts(parts, Body::new(body));
-                }
-                _ => return Err(Failed { sent: true, ..failed }),
-            },
+        let failed = match once(http::Request::from_parts(parts.clone(), Body::new(body))).await {
             Ok(response) => return Ok(response),
+            Err(failed) => failed,
+        };
+        let body = match returned.await {
+            Ok(body) if failed.unprocessed || body.first.is_none() => body,
+            _ => return Err(Failed { sent: true, ..failed }),
+        };
+        // Nothing else is cancelled that was not read.
+        match failed.unprocessed || failed.status.code() == Code::Cancelled {
+            true => closed += 1,
+            false => unreached += 1,
         }
+        if unreached == MAX_UNREACHED || closed == MAX_CLOSED {
+            return Err(failed);
+        }
+        request = http::Request::from_parts(parts, Body::new(body));
     }
-    once(request).await
 }
 
 /// Hands a request to a connection.

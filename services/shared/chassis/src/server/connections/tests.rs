@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::Semaphore;
@@ -55,6 +56,34 @@ async fn a_reader_that_takes_nothing_loses_the_connection_and_a_slow_one_does_no
         slow.read_exact(&mut [0; 64]).await.unwrap();
     }
     writing.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_sent_to_a_connection_that_ends_is_read_until_the_other_side_closes_too() {
+    let (mut client, server) = tokio::io::duplex(64);
+    let mut server = Connection::new(server, place().await, 0);
+    let begun = Instant::now();
+    let closing = tokio::spawn(async move { server.shutdown().await });
+    client.read_to_end(&mut Vec::new()).await.unwrap();
+    client.write_all(&[0; 4096]).await.unwrap();
+    assert!(!closing.is_finished(), "a call on its way would have met a reset");
+    drop(client);
+    closing.await.unwrap().unwrap();
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_ends_is_not_kept_by_a_side_that_does_not_close() {
+    let (mut client, server) = tokio::io::duplex(64);
+    let mut server = Connection::new(server, place().await, 0);
+    let begun = Instant::now();
+    let sending = tokio::spawn(async move { while client.write_all(b"more").await.is_ok() {} });
+    let closing = tokio::spawn(async move { server.shutdown().await });
+    while !closing.is_finished() {
+        tokio::time::advance(guard::LINGER_TIMEOUT / 10).await;
+    }
+    assert!(begun.elapsed() >= guard::LINGER_TIMEOUT);
+    sending.await.unwrap();
 }
 
 #[tokio::test]
