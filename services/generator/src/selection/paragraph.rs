@@ -69,11 +69,7 @@ fn continues(text: &str, last: &SentenceScore, next: &SentenceScore) -> bool {
     let between = text.get(last.range.end..next.range.start).unwrap_or("\n\n");
     let sentence = |score: &SentenceScore| text.get(score.range.clone()).unwrap_or_default();
     let (before, after) = (sentence(last), sentence(next));
-    between.matches('\n').count() < 2
-        && !before.starts_with(['#', '|'])
-        && !after.starts_with(['#', '|', '>'])
-        && !after.starts_with("```")
-        && !emend_text::is_list_entry(after)
+    between.matches('\n').count() < 2 && !before.starts_with(['#', '|']) && !emend_text::starts_block(after)
 }
 
 /// Adds to the sentences that were chosen those beside them, the more probable first, at most `most` in all. `candidates`

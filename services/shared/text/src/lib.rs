@@ -26,6 +26,6 @@ pub use language::{Language, language};
 pub use plain::plain;
 pub use script::Script;
 pub use sections::{Section, section_ranges, sections};
-pub use sentences::{is_list_entry, sentences};
+pub use sentences::{is_list_entry, sentences, starts_block};
 pub use tables::{TableRow, table_rows};
 pub use words::{content_words, letters, names, numbers, rarity, words};

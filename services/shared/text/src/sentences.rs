@@ -66,7 +66,8 @@ fn continues(before: &str, line: &str) -> bool {
 
 /// Whether `line` starts a heading, list item, block quote, table row, code fence or rule, a header field or the
 /// description of an option, or an entry of a log.
-fn starts_block(line: &str) -> bool {
+#[must_use]
+pub fn starts_block(line: &str) -> bool {
     let marked = ["> ", "|", "#", "```", "---"].iter().any(|mark| line.starts_with(mark));
     marked || is_list_entry(line) || is_header(line) || is_option(line) || is_log_entry(line)
 }
