@@ -4,6 +4,7 @@
 //! does not cover yet, or if the best one is in doubt and the other nearly as good; each with the sentences beside it in its
 //! paragraph that may answer too. A later attempt never repeats an earlier answer (R3).
 
+mod entries;
 mod paragraph;
 
 use emend_text::{ends_question, ends_sentence};
@@ -13,6 +14,7 @@ use std::ops::Range;
 use emend_evaluator::SentenceScore;
 use emend_proto::v1::Passage;
 
+pub(crate) use entries::with_entries;
 use paragraph::{Position, Positions};
 
 /// Minimum probability of a further sentence, as a share of the best one's.
@@ -41,6 +43,8 @@ pub(crate) struct Candidate {
     pub(crate) places: Vec<(usize, Range<usize>)>,
     /// Its text, verbatim but for the marks of Markdown.
     pub(crate) text: String,
+    /// Whether it is a line of code, which stays a line of its own.
+    pub(crate) is_code: bool,
     /// Probability of answering the question, 0–1.
     pub(crate) probability: f64,
     /// Its normalized words, for comparison.
@@ -79,7 +83,9 @@ pub(crate) fn candidates(
         // A row far below the names of its columns has none of them.
         let text = if text.starts_with('|') { cells(&text) } else { text };
         let words = content(&text);
-        if is_layout(sentence, &text) || is_echo(&text, &words, &asked) {
+        let is_echo =
+            || is_echo(&text, &words, &asked) && entries::introduced(&passage.text, range.clone()).0.is_empty();
+        if is_layout(sentence, &text) || is_echo() {
             continue;
         }
         let key = key(&text);
@@ -96,6 +102,7 @@ pub(crate) fn candidates(
                 found.push(Candidate {
                     places: vec![(score.passage, range)],
                     text,
+                    is_code: false,
                     probability: score.probability,
                     key,
                     words,
@@ -106,51 +113,6 @@ pub(crate) fn candidates(
         }
     }
     found
-}
-
-/// Adds the entries of the list that a sentence introduces, such as "Take these steps:", at most `most`.
-pub(crate) fn with_entries(chosen: Vec<Candidate>, passages: &[Passage], most: usize) -> Vec<Candidate> {
-    let mut all = Vec::with_capacity(chosen.len());
-    for candidate in chosen {
-        let entries = entries(&candidate, passages, most);
-        all.push(candidate);
-        for entry in entries {
-            if all.iter().all(|known: &Candidate| known.key != entry.key) {
-                all.push(entry);
-            }
-        }
-    }
-    all
-}
-
-fn entries(candidate: &Candidate, passages: &[Passage], most: usize) -> Vec<Candidate> {
-    let Some((index, range)) = candidate.places.first() else {
-        return Vec::new();
-    };
-    let Some(passage) = passages.get(*index).filter(|_| candidate.text.ends_with([':', '：'])) else {
-        return Vec::new();
-    };
-    let after = emend_text::sentences(&passage.text)
-        .into_iter()
-        .filter(|sentence| sentence.start >= range.end);
-    let entries = after.take_while(|sentence| {
-        let text = passage.text.get(sentence.clone()).unwrap_or_default();
-        emend_text::is_list_entry(text)
-    });
-    entries
-        .take(most)
-        .filter_map(|sentence| {
-            let place = unmarked(&passage.text, sentence);
-            let text = emend_text::without_marks(passage.text.get(place.clone())?);
-            Some(Candidate {
-                places: vec![(*index, place)],
-                key: key(&text),
-                words: content(&text),
-                text,
-                ..candidate.clone()
-            })
-        })
-        .collect()
 }
 
 /// Selects at most `most` sentences for attempt number `attempt` (from 1), in document order; empty if none is left.

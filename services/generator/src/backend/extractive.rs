@@ -16,7 +16,7 @@ use crate::selection::{self, Candidate};
 
 /// Name of the model in results.
 const MODEL: &str = "extractive";
-/// Entries of a list that are quoted with the sentence that introduces it, if the request sets no limit.
+/// Entries of a list or lines of code that are quoted with the sentence that introduces them, if the request sets no limit.
 const MAX_ENTRIES: usize = 10;
 /// Passages scored between two checks of the deadline.
 const BATCH: usize = 4;
@@ -129,8 +129,13 @@ impl ExtractiveBackend {
         }
         let mut answer = String::new();
         let mut sentences = Vec::with_capacity(chosen.len());
+        let mut after_code = false;
         for (candidate, citations) in chosen {
-            let space = sentence_separator(&answer, &candidate.text);
+            let space = match after_code || candidate.is_code {
+                true if !answer.is_empty() => "\n",
+                _ => sentence_separator(&answer, &candidate.text),
+            };
+            after_code = candidate.is_code;
             let start = answer.len() + space.len();
             answer.push_str(space);
             answer.push_str(&candidate.text);

@@ -219,6 +219,33 @@ fn a_sentence_that_introduces_a_list_is_quoted_with_its_entries() {
 }
 
 #[test]
+fn a_sentence_that_introduces_code_is_quoted_with_its_lines_as_they_are() {
+    let quoted = |code: &str| -> Vec<String> {
+        let text = format!("Fill the tank first. Empty it with:\n\n{code}\nThe pump *hums* then.");
+        let scores = [score(&text, "Empty it with:", 0, 0.9)];
+        let chosen = candidates("What does a sailor do?", &[passage(&text)], &scores, 0.5);
+        let all = with_entries(chosen, &[passage(&text)], 10);
+        assert!(
+            all.iter()
+                .skip(1)
+                .all(|line| line.is_code && text[line.places[0].1.clone()] == line.text)
+        );
+        all.into_iter().map(|candidate| candidate.text).collect()
+    };
+    let lines = ["Empty it with:", "pump --drain tank_one", "# wait", "pump --stop *"];
+    assert_eq!(
+        quoted("```sh\npump --drain tank_one\n\n# wait\npump --stop *\n```\n"),
+        lines
+    );
+    assert_eq!(
+        quoted("    pump --drain tank_one\n    # wait\n\n    pump --stop *\n"),
+        lines
+    );
+    assert_eq!(quoted("pump --drain tank_one\n"), lines[..1]);
+    assert_eq!(quoted(""), lines[..1]);
+}
+
+#[test]
 fn a_sentence_is_quoted_with_those_beside_it_in_its_paragraph_that_may_answer_too() {
     let text = "Probation lasts six months. It can be extended once. During probation a week's notice is enough. \
                 Ask your manager.\n\nNotice is given in writing.\n\n- Notice by mail counts.\n- Notice by phone does not.";

@@ -44,6 +44,32 @@ async fn the_sentence_that_answers_is_quoted_alone_and_cited_to_the_character() 
 }
 
 #[tokio::test]
+async fn lines_of_code_stay_lines() {
+    let generator = extractive().await;
+    let text = "The lighthouse of Corran Point is lit with:\n\n```sh\nlamp --on\nlamp --turn\n```\n";
+    let request = ask("How is the lighthouse of Corran Point lit?", &[text]);
+    let (deltas, finished) = generator.answer(request.clone()).await.unwrap();
+    assert_eq!(
+        finished.answer,
+        "The lighthouse of Corran Point is lit with:\nlamp --on\nlamp --turn"
+    );
+    assert_eq!(deltas.concat(), finished.answer);
+    let quoted: Vec<_> = finished
+        .sentences
+        .iter()
+        .map(|sentence| texts(&request, &sentence.citations[0]))
+        .collect();
+    assert_eq!(
+        quoted,
+        [
+            "The lighthouse of Corran Point is lit with:",
+            "lamp --on",
+            "lamp --turn"
+        ]
+    );
+}
+
+#[tokio::test]
 async fn a_quotation_says_where_it_stands_in_the_document() {
     let generator = extractive().await;
     let place = async |passage: Passage| {

@@ -52,7 +52,7 @@ fn continues(before: &str, line: &str) -> bool {
         // The definition of the term in the line before.
         return !before.starts_with(['#', '|']);
     }
-    if starts_block(line) || before.starts_with('#') || before.starts_with('|') || before.ends_with("  ") {
+    if starts_block(line) || ["#", "|", "```"].iter().any(|mark| before.starts_with(mark)) || before.ends_with("  ") {
         return false;
     }
     let ended = before.trim_end_matches(is_closing_mark).ends_with(is_sentence_end) || before.ends_with([':', '：']);

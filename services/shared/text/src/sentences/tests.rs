@@ -109,6 +109,12 @@ fn lines_of_markdown_are_boundaries_and_wrapped_lines_are_not() {
 }
 
 #[test]
+fn a_fence_is_no_part_of_the_code_in_it() {
+    let text = "Run:\n\n```sh\ncargo run\n```\nthen wait.";
+    assert_eq!(of(text), ["Run:", "```sh", "cargo run", "```", "then wait."]);
+}
+
+#[test]
 fn a_term_and_its_definition_are_one_sentence() {
     assert_eq!(
         of("RMA\n:   The number that a return has.\n\nBlue Friday\n: No releases."),
