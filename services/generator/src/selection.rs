@@ -18,9 +18,9 @@ pub(crate) use entries::with_entries;
 use paragraph::{Position, Positions};
 
 /// Minimum probability of a further sentence, as a share of the best one's.
-const NEARLY: f64 = 0.7;
-/// Probability of the best sentence below which it is in doubt: more likely wrong than right.
-const DOUBTFUL: f64 = 0.5;
+const NEARLY: f64 = 0.5;
+/// Probability of a sentence below which it is in doubt, and quoted with another one.
+const DOUBTFUL: f64 = 0.8;
 /// Minimum word overlap at which a sentence duplicates a selected one.
 const SAME: f64 = 0.6;
 /// Minimum word overlap at which a sentence duplicates one of the answer so far. It is higher than [`SAME`] because a
@@ -51,6 +51,8 @@ pub(crate) struct Candidate {
     key: String,
     /// Its content words.
     words: BTreeSet<String>,
+    /// Whether it is a row of a table: rows have the names of the columns and more in common, and say different things.
+    is_row: bool,
     /// The content words of its passage's title and headings, which "it" most often refers to.
     title: BTreeSet<String>,
     /// Where it stands among the sentences of its first passage.
@@ -84,7 +86,7 @@ pub(crate) fn candidates(
         let text = if text.starts_with('|') { cells(&text) } else { text };
         let words = content(&text);
         let is_echo =
-            || is_echo(&text, &words, &asked) && entries::introduced(&passage.text, range.clone()).0.is_empty();
+            || is_echo(&text, &words, &asked) && entries::introduced(&passage.text, &range).ranges().is_empty();
         if is_layout(sentence, &text) || is_echo() {
             continue;
         }
@@ -105,6 +107,7 @@ pub(crate) fn candidates(
                     is_code: false,
                     probability: score.probability,
                     key,
+                    is_row,
                     words,
                     title: content(&passage.title_line()),
                     at: positions.of(score),
@@ -217,8 +220,10 @@ fn pick(asked: &BTreeSet<String>, candidates: &[Candidate], most: usize) -> Vec<
         if new.is_subset(&covered) && !is_second_guess {
             continue;
         }
+        let says_the_same =
+            |other: &Candidate| !(other.is_row && candidate.is_row) && overlap(&other.words, &candidate.words) >= SAME;
         let mut others = chosen.iter().filter_map(|index| candidates.get(*index));
-        if !others.any(|c| overlap(&c.words, &candidate.words) >= SAME) {
+        if !others.any(says_the_same) {
             covered.extend(new);
             chosen.push(index);
         }

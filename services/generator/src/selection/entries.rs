@@ -1,4 +1,5 @@
-//! The entries of a list and the lines of code that a sentence introduces, such as "Take these steps:".
+//! What a sentence introduces: the entries of a list or the lines of code after "Take these steps:", and the sentences after
+//! a label in bold, such as "**Error 7.** Restart it."
 
 use std::ops::Range;
 
@@ -10,8 +11,12 @@ use super::{Candidate, content, key, unmarked};
 const FENCE: &str = "```";
 /// Columns by which a block of code without fences is indented.
 const INDENT: usize = 4;
+/// What is looked at of the text after a sentence, in bytes.
+const MAX_BYTES: usize = 8 << 10;
+/// Most sentences that are quoted with a label.
+const MAX_LABELLED: usize = 2;
 
-/// Adds the entries that a sentence introduces, at most `most` for each.
+/// Adds what the sentences introduce, at most `most` for each.
 pub(crate) fn with_entries(chosen: Vec<Candidate>, passages: &[Passage], most: usize) -> Vec<Candidate> {
     let mut all = Vec::with_capacity(chosen.len());
     for candidate in chosen {
@@ -27,13 +32,15 @@ pub(crate) fn with_entries(chosen: Vec<Candidate>, passages: &[Passage], most: u
 }
 
 fn entries(candidate: &Candidate, passages: &[Passage], most: usize) -> Vec<Candidate> {
-    let place = candidate.places.first();
-    let Some((index, passage)) = place.and_then(|(index, _)| Some((*index, passages.get(*index)?))) else {
+    let Some((index, range)) = candidate.places.first() else {
         return Vec::new();
     };
-    let range = place.map(|(_, range)| range.clone()).unwrap_or_default();
-    let (introduced, is_code) = introduced(&passage.text, range);
-    let entries = introduced.into_iter().take(most).filter_map(|sentence| {
+    let Some(passage) = passages.get(*index) else {
+        return Vec::new();
+    };
+    let introduced = introduced(&passage.text, range);
+    let is_code = matches!(introduced, Introduced::Code(_));
+    let entries = introduced.ranges().into_iter().take(most).filter_map(|sentence| {
         let place = if is_code {
             sentence
         } else {
@@ -46,7 +53,7 @@ fn entries(candidate: &Candidate, passages: &[Passage], most: usize) -> Vec<Cand
             emend_text::without_marks(own)
         };
         Some(Candidate {
-            places: vec![(index, place)],
+            places: vec![(*index, place)],
             key: key(&own),
             words: content(&own),
             text: own,
@@ -57,34 +64,70 @@ fn entries(candidate: &Candidate, passages: &[Passage], most: usize) -> Vec<Cand
     entries.collect()
 }
 
-/// The entries or lines that a sentence introduces, and whether they are code.
-pub(super) fn introduced(text: &str, sentence: Range<usize>) -> (Vec<Range<usize>>, bool) {
-    let said = text
-        .get(sentence.clone())
-        .unwrap_or_default()
-        .trim_end_matches(['*', '_']);
-    if !said.ends_with([':', '：']) {
-        return (Vec::new(), false);
-    }
-    let code = lines_of_code(text, sentence.clone());
-    if !code.is_empty() {
-        return (code, true);
-    }
-    let after = emend_text::sentences(text).into_iter();
-    let after = after.filter(|entry| entry.start >= sentence.end);
-    let listed = after.take_while(|entry| text.get(entry.clone()).is_some_and(emend_text::is_list_entry));
-    (listed.collect(), false)
+/// What a sentence introduces.
+pub(super) enum Introduced {
+    /// The entries of a list, or the sentences after a label.
+    Text(Vec<Range<usize>>),
+    /// Lines of code.
+    Code(Vec<Range<usize>>),
 }
 
-/// The lines of the block of code that follows a sentence, without those that are empty.
-fn lines_of_code(text: &str, sentence: Range<usize>) -> Vec<Range<usize>> {
-    let line_start = text
-        .get(..sentence.start)
-        .map_or(0, |before| before.rfind('\n').map_or(0, |at| at + 1));
-    let own_indent = text.get(line_start..).map_or(0, indent);
-    let mut at = sentence.end;
-    let (mut fenced, mut lines) = (false, Vec::new());
-    for line in text.get(sentence.end..).unwrap_or_default().split_inclusive('\n') {
+impl Introduced {
+    pub(super) fn ranges(self) -> Vec<Range<usize>> {
+        match self {
+            Self::Text(ranges) | Self::Code(ranges) => ranges,
+        }
+    }
+}
+
+/// What a sentence of `text` introduces.
+pub(super) fn introduced(text: &str, sentence: &Range<usize>) -> Introduced {
+    let said = text.get(sentence.clone()).unwrap_or_default();
+    let is_label = is_bold(said);
+    if !is_label && !said.trim_end_matches(['*', '_']).ends_with([':', '：']) {
+        return Introduced::Text(Vec::new());
+    }
+    let line = text.get(..sentence.start).and_then(|before| before.rfind('\n'));
+    let own_indent = text.get(line.map_or(0, |end| end + 1)..).map_or(0, indent);
+    let after = text.get(sentence.end..).unwrap_or_default();
+    let after = &after[..after.floor_char_boundary(MAX_BYTES)];
+    let code = lines_of_code(after, own_indent);
+    let placed = |ranges: Vec<Range<usize>>| {
+        let placed = ranges
+            .into_iter()
+            .map(|range| sentence.end + range.start..sentence.end + range.end);
+        placed.collect()
+    };
+    if !code.is_empty() {
+        return Introduced::Code(placed(code));
+    }
+    let said = |entry: &Range<usize>| after.get(entry.clone()).unwrap_or_default();
+    let mut sentences = emend_text::sentences(after).into_iter().peekable();
+    let is_entry = |entry: &Range<usize>| emend_text::is_list_entry(said(entry));
+    if !is_label || sentences.peek().is_some_and(is_entry) {
+        return Introduced::Text(placed(sentences.take_while(is_entry).collect()));
+    }
+    let mut last = 0;
+    let labelled = sentences.take_while(|entry| {
+        let between = after.get(last..entry.start).unwrap_or_default();
+        last = entry.end;
+        between.matches('\n').count() < 2 && !emend_text::starts_block(said(entry)) && !is_bold(said(entry))
+    });
+    Introduced::Text(placed(labelled.take(MAX_LABELLED).collect()))
+}
+
+/// Whether all of a sentence is in bold.
+fn is_bold(sentence: &str) -> bool {
+    let inside = ["**", "__"]
+        .iter()
+        .find_map(|mark| sentence.strip_prefix(mark)?.strip_suffix(mark));
+    inside.is_some_and(|inside| !inside.is_empty() && !inside.contains("**"))
+}
+
+/// The lines of the block of code that a text begins with, after a line that is indented so far; without empty ones.
+fn lines_of_code(text: &str, indented: usize) -> Vec<Range<usize>> {
+    let (mut at, mut fenced, mut lines) = (0, false, Vec::new());
+    for line in text.split_inclusive('\n') {
         let start = at + indent(line);
         at += line.len();
         let said = line.trim();
@@ -96,7 +139,7 @@ fn lines_of_code(text: &str, sentence: Range<usize>) -> Vec<Range<usize>> {
                 break;
             }
             fenced = true;
-        } else if fenced || indent(line) >= own_indent + INDENT && !emend_text::is_list_entry(said) {
+        } else if fenced || indent(line) >= indented + INDENT && !emend_text::is_list_entry(said) {
             lines.push(start..start + said.len());
         } else {
             break;

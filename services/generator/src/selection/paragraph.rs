@@ -5,13 +5,11 @@ use std::collections::HashMap;
 use emend_evaluator::SentenceScore;
 use emend_proto::v1::Passage;
 
-use super::Candidate;
+use super::{Candidate, DOUBTFUL};
 
 /// Minimum probability of a sentence beside a selected one, as a share of that one's. Which of two sentences of a paragraph
 /// answers is often undecided, and what the one leaves out the other one says.
-const BESIDE: f64 = 0.35;
-/// Probability from which a sentence needs none beside it.
-const SURE: f64 = 0.8;
+const BESIDE: f64 = 0.25;
 /// Most sentences that are added to a selected one.
 const MAX_BESIDE: usize = 2;
 /// Most characters of a selected sentence with what is added to it.
@@ -83,7 +81,7 @@ pub(super) fn complete(chosen: &mut Vec<usize>, candidates: &[Candidate], most: 
     let length = |candidate: &Candidate| candidate.text.chars().count();
     for of in 0..chosen.len() {
         let best = chosen.get(of).and_then(|index| candidates.get(*index));
-        let Some(best) = best.filter(|best| best.probability < SURE) else {
+        let Some(best) = best.filter(|best| best.probability < DOUBTFUL) else {
             continue;
         };
         let (mut first, mut last) = (best.at.sentence, best.at.sentence);

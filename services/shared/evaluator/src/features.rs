@@ -15,7 +15,9 @@ mod relevance;
 mod usefulness;
 mod view;
 
-pub(super) use answer::{NAMES as ANSWER, answer_sentences, is_heading_or_question, is_markup, restates_question};
+pub(super) use answer::{
+    NAMES as ANSWER, answer_sentences, is_heading, is_markup, question_as_sentence, restates_question,
+};
 pub(super) use groundedness::{NAMES as GROUNDEDNESS, groundedness, is_fragment, is_quoted, is_whole_sentence};
 pub(super) use late::Late;
 pub(super) use question::Question;
@@ -35,6 +37,13 @@ pub(super) struct Features(Vec<(&'static str, f64)>);
 impl Features {
     fn set(&mut self, name: &'static str, value: f64) {
         self.0.push((name, value));
+    }
+
+    /// The same with another value of one of them.
+    fn with(mut self, name: &'static str, value: f64) -> Self {
+        self.0.retain(|(other, _)| *other != name);
+        self.set(name, value);
+        self
     }
 
     pub(super) fn get(&self, name: &str) -> Option<f64> {

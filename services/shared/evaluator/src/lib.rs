@@ -176,7 +176,8 @@ impl Evaluator {
     }
 
     /// Scores every sentence of the passages by the probability that it answers the question, best first. Headings and
-    /// questions introduce an answer without stating it, so they have 0.
+    /// questions introduce an answer without stating it, so they have 0; the sentence after a question has at least the
+    /// probability that the question would have as a sentence.
     ///
     /// # Errors
     /// [`EvaluateError::Embed`] when the texts could not be embedded.
@@ -335,29 +336,36 @@ impl Evaluator {
 fn sentence_scores(coefficients: &Coefficients, asked: &Question, pair: &TextPair, first: usize) -> Vec<SentenceScore> {
     let Section { passage, start, view } = &pair.section;
     let sentences = features::answer_sentences(asked, view, pair.cosines.as_ref());
-    let scores = sentences
-        .iter()
-        .zip(&view.sentences)
-        .enumerate()
-        .map(|(index, (features, range))| {
-            let mut probability = coefficients.probability(Task::Answer, pair.group, features);
-            if features::is_heading_or_question(features) {
-                probability = 0.0;
-            } else if features::restates_question(asked, features) {
+    let probability = |features: &Features| coefficients.probability(Task::Answer, pair.group, features);
+    let mut scores = Vec::with_capacity(sentences.len());
+    // How well the question before a sentence matches the one that is asked: its answer is what comes next.
+    let mut introduced = 0.0;
+    for (index, (features, range)) in sentences.iter().zip(&view.sentences).enumerate() {
+        let own = if let Some(as_sentence) = features::question_as_sentence(features) {
+            introduced = probability(&as_sentence);
+            0.0
+        } else if features::is_heading(features) {
+            introduced = 0.0;
+            0.0
+        } else {
+            let mut own = probability(features);
+            if features::restates_question(asked, features) {
                 // Of several, the model's own order.
-                probability = probability.max(0.01f64.mul_add(probability, RESTATEMENT_PROBABILITY));
+                own = own.max(0.01f64.mul_add(own, RESTATEMENT_PROBABILITY));
             }
             if features::is_markup(view.sentence(index)) {
-                probability *= MARKUP;
+                own *= MARKUP;
             }
-            SentenceScore {
-                passage: first + passage,
-                range: start + range.start..start + range.end,
-                text: view.sentence(index).to_owned(),
-                probability,
-            }
+            own.max(std::mem::take(&mut introduced))
+        };
+        scores.push(SentenceScore {
+            passage: first + passage,
+            range: start + range.start..start + range.end,
+            text: view.sentence(index).to_owned(),
+            probability: own,
         });
-    scores.collect()
+    }
+    scores
 }
 
 /// The task for an answer. An answer of a few words has a model of its own, in which its kind and unit count rather

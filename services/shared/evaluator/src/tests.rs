@@ -103,6 +103,20 @@ async fn headings_and_questions_score_zero() {
 }
 
 #[tokio::test]
+async fn the_sentence_after_a_question_answers_it() {
+    let faq = [
+        "**How long does a charge last?**\nUp to a day.\n\n**How do I reset the charger?**\nHold both buttons. \
+                The light turns white.\n\n## Resetting the charger\n\nThe charger of 2019 is reset by the dealer.\n",
+    ];
+    let best = async |question: &str| {
+        let scores = evaluator().best_sentences(question, &faq.map(PassageText::from)).await;
+        faq[0][scores.unwrap()[0].range.clone()].to_owned()
+    };
+    assert_eq!(best("How can I reset the charger?").await, "Hold both buttons.");
+    assert_eq!(best("How long does a charge last?").await, "Up to a day.");
+}
+
+#[tokio::test]
 async fn a_sentence_that_restates_the_question_is_likely_to_answer_it() {
     // A role is not a name, so only the words can match.
     let leave = ["Every employee has 25 days of leave. The team lead approves leave within three days."];
@@ -125,6 +139,7 @@ async fn a_sentence_that_restates_the_question_is_likely_to_answer_it() {
     for (question, says) in [
         ("Who approves leave?", true),
         ("Who leaves approvals?", false),
+        ("How does the team lead approve leave?", false),
         ("Who leads?", false),
     ] {
         let question = Question::new(question);

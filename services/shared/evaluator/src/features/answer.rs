@@ -67,11 +67,12 @@ pub(crate) const NAMES: &[&str] = &[
 /// Whether a sentence repeats all content words of the question, at least two and in their order, and adds something:
 /// "The team lead approves leave within three days." for "Who approves leave?". Half of the words may be in the title or a
 /// heading instead: "The team lead approves it within three days." in a page about leave. A line that is neither a sentence nor
-/// a row, such as a title or a setting, only has the same words.
+/// a row, such as a title or a setting, only has the same words; and what says that something is so says neither how nor why.
 pub(crate) fn restates_question(question: &Question, features: &Features) -> bool {
     let value = |name: &str| features.get(name).unwrap_or_default();
     let is = |name: &str, holds: fn(f64) -> bool| features.get(name).is_some_and(holds);
     question.content.len() >= 2
+        && !matches!(question.kind, Kind::How | Kind::Why)
         && (value("ends") > 0.0 || value("is_row") > 0.0)
         && is("overlap_titled", |share| share > 0.999)
         && is("overlap_plain", |share| share >= 0.5)
@@ -82,10 +83,15 @@ pub(crate) fn restates_question(question: &Question, features: &Features) -> boo
             .all(|name| is(name, |value| value == 0.0))
 }
 
-/// Whether a sentence is a heading or a question.
-pub(crate) fn is_heading_or_question(features: &Features) -> bool {
-    let is = |name: &str| features.get(name).is_some_and(|value| value > 0.0);
-    is("is_heading") || is("is_question")
+/// Whether a sentence is a heading.
+pub(crate) fn is_heading(features: &Features) -> bool {
+    features.get("is_heading").is_some_and(|value| value > 0.0)
+}
+
+/// The features that a question of the passage would have as a sentence; `None` for any other sentence.
+pub(crate) fn question_as_sentence(features: &Features) -> Option<Features> {
+    let is_question = features.get("is_question").is_some_and(|value| value > 0.0);
+    is_question.then(|| features.clone().with("is_question", 0.0).with("is_heading", 0.0))
 }
 
 /// The features of a question and each sentence of a passage, in order.
@@ -186,8 +192,9 @@ pub(crate) fn answer_sentences(question: &Question, passage: &View, cosines: Opt
             features.set("missing_rarest_titled", rarest);
             let nowhere = |name: &&String| !lower.contains(*name) && !passage.lower_title.contains(*name);
             features.set("names_missing_titled", names.iter().filter(nowhere).count() as f64);
-            features.set("is_question", flag(sentence.ends_with(['?', '？'])));
-            features.set("is_heading", flag(is_heading(sentence)));
+            let without_emphasis = sentence.trim_end_matches(['*', '_']);
+            features.set("is_question", flag(without_emphasis.ends_with(['?', '？'])));
+            features.set("is_heading", flag(is_heading_line(sentence)));
             features.set("position", (1.0 + index as f64).ln());
             let (item, code) = (flag(is_list_item(sentence)), flag(has_code(sentence)));
             let asks_how = flag(question.kind == Kind::How);
@@ -211,7 +218,7 @@ pub(crate) fn answer_sentences(question: &Question, passage: &View, cosines: Opt
 }
 
 /// Whether a sentence is a heading, or the names of the columns of a table with the rule below them.
-fn is_heading(sentence: &str) -> bool {
+fn is_heading_line(sentence: &str) -> bool {
     sentence.starts_with('#') || (sentence.starts_with('|') && sentence.contains("---"))
 }
 
