@@ -35,6 +35,9 @@ const MAX_CANDIDATES: usize = 500;
 /// Most sentences of the answer so far with which a candidate is compared by its words: the last ones.
 const MAX_SAID: usize = 200;
 
+/// What a block of code begins and ends with.
+const FENCE: &str = "```";
+
 /// A sentence that may be quoted.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate {
@@ -75,7 +78,7 @@ pub(crate) fn candidates(
         let Some(passage) = passages.get(score.passage) else {
             continue;
         };
-        let range = unmarked(&passage.text, score.range.clone());
+        let range = unmarked(&passage.text, without_fences(&passage.text, score.range.clone()));
         let Some(sentence) = passage.text.get(range.clone()).filter(|text| !text.is_empty()) else {
             continue;
         };
@@ -265,7 +268,7 @@ fn says(refused: &str, candidate: &str) -> bool {
 fn is_layout(sentence: &str, text: &str) -> bool {
     let outside = text.split_whitespace().filter(|word| !word.contains("://"));
     let is_link = sentence.starts_with('[') && sentence.ends_with([')', ']']) && !ends_sentence(text);
-    sentence.contains("```")
+    sentence.contains(FENCE)
         || sentence.contains("| ---")
         || sentence.contains("|---")
         || !outside.flat_map(str::chars).any(char::is_alphanumeric)
@@ -292,6 +295,20 @@ fn cells(row: &str) -> String {
 /// Whether a sentence only repeats the question: a question in the text, or a heading.
 fn is_echo(sentence: &str, words: &BTreeSet<String>, asked: &BTreeSet<String>) -> bool {
     ends_question(sentence) || (!ends_sentence(sentence) && words.is_subset(asked))
+}
+
+/// Strips the fences of blocks of code from both ends of a range.
+fn without_fences(text: &str, mut range: Range<usize>) -> Range<usize> {
+    let sentence = text.get(range.clone()).unwrap_or_default();
+    let lines = || sentence.split_inclusive('\n');
+    let is_fence = |line: &&str| line.trim_start().starts_with(FENCE);
+    range.start += lines().take_while(is_fence).map(str::len).sum::<usize>();
+    let after = lines()
+        .rev()
+        .take_while(|line| is_fence(line) || line.trim().is_empty());
+    let end = range.end - after.map(str::len).sum::<usize>();
+    let said = text.get(range.start..end.max(range.start)).unwrap_or_default();
+    range.start..range.start + said.trim_end().len()
 }
 
 /// Strips the marker of a list item, block quote or heading from the start of a range.

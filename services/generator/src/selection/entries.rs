@@ -5,10 +5,8 @@ use std::ops::Range;
 
 use emend_proto::v1::Passage;
 
-use super::{Candidate, content, key, unmarked};
+use super::{Candidate, FENCE, content, key, unmarked};
 
-/// What a block of code begins and ends with.
-const FENCE: &str = "```";
 /// Columns by which a block of code without fences is indented.
 const INDENT: usize = 4;
 /// What is looked at of the text after a sentence, in bytes.

@@ -246,6 +246,29 @@ fn a_sentence_that_introduces_code_is_quoted_with_its_lines_as_they_are() {
 }
 
 #[test]
+fn the_fences_of_code_are_not_quoted() {
+    let quoted = |sentence: &str| {
+        let candidates = candidates(
+            QUESTION,
+            &[passage(sentence)],
+            &[score(sentence, sentence, 0, 0.9)],
+            0.5,
+        );
+        candidates
+            .into_iter()
+            .map(|candidate| (candidate.text, candidate.places[0].1.clone()))
+            .next()
+    };
+    assert_eq!(
+        quoted("Light it with:\n\n```"),
+        Some(("Light it with:".to_owned(), 0..14))
+    );
+    assert_eq!(quoted("```sh\nlamp --on\n```"), Some(("lamp --on".to_owned(), 6..15)));
+    assert_eq!(quoted("```sh"), None);
+    assert_eq!(quoted("```\n\n```"), None);
+}
+
+#[test]
 fn a_label_in_bold_is_quoted_with_what_stands_after_it() {
     let quoted = |text: &str| -> Vec<String> {
         let scores = [score(text, "**Error E7: no water.**", 0, 0.9)];

@@ -109,9 +109,9 @@ fn lines_of_markdown_are_boundaries_and_wrapped_lines_are_not() {
 }
 
 #[test]
-fn a_fence_is_no_part_of_the_code_in_it() {
+fn the_language_of_a_block_of_code_is_no_part_of_it() {
     let text = "Run:\n\n```sh\ncargo run\n```\nthen wait.";
-    assert_eq!(of(text), ["Run:", "```sh", "cargo run", "```", "then wait."]);
+    assert_eq!(of(text), ["Run:", "```sh", "cargo run\n```", "then wait."]);
 }
 
 #[test]
