@@ -5,11 +5,12 @@ use emend_cli::cluster::Plan;
 use emend_proto::v1::WalkStatus;
 use emend_tests::{Fixture, question};
 
-/// A handbook, questions with what an answer has to say, and questions that it does not answer.
+/// A handbook, questions with what an answer has to say, some that are in doubt, and questions that it does not answer.
 struct Book {
     language: &'static str,
     text: &'static str,
     answered: &'static [(&'static str, &'static str)],
+    doubtful: &'static [(&'static str, &'static str)],
     unanswered: &'static [&'static str],
 }
 
@@ -30,6 +31,7 @@ const BOOKS: [Book; 6] = [
             ("How much may a hotel cost?", "120"),
             ("How soon must receipts be handed in?", "two weeks"),
         ],
+        doubtful: &[],
         unanswered: &["Who is the chief financial officer?", "What is the wifi password?"],
     },
     Book {
@@ -45,6 +47,7 @@ const BOOKS: [Book; 6] = [
             ("호텔비는 얼마까지 쓸 수 있나요?", "12만"),
             ("영수증은 언제까지 제출해야 하나요?", "2주"),
         ],
+        doubtful: &[],
         unanswered: &["최고재무책임자는 누구인가요?", "와이파이 비밀번호는 무엇인가요?"],
     },
     Book {
@@ -58,6 +61,7 @@ const BOOKS: [Book; 6] = [
             ("ホテル代はいくらまでですか？", "1万2千"),
             ("本社は誰が開きましたか？", "田中美咲"),
         ],
+        doubtful: &[],
         unanswered: &["最高財務責任者は誰ですか？", "無線LANのパスワードは何ですか？"],
     },
     Book {
@@ -71,6 +75,7 @@ const BOOKS: [Book; 6] = [
             ("酒店每晚最多多少钱？", "800"),
             ("发票要在多久之内提交？", "两周"),
         ],
+        doubtful: &[],
         unanswered: &["首席财务官是谁？", "无线网络的密码是什么？"],
     },
     Book {
@@ -85,6 +90,7 @@ const BOOKS: [Book; 6] = [
             ("飯店每晚最多多少錢？", "3000"),
             ("發票要在多久之內繳交？", "兩週"),
         ],
+        doubtful: &[],
         unanswered: &["財務長是誰？", "無線網路的密碼是什麼？"],
     },
     Book {
@@ -92,29 +98,31 @@ const BOOKS: [Book; 6] = [
         text: ENGLISH,
         answered: &[
             ("호텔비는 하룻밤에 얼마까지 쓸 수 있나요?", "120"),
-            ("休暇は誰が承認しますか？", "head of the team"),
             ("酒店每晚最多多少钱？", "120"),
         ],
+        doubtful: &[("休暇は誰が承認しますか？", "head of the team")],
         unanswered: &["財務責任者は誰ですか？", "无线网络的密码是什么？"],
     },
 ];
 
-/// Every walk of a graph over every book that does not end as it should.
+/// Every walk of a graph over every book that does not end as it should. What is in doubt ends as `doubt`.
 #[expect(clippy::expect_used, reason = "what a test cannot have fails it")]
-async fn wrong(graph: &str) -> Vec<String> {
+async fn wrong(graph: &str, doubt: WalkStatus) -> Vec<String> {
     let flags = ["--embedder", "e5-small"];
     let fixture = Fixture::with_flags(Plan::default(), &flags).await;
     let mut wrong = Vec::new();
     for book in &BOOKS {
         fixture.ingest(book.language, &[("handbook.md", book.text)]).await;
-        let answered = book.answered.iter().map(|(asked, answer)| (*asked, Some(*answer)));
-        let unanswered = book.unanswered.iter().map(|asked| (*asked, None));
-        for (asked, expected) in answered.chain(unanswered) {
+        let answered = book.answered.iter().map(|asked| (asked, WalkStatus::Answered));
+        let doubtful = book.doubtful.iter().map(|asked| (asked, doubt));
+        let answered = answered
+            .chain(doubtful)
+            .map(|((asked, answer), status)| (*asked, *answer, status));
+        let unanswered = book.unanswered.iter().map(|asked| (*asked, "", WalkStatus::Abstained));
+        for (asked, answer, status) in answered.chain(unanswered) {
             let result = fixture.ask(question(asked, graph, book.language)).await.expect(asked);
-            let as_expected = match expected {
-                Some(answer) => result.status() == WalkStatus::Answered && result.answer.contains(answer),
-                None => result.status() == WalkStatus::Abstained,
-            };
+            let is_told = status == WalkStatus::Abstained || result.answer.contains(answer);
+            let as_expected = result.status() == status && is_told;
             if !as_expected {
                 wrong.push(format!("{asked} → {:?}: {}", result.status(), result.answer));
             }
@@ -125,15 +133,22 @@ async fn wrong(graph: &str) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn self_corrective_rag_answers_in_the_language_of_the_handbook() {
-    assert_eq!(wrong("self-corrective-rag").await, Vec::<String>::new());
+    assert_eq!(
+        wrong("self-corrective-rag", WalkStatus::Unverified).await,
+        Vec::<String>::new()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn corrective_rag_answers_in_the_language_of_the_handbook() {
-    assert_eq!(wrong("corrective-rag").await, Vec::<String>::new());
+    assert_eq!(
+        wrong("corrective-rag", WalkStatus::Unverified).await,
+        Vec::<String>::new()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn self_rag_answers_in_the_language_of_the_handbook() {
-    assert_eq!(wrong("self-rag").await, Vec::<String>::new());
+    // It writes again until an answer is useful, and believes a generator that then has nothing left to quote.
+    assert_eq!(wrong("self-rag", WalkStatus::Abstained).await, Vec::<String>::new());
 }

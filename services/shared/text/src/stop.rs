@@ -12,9 +12,9 @@ const STOP: &[&str] = &[
     "but", "by", "can", "could", "did", "do", "does", "doing", "don", "for", "from", "had", "has", "have", "having",
     "he", "her", "hers", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its", "just", "many", "may", "me",
     "might", "much", "must", "my", "no", "nor", "not", "of", "on", "or", "our", "ours", "she", "should", "so", "some",
-    "such", "than", "that", "the", "their", "theirs", "them", "then", "there", "these", "they", "this", "those",
-    "through", "to", "too", "us", "very", "was", "we", "were", "what", "when", "where", "which", "while", "who",
-    "whom", "whose", "why", "will", "with", "would", "you", "your", "yours",
+    "soon", "such", "than", "that", "the", "their", "theirs", "them", "then", "there", "these", "they", "this",
+    "those", "through", "to", "too", "us", "very", "was", "we", "were", "what", "when", "where", "which", "while",
+    "who", "whom", "whose", "why", "will", "with", "would", "you", "your", "yours",
 ];
 /// Chinese, Japanese and Korean character bigrams of question words and particles.
 const STOP_PAIRS: &[&str] = &[
