@@ -14,14 +14,23 @@ const MAX_BYTES: usize = 8 << 10;
 /// Most sentences that are quoted with a label.
 const MAX_LABELLED: usize = 2;
 
-/// Adds what the sentences introduce, at most `most` for each.
+/// Adds what the sentences introduce, at most `most` for each. `chosen` are in document order.
 pub(crate) fn with_entries(chosen: Vec<Candidate>, passages: &[Passage], most: usize) -> Vec<Candidate> {
-    let mut all = Vec::with_capacity(chosen.len());
+    let mut all: Vec<Candidate> = Vec::with_capacity(chosen.len());
+    // Where the last of what was introduced ends.
+    let mut quoted = None;
     for candidate in chosen {
+        let is_quoted = |(index, range): &(usize, Range<usize>)| {
+            quoted.is_some_and(|(passage, end)| passage == *index && range.start < end)
+        };
+        if candidate.places.first().is_some_and(is_quoted) {
+            continue;
+        }
         let entries = entries(&candidate, passages, most);
         all.push(candidate);
         for entry in entries {
-            if all.iter().all(|known: &Candidate| known.key != entry.key) {
+            quoted = entry.places.first().map(|(index, range)| (*index, range.end));
+            if all.iter().all(|known| known.key != entry.key) {
                 all.push(entry);
             }
         }

@@ -211,6 +211,16 @@ fn a_sentence_that_introduces_a_list_is_quoted_with_its_entries() {
         ["Before you send it:", "1. Ask for a number.", "2. Rinse the electrode."]
     );
     assert_eq!(quoted(1), ["Before you send it:", "1. Ask for a number."]);
+    let scores = [
+        score(text, "Before you send it:", 0, 0.9),
+        score(text, "1. Ask for a number.", 0, 0.8),
+    ];
+    let both = candidates("How is a meter returned?", &[passage(text)], &scores, 0.5);
+    assert_eq!(
+        with_entries(both, &[passage(text)], 10).len(),
+        3,
+        "an entry that was chosen too is quoted once"
+    );
     let plain = "Send it. The return costs nothing:\n\nThen wait.";
     let scores = [score(plain, "The return costs nothing:", 0, 0.9)];
     let chosen = candidates("What does a repair cost?", &[passage(plain)], &scores, 0.5);
@@ -240,6 +250,18 @@ fn a_sentence_that_introduces_code_is_quoted_with_its_lines_as_they_are() {
     assert_eq!(
         quoted("    pump --drain tank_one\n    # wait\n\n    pump --stop *\n"),
         lines
+    );
+    let text = "Empty it with:\n\n```\npump --drain\npump --stop\n```";
+    let scores = [
+        score(text, "Empty it with:\n\n```", 0, 0.9),
+        score(text, "pump --drain\npump --stop\n```", 0, 0.8),
+    ];
+    let both = candidates("What does a sailor do?", &[passage(text)], &scores, 0.5);
+    assert_eq!(both.len(), 2);
+    assert_eq!(
+        with_entries(both, &[passage(text)], 10).len(),
+        3,
+        "code that was chosen too is quoted once"
     );
     assert_eq!(quoted("pump --drain tank_one\n"), lines[..1]);
     assert_eq!(quoted(""), lines[..1]);
