@@ -36,7 +36,10 @@ fn settle(state: &State, wanted: FinishStatus) -> Settled<'_> {
         WalkStatus::Unverified
     };
     match wanted {
-        FinishStatus::Abstained => Settled::Abstained,
+        FinishStatus::Abstained => match state.in_doubt() {
+            Some(in_doubt) => Settled::Answer(unverified, in_doubt),
+            None => Settled::Abstained,
+        },
         FinishStatus::Answered if best.verdict == Verdict::Passed && state.outages.documents_unsearched().is_none() => {
             Settled::Answer(WalkStatus::Answered, best)
         }
@@ -76,6 +79,7 @@ pub(super) fn result(state: State, end: End) -> WalkResult {
                     Some(failure) if attempt.verdict == Verdict::Passed => {
                         format!("the documents could not be searched, so the answer is not from them; {failure}")
                     }
+                    _ if end.status == FinishStatus::Abstained => attempt.doubt(),
                     _ => end.reason,
                 },
                 groundedness: attempt.groundedness,

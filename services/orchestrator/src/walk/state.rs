@@ -89,8 +89,13 @@ impl Attempt {
         self.groundedness.unwrap_or(0.0) * self.usefulness.unwrap_or(1.0)
     }
 
+    /// What is said of it where it stands although the last generation abstained.
+    pub(super) fn doubt(&self) -> String {
+        format!("generation {} is in doubt, and there is no other answer", self.number)
+    }
+
     /// Whether it is supported, and useful with a probability that does not pass and is not negligible.
-    pub(super) fn is_doubtful(&self) -> bool {
+    fn is_doubtful(&self) -> bool {
         self.verdict == Verdict::NotUseful && self.usefulness.is_some_and(|useful| useful >= MIN_USEFULNESS)
     }
 }
@@ -218,6 +223,13 @@ impl State {
         self.attempts
             .iter()
             .max_by(|a, b| a.verdict.cmp(&b.verdict).then(a.quality().total_cmp(&b.quality())))
+    }
+
+    /// The answer that stands although the last generation abstained. That withdraws earlier answers, which had less evidence
+    /// (R8), but for one that is in doubt alone: the generator was asked for another one and knows none.
+    pub(super) fn in_doubt(&self) -> Option<&Attempt> {
+        self.abstained.as_ref()?;
+        self.best().filter(|best| best.is_doubtful())
     }
 
     /// Whether this answer was written from these passages before (R3).

@@ -319,7 +319,12 @@ async fn a_question_says_how_documents_are_searched_and_else_the_graph_does() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_in_doubt_stands_when_the_generator_knows_no_other() {
-    for (score, expected) in [(0.4, WalkStatus::Unverified), (0.1, WalkStatus::Abstained)] {
+    for (graph, score, expected) in [
+        (GRAPH, 0.4, WalkStatus::Unverified),
+        (GRAPH, 0.1, WalkStatus::Abstained),
+        ("self-rag", 0.4, WalkStatus::Unverified),
+        ("self-rag", 0.1, WalkStatus::Abstained),
+    ] {
         let asked = AtomicU32::new(0);
         let services = Scripted::default()
             .generate(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
@@ -331,8 +336,12 @@ async fn an_answer_in_doubt_stands_when_the_generator_knows_no_other() {
                 grade.score = Some(score);
                 Ok(grade)
             });
-        let result = ask(GRAPH, &services).await;
-        assert_eq!(status(&result), expected, "{score}");
-        assert_eq!(result.answer == "Answer 1.", expected == WalkStatus::Unverified);
+        let result = ask(graph, &services).await;
+        assert_eq!(status(&result), expected, "{graph} {score}");
+        let stands = expected == WalkStatus::Unverified;
+        assert_eq!(result.answer == "Answer 1.", stands);
+        if stands && graph != GRAPH {
+            assert_eq!(result.reason, "generation 1 is in doubt, and there is no other answer");
+        }
     }
 }
