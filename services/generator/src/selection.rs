@@ -4,6 +4,7 @@
 //! does not cover yet, or if the best one is in doubt and the other nearly as good; each with the sentences beside it in its
 //! paragraph that may answer too. A later attempt never repeats an earlier answer (R3).
 
+mod code;
 mod entries;
 mod paragraph;
 
@@ -14,6 +15,7 @@ use std::ops::Range;
 use emend_evaluator::SentenceScore;
 use emend_proto::v1::Passage;
 
+use code::{FENCE, block_of, blocks, whole_lines, without_fences};
 pub(crate) use entries::with_entries;
 use paragraph::{Position, Positions};
 
@@ -35,9 +37,6 @@ const MAX_CANDIDATES: usize = 500;
 /// Most sentences of the answer so far with which a candidate is compared by its words: the last ones.
 const MAX_SAID: usize = 200;
 
-/// What a block of code begins and ends with.
-const FENCE: &str = "```";
-
 /// A sentence that may be quoted.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate {
@@ -46,7 +45,7 @@ pub(crate) struct Candidate {
     pub(crate) places: Vec<(usize, Range<usize>)>,
     /// Its text, verbatim but for the marks of Markdown.
     pub(crate) text: String,
-    /// Whether it is a line of code, which stays a line of its own.
+    /// Whether it is lines of code, which stay lines.
     pub(crate) is_code: bool,
     /// Probability of answering the question, 0–1.
     pub(crate) probability: f64,
@@ -72,21 +71,34 @@ pub(crate) fn candidates(
 ) -> Vec<Candidate> {
     let asked = content(question);
     let positions = Positions::new(passages, scores);
+    let code: Vec<Vec<Range<usize>>> = passages.iter().map(|passage| blocks(&passage.text)).collect();
     let mut found: Vec<Candidate> = Vec::new();
     let mut by_key: HashMap<String, usize> = HashMap::new();
     for score in scores.iter().filter(|score| score.probability >= answers) {
         let Some(passage) = passages.get(score.passage) else {
             continue;
         };
-        let range = unmarked(&passage.text, without_fences(&passage.text, score.range.clone()));
+        let range = without_fences(&passage.text, score.range.clone());
+        let block = code.get(score.passage).and_then(|code| block_of(code, range.start));
+        let range = match block {
+            Some(block) => whole_lines(&passage.text, range, block),
+            None => unmarked(&passage.text, range),
+        };
         let Some(sentence) = passage.text.get(range.clone()).filter(|text| !text.is_empty()) else {
             continue;
         };
         // What a row of a table says names its columns, which its own text does not.
-        let is_row = sentence.starts_with('|');
-        let text = emend_text::without_marks(if is_row { &score.text } else { sentence });
+        let is_row = block.is_none() && sentence.starts_with('|');
+        let text = match block {
+            Some(_) => sentence.to_owned(),
+            None => emend_text::without_marks(if is_row { &score.text } else { sentence }),
+        };
         // A row far below the names of its columns has none of them.
-        let text = if text.starts_with('|') { cells(&text) } else { text };
+        let text = if is_row && text.starts_with('|') {
+            cells(&text)
+        } else {
+            text
+        };
         let words = content(&text);
         let is_echo =
             || is_echo(&text, &words, &asked) && entries::introduced(&passage.text, &range).ranges().is_empty();
@@ -107,7 +119,7 @@ pub(crate) fn candidates(
                 found.push(Candidate {
                     places: vec![(score.passage, range)],
                     text,
-                    is_code: false,
+                    is_code: block.is_some(),
                     probability: score.probability,
                     key,
                     is_row,
@@ -295,20 +307,6 @@ fn cells(row: &str) -> String {
 /// Whether a sentence only repeats the question: a question in the text, or a heading.
 fn is_echo(sentence: &str, words: &BTreeSet<String>, asked: &BTreeSet<String>) -> bool {
     ends_question(sentence) || (!ends_sentence(sentence) && words.is_subset(asked))
-}
-
-/// Strips the fences of blocks of code from both ends of a range.
-fn without_fences(text: &str, mut range: Range<usize>) -> Range<usize> {
-    let sentence = text.get(range.clone()).unwrap_or_default();
-    let lines = || sentence.split_inclusive('\n');
-    let is_fence = |line: &&str| line.trim_start().starts_with(FENCE);
-    range.start += lines().take_while(is_fence).map(str::len).sum::<usize>();
-    let after = lines()
-        .rev()
-        .take_while(|line| is_fence(line) || line.trim().is_empty());
-    let end = range.end - after.map(str::len).sum::<usize>();
-    let said = text.get(range.start..end.max(range.start)).unwrap_or_default();
-    range.start..range.start + said.trim_end().len()
 }
 
 /// Strips the marker of a list item, block quote or heading from the start of a range.

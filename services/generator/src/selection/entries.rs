@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use emend_proto::v1::Passage;
 
-use super::{Candidate, FENCE, content, key, unmarked};
+use super::code::FENCE;
+use super::{Candidate, content, key, unmarked};
 
 /// Columns by which a block of code without fences is indented.
 const INDENT: usize = 4;

@@ -268,7 +268,11 @@ fn a_sentence_that_introduces_code_is_quoted_with_its_lines_as_they_are() {
 }
 
 #[test]
-fn the_fences_of_code_are_not_quoted() {
+fn code_is_quoted_in_whole_lines_without_its_fences() {
+    let of_passage = |text: &str, sentence: &str| -> Vec<String> {
+        let candidates = candidates(QUESTION, &[passage(text)], &[score(text, sentence, 0, 0.9)], 0.5);
+        candidates.into_iter().map(|candidate| candidate.text).collect()
+    };
     let quoted = |sentence: &str| {
         let candidates = candidates(
             QUESTION,
@@ -286,6 +290,19 @@ fn the_fences_of_code_are_not_quoted() {
         Some(("Light it with:".to_owned(), 0..14))
     );
     assert_eq!(quoted("```sh\nlamp --on\n```"), Some(("lamp --on".to_owned(), 6..15)));
+    let text = "```sh\nask \"Who?\" > walk.json\n  trace *walk*.json\n```\nDone.";
+    assert_eq!(
+        of_passage(text, "> walk.json"),
+        ["ask \"Who?\" > walk.json"],
+        "whole lines"
+    );
+    assert_eq!(
+        of_passage(text, "walk.json\n  trace"),
+        ["ask \"Who?\" > walk.json\n  trace *walk*.json"]
+    );
+    assert_eq!(of_passage(text, "Done."), ["Done."]);
+    let long = format!("```\n{} lamp --on {}\n```", "x".repeat(9000), "y".repeat(9000));
+    assert_eq!(of_passage(&long, "lamp --on"), ["lamp --on"]);
     assert_eq!(quoted("```sh"), None);
     assert_eq!(quoted("```\n\n```"), None);
 }
