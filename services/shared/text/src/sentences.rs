@@ -52,7 +52,7 @@ fn continues(before: &str, line: &str) -> bool {
         // The definition of the term in the line before.
         return !before.starts_with(['#', '|']);
     }
-    if starts_block(line) || ["#", "|", "```"].iter().any(|mark| before.starts_with(mark)) || before.ends_with("  ") {
+    if is_marked(line) || ["#", "|", "```"].iter().any(|mark| before.starts_with(mark)) || before.ends_with("  ") {
         return false;
     }
     let ended = before.trim_end_matches(is_closing_mark).ends_with(is_sentence_end) || before.ends_with([':', '：']);
@@ -61,6 +61,10 @@ fn continues(before: &str, line: &str) -> bool {
         .chars()
         .map(|c| if Script::is_cjk(c) { 2 } else { 1 })
         .sum::<usize>();
+    if is_header(line) {
+        // In the middle of a sentence a word before a colon may come first in its line.
+        return width >= 60 && !ended && !is_header(before);
+    }
     lower || (width >= 50 && !ended) || (width >= 60 && before.ends_with('.'))
 }
 
@@ -68,8 +72,13 @@ fn continues(before: &str, line: &str) -> bool {
 /// description of an option, or an entry of a log.
 #[must_use]
 pub fn starts_block(line: &str) -> bool {
+    is_marked(line) || is_header(line)
+}
+
+/// Whether the beginning of `line` alone says that it starts a block.
+fn is_marked(line: &str) -> bool {
     let marked = ["> ", "|", "#", "```", "---"].iter().any(|mark| line.starts_with(mark));
-    marked || is_list_entry(line) || is_header(line) || is_option(line) || is_log_entry(line)
+    marked || is_list_entry(line) || is_option(line) || is_log_entry(line)
 }
 
 fn first_word(line: &str) -> &str {

@@ -136,6 +136,12 @@ fn fields_settings_options_and_log_entries_are_sentences_of_their_own() {
     // What is wrapped stays one sentence, also where a number or a name with a colon comes first.
     let wrapped = "The mill was sold to a family from the next village, who ran it until\n1984 as a bakery, for\none reason: the mill was cheap.";
     assert_eq!(of(wrapped).len(), 1);
+    let wrapped = "Where the mill has no water, what it grinds with the help of the engine is\nFINE: nobody can tell.";
+    assert_eq!(of(wrapped).len(), 1);
+    assert_eq!(
+        of("The council met in the mill\nDecision: postponed\nOwner: Ada").len(),
+        3
+    );
 }
 
 proptest! {
