@@ -87,22 +87,16 @@ pub(crate) fn candidates(
         let Some(sentence) = passage.text.get(range.clone()).filter(|text| !text.is_empty()) else {
             continue;
         };
-        // What a row of a table says names its columns, which its own text does not.
         let is_row = block.is_none() && sentence.starts_with('|');
         let text = match block {
             Some(_) => sentence.to_owned(),
-            None => emend_text::without_marks(if is_row { &score.text } else { sentence }),
-        };
-        // A row far below the names of its columns has none of them.
-        let text = if is_row && text.starts_with('|') {
-            cells(&text)
-        } else {
-            text
+            // What a row of a table says names its columns, which its own text does not.
+            None if is_row => row(emend_text::without_marks(&score.text)),
+            None => emend_text::without_marks(sentence),
         };
         let words = content(&text);
-        let is_echo =
-            || is_echo(&text, &words, &asked) && entries::introduced(&passage.text, &range).ranges().is_empty();
-        if is_layout(sentence, &text) || is_echo() {
+        let is_echo = is_echo(&text, &words, &asked) && !entries::introduces(&passage.text, &range);
+        if is_layout(sentence, &text) || is_echo {
             continue;
         }
         let key = key(&text);
@@ -298,9 +292,12 @@ fn is_link_definition(sentence: &str) -> bool {
     })
 }
 
-/// The values of a row of a table.
-fn cells(row: &str) -> String {
-    let cells = row.split('|').map(str::trim).filter(|cell| !cell.is_empty());
+/// What a row of a table says: its values alone where it stands too far below the names of its columns to have them.
+fn row(said: String) -> String {
+    if !said.starts_with('|') {
+        return said;
+    }
+    let cells = said.split('|').map(str::trim).filter(|cell| !cell.is_empty());
     cells.collect::<Vec<_>>().join("; ")
 }
 

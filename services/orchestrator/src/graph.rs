@@ -134,7 +134,8 @@ pub enum Target {
 
 /// The status that a graph asks for at its end. The engine never reports a status that the state
 /// does not support: `answered` needs an answer that passed its grading, `unverified` and
-/// `ungrounded` need an answer.
+/// `ungrounded` need an answer, and `abstained` ends UNVERIFIED where the generator abstained and an
+/// earlier answer is merely in doubt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FinishStatus {
     /// Graded and passed.

@@ -5,11 +5,10 @@ use std::ops::Range;
 
 use emend_proto::v1::Passage;
 
-use super::code::FENCE;
+use super::code::{indent, leading_lines};
+use super::paragraph::continues;
 use super::{Candidate, content, key, unmarked};
 
-/// Columns by which a block of code without fences is indented.
-const INDENT: usize = 4;
 /// What is looked at of the text after a sentence, in bytes.
 const MAX_BYTES: usize = 8 << 10;
 /// Most sentences that are quoted with a label.
@@ -47,24 +46,22 @@ fn entries(candidate: &Candidate, passages: &[Passage], most: usize) -> Vec<Cand
         return Vec::new();
     };
     let introduced = introduced(&passage.text, range);
-    let is_code = matches!(introduced, Introduced::Code(_));
-    let entries = introduced.ranges().into_iter().take(most).filter_map(|sentence| {
-        let place = if is_code {
-            sentence
-        } else {
-            unmarked(&passage.text, sentence)
+    let is_code = introduced.is_code;
+    let entries = introduced.ranges.into_iter().take(most).filter_map(|range| {
+        let place = match is_code {
+            true => range,
+            false => unmarked(&passage.text, range),
         };
         let own = passage.text.get(place.clone())?;
-        let own = if is_code {
-            own.to_owned()
-        } else {
-            emend_text::without_marks(own)
+        let text = match is_code {
+            true => own.to_owned(),
+            false => emend_text::without_marks(own),
         };
         Some(Candidate {
             places: vec![(*index, place)],
-            key: key(&own),
-            words: content(&own),
-            text: own,
+            key: key(&text),
+            words: content(&text),
+            text,
             is_code,
             ..candidate.clone()
         })
@@ -72,56 +69,50 @@ fn entries(candidate: &Candidate, passages: &[Passage], most: usize) -> Vec<Cand
     entries.collect()
 }
 
-/// What a sentence introduces.
-pub(super) enum Introduced {
-    /// The entries of a list, or the sentences after a label.
-    Text(Vec<Range<usize>>),
-    /// Lines of code.
-    Code(Vec<Range<usize>>),
+/// What a sentence introduces: the entries of a list, lines of code, or the sentences after a label.
+#[derive(Default)]
+struct Introduced {
+    ranges: Vec<Range<usize>>,
+    is_code: bool,
 }
 
-impl Introduced {
-    pub(super) fn ranges(self) -> Vec<Range<usize>> {
-        match self {
-            Self::Text(ranges) | Self::Code(ranges) => ranges,
-        }
-    }
+/// Whether a sentence of `text` introduces anything.
+pub(super) fn introduces(text: &str, sentence: &Range<usize>) -> bool {
+    !introduced(text, sentence).ranges.is_empty()
 }
 
-/// What a sentence of `text` introduces.
-pub(super) fn introduced(text: &str, sentence: &Range<usize>) -> Introduced {
+fn introduced(text: &str, sentence: &Range<usize>) -> Introduced {
     let said = text.get(sentence.clone()).unwrap_or_default();
     let is_label = is_bold(said);
     if !is_label && !said.trim_end_matches(['*', '_']).ends_with([':', '：']) {
-        return Introduced::Text(Vec::new());
+        return Introduced::default();
     }
     let line = text.get(..sentence.start).and_then(|before| before.rfind('\n'));
     let own_indent = text.get(line.map_or(0, |end| end + 1)..).map_or(0, indent);
-    let after = text.get(sentence.end..).unwrap_or_default();
-    let after = &after[..after.floor_char_boundary(MAX_BYTES)];
-    let code = lines_of_code(after, own_indent);
-    let placed = |ranges: Vec<Range<usize>>| {
-        let placed = ranges
-            .into_iter()
-            .map(|range| sentence.end + range.start..sentence.end + range.end);
-        placed.collect()
-    };
+    let end = text.floor_char_boundary(sentence.end.saturating_add(MAX_BYTES));
+    let after = text.get(sentence.end..end).unwrap_or_default();
+    let in_text = |range: Range<usize>| sentence.end + range.start..sentence.end + range.end;
+    let code = leading_lines(after, own_indent);
     if !code.is_empty() {
-        return Introduced::Code(placed(code));
+        return Introduced {
+            ranges: code.into_iter().map(in_text).collect(),
+            is_code: true,
+        };
     }
-    let said = |entry: &Range<usize>| after.get(entry.clone()).unwrap_or_default();
-    let mut sentences = emend_text::sentences(after).into_iter().peekable();
-    let is_entry = |entry: &Range<usize>| emend_text::is_list_entry(said(entry));
-    if !is_label || sentences.peek().is_some_and(is_entry) {
-        return Introduced::Text(placed(sentences.take_while(is_entry).collect()));
-    }
-    let mut last = 0;
-    let labelled = sentences.take_while(|entry| {
-        let between = after.get(last..entry.start).unwrap_or_default();
-        last = entry.end;
-        between.matches('\n').count() < 2 && !emend_text::starts_block(said(entry)) && !is_bold(said(entry))
-    });
-    Introduced::Text(placed(labelled.take(MAX_LABELLED).collect()))
+    let mut sentences = emend_text::sentences(after).into_iter().map(in_text).peekable();
+    let is_entry = |entry: &Range<usize>| text.get(entry.clone()).is_some_and(emend_text::is_list_entry);
+    let ranges = if !is_label || sentences.peek().is_some_and(is_entry) {
+        sentences.take_while(is_entry).collect()
+    } else {
+        let mut last = sentence.clone();
+        let labelled = sentences.take_while(|next| {
+            let is_labelled = continues(text, &last, next) && !text.get(next.clone()).is_some_and(is_bold);
+            last = next.clone();
+            is_labelled
+        });
+        labelled.take(MAX_LABELLED).collect()
+    };
+    Introduced { ranges, is_code: false }
 }
 
 /// Whether all of a sentence is in bold.
@@ -130,33 +121,4 @@ fn is_bold(sentence: &str) -> bool {
         .iter()
         .find_map(|mark| sentence.strip_prefix(mark)?.strip_suffix(mark));
     inside.is_some_and(|inside| !inside.is_empty() && !inside.contains("**"))
-}
-
-/// The lines of the block of code that a text begins with, after a line that is indented so far; without empty ones.
-fn lines_of_code(text: &str, indented: usize) -> Vec<Range<usize>> {
-    let (mut at, mut fenced, mut lines) = (0, false, Vec::new());
-    for line in text.split_inclusive('\n') {
-        let start = at + indent(line);
-        at += line.len();
-        let said = line.trim();
-        if said.is_empty() {
-            continue;
-        }
-        if said.starts_with(FENCE) {
-            if fenced || !lines.is_empty() {
-                break;
-            }
-            fenced = true;
-        } else if fenced || indent(line) >= indented + INDENT && !emend_text::is_list_entry(said) {
-            lines.push(start..start + said.len());
-        } else {
-            break;
-        }
-    }
-    lines
-}
-
-/// White space that a line begins with, in bytes.
-fn indent(line: &str) -> usize {
-    line.len() - line.trim_start().len()
 }

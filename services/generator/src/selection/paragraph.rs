@@ -1,6 +1,7 @@
 //! The sentences beside a selected one, in its paragraph.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use emend_evaluator::SentenceScore;
 use emend_proto::v1::Passage;
@@ -39,7 +40,7 @@ impl Positions {
             let text = passages.get(score.passage).map_or("", |passage| &passage.text);
             let position = match before {
                 Some((last, at)) if last.passage == score.passage => Position {
-                    paragraph: at.paragraph + usize::from(!continues(text, last, score)),
+                    paragraph: at.paragraph + usize::from(!continues(text, &last.range, &score.range)),
                     sentence: at.sentence + 1,
                     ..at
                 },
@@ -62,12 +63,13 @@ impl Positions {
     }
 }
 
-/// Whether `next` stands in the paragraph of the sentence before it.
-fn continues(text: &str, last: &SentenceScore, next: &SentenceScore) -> bool {
-    let between = text.get(last.range.end..next.range.start).unwrap_or("\n\n");
-    let sentence = |score: &SentenceScore| text.get(score.range.clone()).unwrap_or_default();
-    let (before, after) = (sentence(last), sentence(next));
-    between.matches('\n').count() < 2 && !before.starts_with(['#', '|']) && !emend_text::starts_block(after)
+/// Whether a sentence of `text` stands in the paragraph of the one before it.
+pub(super) fn continues(text: &str, before: &Range<usize>, after: &Range<usize>) -> bool {
+    let between = text.get(before.end..after.start).unwrap_or("\n\n");
+    let sentence = |range: &Range<usize>| text.get(range.clone()).unwrap_or_default();
+    between.matches('\n').count() < 2
+        && !sentence(before).starts_with(['#', '|'])
+        && !emend_text::starts_block(sentence(after))
 }
 
 /// Adds to the sentences that were chosen those beside them, the more probable first, at most `most` in all. `candidates`

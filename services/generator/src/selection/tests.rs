@@ -303,6 +303,13 @@ fn code_is_quoted_in_whole_lines_without_its_fences() {
     assert_eq!(of_passage(text, "Done."), ["Done."]);
     let long = format!("```\n{} lamp --on {}\n```", "x".repeat(9000), "y".repeat(9000));
     assert_eq!(of_passage(&long, "lamp --on"), ["lamp --on"]);
+    let nested = "````md\n```\nlamp --on\n```\nlamp --off\n````\nDone *now*.";
+    assert_eq!(of_passage(nested, "lamp --off"), ["lamp --off"]);
+    assert_eq!(
+        of_passage(nested, "Done *now*."),
+        ["Done now."],
+        "the longer fence ends the block"
+    );
     assert_eq!(quoted("```sh"), None);
     assert_eq!(quoted("```\n\n```"), None);
 }

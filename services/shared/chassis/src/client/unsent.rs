@@ -88,7 +88,7 @@ where
             Ok(body) if failed.unprocessed || body.first.is_none() => body,
             _ => return Err(Failed { sent: true, ..failed }),
         };
-        // Nothing else is cancelled that was not read.
+        // A connection that closes cancels the calls that it has not begun to send.
         match failed.unprocessed || failed.status.code() == Code::Cancelled {
             true => closed += 1,
             false => unreached += 1,
