@@ -8,14 +8,14 @@ mod code;
 mod entries;
 mod paragraph;
 
-use emend_text::{ends_question, ends_sentence};
+use emend_text::{code_blocks, ends_question, ends_sentence};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use emend_evaluator::SentenceScore;
 use emend_proto::v1::Passage;
 
-use code::{FENCE, block_of, blocks, whole_lines, without_fences};
+use code::{in_block, whole_lines};
 pub(crate) use entries::with_entries;
 use paragraph::{Position, Positions};
 
@@ -71,28 +71,28 @@ pub(crate) fn candidates(
 ) -> Vec<Candidate> {
     let asked = content(question);
     let positions = Positions::new(passages, scores);
-    let code: Vec<Vec<Range<usize>>> = passages.iter().map(|passage| blocks(&passage.text)).collect();
+    let code: Vec<_> = passages.iter().map(|passage| code_blocks(&passage.text)).collect();
     let mut found: Vec<Candidate> = Vec::new();
     let mut by_key: HashMap<String, usize> = HashMap::new();
     for score in scores.iter().filter(|score| score.probability >= answers) {
         let Some(passage) = passages.get(score.passage) else {
             continue;
         };
-        let range = without_fences(&passage.text, score.range.clone());
-        let block = code.get(score.passage).and_then(|code| block_of(code, range.start));
+        let block = code.get(score.passage).and_then(|code| in_block(code, &score.range));
+        let is_code = block.is_some();
         let range = match block {
-            Some(block) => whole_lines(&passage.text, range, block),
-            None => unmarked(&passage.text, range),
+            Some((block, inside)) => whole_lines(&passage.text, inside, block),
+            None => unmarked(&passage.text, score.range.clone()),
         };
         let Some(sentence) = passage.text.get(range.clone()).filter(|text| !text.is_empty()) else {
             continue;
         };
-        let is_row = block.is_none() && sentence.starts_with('|');
-        let text = match block {
-            Some(_) => sentence.to_owned(),
+        let is_row = !is_code && sentence.starts_with('|');
+        let text = match () {
+            () if is_code => sentence.to_owned(),
             // What a row of a table says names its columns, which its own text does not.
-            None if is_row => row(emend_text::without_marks(&score.text)),
-            None => emend_text::without_marks(sentence),
+            () if is_row => row(emend_text::without_marks(&score.text)),
+            () => emend_text::without_marks(sentence),
         };
         let words = content(&text);
         let is_echo = is_echo(&text, &words, &asked) && !entries::introduces(&passage.text, &range);
@@ -113,7 +113,7 @@ pub(crate) fn candidates(
                 found.push(Candidate {
                     places: vec![(score.passage, range)],
                     text,
-                    is_code: block.is_some(),
+                    is_code,
                     probability: score.probability,
                     key,
                     is_row,
@@ -274,7 +274,7 @@ fn says(refused: &str, candidate: &str) -> bool {
 fn is_layout(sentence: &str, text: &str) -> bool {
     let outside = text.split_whitespace().filter(|word| !word.contains("://"));
     let is_link = sentence.starts_with('[') && sentence.ends_with([')', ']']) && !ends_sentence(text);
-    sentence.contains(FENCE)
+    sentence.contains("```")
         || sentence.contains("| ---")
         || sentence.contains("|---")
         || !outside.flat_map(str::chars).any(char::is_alphanumeric)

@@ -2,43 +2,23 @@
 
 use std::ops::Range;
 
-/// What a block of code begins and ends with.
-pub(super) const FENCE: &str = "```";
+use emend_text::{CodeBlock, code_blocks};
+
 /// What is looked at of a line on either side of a sentence, in bytes.
 const MAX_LINE_BYTES: usize = 500;
 /// Columns by which a block of code without fences is indented.
 const INDENT: usize = 4;
 
-/// What stands between the fences of each block of code, in order. A fence ends a block if it is as long as the one that
-/// begins it; the last block may have no end.
-pub(super) fn blocks(text: &str) -> Vec<Range<usize>> {
-    let (mut found, mut open, mut at) = (Vec::new(), None, 0);
-    for line in text.split_inclusive('\n') {
-        let start = at;
-        at += line.len();
-        let line = line.trim_start();
-        let length = line.len() - line.trim_start_matches('`').len();
-        match open {
-            None if length >= FENCE.len() => open = Some((at, length)),
-            Some((begin, least)) if length >= least => {
-                found.push(begin..start);
-                open = None;
-            }
-            _ => {}
-        }
-    }
-    found.extend(open.map(|(begin, _)| begin..text.len()));
-    found
+/// The block that a range is part of, and what of the range is between its fences.
+pub(super) fn in_block<'a>(blocks: &'a [CodeBlock], range: &Range<usize>) -> Option<(&'a CodeBlock, Range<usize>)> {
+    let block = blocks.get(blocks.partition_point(|block| block.lines.end <= range.start))?;
+    let inside = range.start.max(block.lines.start)..range.end.min(block.lines.end);
+    (block.range.start <= range.start && inside.start < inside.end).then_some((block, inside))
 }
 
-/// The block that a byte is in.
-pub(super) fn block_of(blocks: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
-    let next = blocks.get(blocks.partition_point(|block| block.end <= at));
-    next.filter(|block| block.contains(&at))
-}
-
-/// The lines of a block that a range of it is part of; the range itself where they are long.
-pub(super) fn whole_lines(text: &str, range: Range<usize>, block: &Range<usize>) -> Range<usize> {
+/// The lines of a block that a range between its fences is part of; the range itself where they are long.
+pub(super) fn whole_lines(text: &str, range: Range<usize>, block: &CodeBlock) -> Range<usize> {
+    let block = &block.lines;
     let first = text.ceil_char_boundary(block.start.max(range.start.saturating_sub(MAX_LINE_BYTES)));
     let last = text.floor_char_boundary(block.end.min(range.end.saturating_add(MAX_LINE_BYTES)));
     let before = text.get(first..range.start).unwrap_or_default();
@@ -59,11 +39,10 @@ pub(super) fn whole_lines(text: &str, range: Range<usize>, block: &Range<usize>)
 /// is indented so far.
 pub(super) fn leading_lines(text: &str, indented: usize) -> Vec<Range<usize>> {
     let first = text.len() - text.trim_start().len();
-    let fenced = text.get(first..).is_some_and(|text| text.starts_with(FENCE));
-    let block = match fenced {
-        true => blocks(text).into_iter().next().unwrap_or_default(),
-        false => 0..text.len(),
-    };
+    let block = code_blocks(text).into_iter().next();
+    let fenced = block.filter(|block| block.range.start == first);
+    let is_fenced = fenced.is_some();
+    let block = fenced.map_or(0..text.len(), |block| block.lines);
     let (mut at, mut lines) = (block.start, Vec::new());
     for line in text.get(block).unwrap_or_default().split_inclusive('\n') {
         let (start, said) = (at + indent(line), line.trim());
@@ -71,7 +50,7 @@ pub(super) fn leading_lines(text: &str, indented: usize) -> Vec<Range<usize>> {
         if said.is_empty() {
             continue;
         }
-        if !fenced && (indent(line) < indented + INDENT || emend_text::is_list_entry(said)) {
+        if !is_fenced && (indent(line) < indented + INDENT || emend_text::is_list_entry(said)) {
             break;
         }
         lines.push(start..start + said.len());
@@ -82,18 +61,4 @@ pub(super) fn leading_lines(text: &str, indented: usize) -> Vec<Range<usize>> {
 /// White space that a line begins with, in bytes.
 pub(super) fn indent(line: &str) -> usize {
     line.len() - line.trim_start().len()
-}
-
-/// Strips the fences of blocks of code from both ends of a range.
-pub(super) fn without_fences(text: &str, mut range: Range<usize>) -> Range<usize> {
-    let sentence = text.get(range.clone()).unwrap_or_default();
-    let lines = || sentence.split_inclusive('\n');
-    let is_fence = |line: &&str| line.trim_start().starts_with(FENCE);
-    range.start += lines().take_while(is_fence).map(str::len).sum::<usize>();
-    let after = lines()
-        .rev()
-        .take_while(|line| is_fence(line) || line.trim().is_empty());
-    let end = range.end - after.map(str::len).sum::<usize>();
-    let said = text.get(range.start..end.max(range.start)).unwrap_or_default();
-    range.start..range.start + said.trim_end().len()
 }

@@ -2,6 +2,7 @@
 //! detection, Markdown sections, sentence boundaries, words, numbers, names, and abstention detection.
 
 mod abstention;
+mod code;
 mod content;
 mod ends;
 mod excerpt;
@@ -18,6 +19,7 @@ mod tables;
 mod words;
 
 pub use abstention::is_abstention;
+pub use code::{CodeBlock, code_blocks};
 pub use content::has_content;
 pub use ends::{ends_question, ends_sentence, is_closing_mark, is_sentence_end, sentence_separator};
 pub use excerpt::{excerpt, one_line};

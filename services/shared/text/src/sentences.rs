@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::script::Script;
+use crate::code::code_blocks;
 use crate::ends::{is_closing_mark, is_sentence_end};
 
 /// Splits `text` into sentences, as byte ranges.
 ///
 /// The ranges are in order, disjoint and trimmed, and together cover every character that is not white space. A heading
-/// or a list item is a sentence of its own.
+/// or a list item is a sentence of its own. The fences of a block of code are part of its first and last sentence.
 pub fn sentences(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for block in blocks(text) {
@@ -309,37 +310,51 @@ fn weight(piece: &str) -> usize {
 /// previous piece.
 fn merge_short(text: &str, pieces: &mut Vec<Range<usize>>) {
     const SHORT: usize = 4;
-    let count = pieces.len();
-    merge(text, pieces, |index, last, piece| {
-        last < SHORT || (index + 1 == count && piece < SHORT)
+    merge(text, pieces, |last, piece| {
+        last.weight < SHORT || (piece.is_last && piece.weight < SHORT)
     });
 }
 
-/// Merges pieces without a letter or digit (rules, code fences) into the previous piece, or into the next one at the
-/// start.
+/// Merges pieces without a letter or digit (such as rules) into the previous piece, or into the next one at the start,
+/// and the fence that begins a block of code into the next one.
 fn merge_marks(text: &str, pieces: &mut Vec<Range<usize>>) {
-    merge(text, pieces, |_, last, piece| last == 0 || piece == 0);
+    let code = code_blocks(text);
+    let block = |piece: &Range<usize>| {
+        let index = code.binary_search_by_key(&piece.start, |block| block.range.start);
+        code.get(index.ok()?)
+    };
+    merge(text, pieces, |last, piece| {
+        let is_fence = block(last.range).is_some_and(|block| last.range.end <= block.lines.start);
+        let begins_code = block(piece.range).is_some() && !piece.is_last;
+        is_fence || last.weight == 0 || (piece.weight == 0 && !begins_code)
+    });
 }
 
-/// Merges each piece into the one before it where `joins` says so, by its index and the weights of the two.
-fn merge(text: &str, pieces: &mut Vec<Range<usize>>, joins: impl Fn(usize, usize, usize) -> bool) {
-    let mut merged: Vec<Range<usize>> = Vec::with_capacity(pieces.len());
-    // Of the last of them, kept: weighing it again for each piece would take the square of the time.
-    let mut last_weight = 0;
-    for (index, piece) in pieces.drain(..).enumerate() {
-        let weight = weight(text.get(piece.clone()).unwrap_or_default());
+struct Piece<'a> {
+    is_last: bool,
+    range: &'a Range<usize>,
+    weight: usize,
+}
+
+/// Merges each piece into the one before it where `joins` says so of the two.
+fn merge(text: &str, pieces: &mut Vec<Range<usize>>, joins: impl Fn(Piece<'_>, Piece<'_>) -> bool) {
+    let mut merged: Vec<(Range<usize>, usize)> = Vec::with_capacity(pieces.len());
+    let mut rest = pieces.drain(..).peekable();
+    while let Some(range) = rest.next() {
+        let weight = weight(text.get(range.clone()).unwrap_or_default());
+        let is_last = rest.peek().is_none();
+        let piece = |is_last, range, weight| Piece { is_last, range, weight };
         match merged.last_mut() {
-            Some(last) if joins(index, last_weight, weight) => {
-                last.end = piece.end;
-                last_weight += weight;
+            // Its weight is kept: weighing it again for each piece would take the square of the time.
+            Some((last, sum)) if joins(piece(false, last, *sum), piece(is_last, &range, weight)) => {
+                last.end = range.end;
+                *sum += weight;
             }
-            _ => {
-                merged.push(piece);
-                last_weight = weight;
-            }
+            _ => merged.push((range, weight)),
         }
     }
-    *pieces = merged;
+    drop(rest);
+    pieces.extend(merged.into_iter().map(|(range, _)| range));
 }
 
 #[cfg(test)]

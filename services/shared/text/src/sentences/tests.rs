@@ -109,9 +109,23 @@ fn lines_of_markdown_are_boundaries_and_wrapped_lines_are_not() {
 }
 
 #[test]
-fn the_language_of_a_block_of_code_is_no_part_of_it() {
-    let text = "Run:\n\n```sh\ncargo run\n```\nthen wait.";
-    assert_eq!(of(text), ["Run:", "```sh", "cargo run\n```", "then wait."]);
+fn the_fences_of_code_are_part_of_the_code() {
+    let text = "Run:\n\n```sh\ncargo run\n```\nthen wait.\n```\nTick one\nTick two\n```\nDone.";
+    assert_eq!(
+        of(text),
+        [
+            "Run:",
+            "```sh\ncargo run\n```",
+            "then wait.",
+            "```\nTick one",
+            "Tick two\n```",
+            "Done.",
+        ]
+    );
+    assert_eq!(of("---\n```\nls -l\n```"), ["---\n```\nls -l\n```"]);
+    assert_eq!(of("Run:\n```"), ["Run:\n```"], "nothing is in the code");
+    let nested = "````md\n```\nsome code\n```\n````\nDone.";
+    assert_eq!(of(nested), ["````md\n```", "some code\n```\n````", "Done."]);
 }
 
 #[test]
