@@ -7,7 +7,7 @@ mod records;
 mod select;
 mod walk;
 
-use emend_core::{limits::MAX_DOCUMENT_BYTES, open_regular};
+use emend_core::{limits::MAX_DOCUMENT_BYTES, open_regular_unlinked};
 use std::{
     collections::{BTreeSet, HashMap},
     fs,
@@ -186,7 +186,7 @@ fn kind_by_content(path: &Path) -> io::Result<Option<Kind>> {
         return Ok(None);
     }
     let mut head = Vec::new();
-    open_regular(path)?.take(HEAD_BYTES).read_to_end(&mut head)?;
+    open_regular_unlinked(path)?.take(HEAD_BYTES).read_to_end(&mut head)?;
     let is_text = !head.is_empty() && emend_documents::is_text(&head);
     Ok(is_text.then_some(Kind::One(DocumentFormat::PlainText)))
 }
@@ -228,7 +228,7 @@ fn skipped(source: String, reason: impl Into<String>) -> Skipped {
 fn read_one(path: &Path, format: DocumentFormat) -> Result<Document, Skipped> {
     let name = path.display().to_string();
     let unreadable = |error: io::Error| skipped(name.clone(), error.to_string());
-    let file = open_regular(path).map_err(unreadable)?;
+    let file = open_regular_unlinked(path).map_err(unreadable)?;
     let size = file.metadata().map_err(unreadable)?.len();
     if size == 0 {
         return Err(skipped(name, "is empty"));

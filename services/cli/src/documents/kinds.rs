@@ -127,6 +127,14 @@ impl Kinds {
             extensions.insert(extension);
         }
     }
+
+    /// Takes back `count` files or lines of a kind.
+    pub fn remove(&mut self, kind: FileKind, count: usize) {
+        if let Some((counted, _)) = self.0.get_mut(&kind) {
+            *counted = counted.saturating_sub(count);
+        }
+        self.0.retain(|_, (counted, _)| *counted > 0);
+    }
 }
 
 impl<'a> FromIterator<&'a Skipped> for Kinds {

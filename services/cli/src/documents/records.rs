@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs::File, io::BufReader, path::Path, sync::Arc};
 
-use emend_core::{BoundedLines, NumberedLine, open_regular};
+use emend_core::{BoundedLines, NumberedLine, open_regular_unlinked};
 use emend_documents::Rows;
 use emend_proto::v1::Document;
 use serde_json::Value;
@@ -24,7 +24,7 @@ pub(super) type Documents = Box<dyn Iterator<Item = Result<Document, Skipped>> +
 /// The documents of a file of JSON Lines.
 pub(super) fn json_lines(path: &Path, fields: &Arc<Fields>) -> Documents {
     let name = path.display().to_string();
-    match open_regular(path) {
+    match open_regular_unlinked(path) {
         Err(error) => Box::new(std::iter::once(Err(skipped(name, error.to_string())))),
         Ok(file) => Box::new(json_documents(file, name, Arc::clone(fields), MAX_JSON_LINE_BYTES)),
     }
@@ -95,7 +95,7 @@ fn scalar(value: Value) -> Option<String> {
 /// The documents of a table, one a row.
 pub(super) fn rows(path: &Path, fields: &Arc<Fields>) -> Documents {
     let name = path.display().to_string();
-    let opened = open_regular(path).map_err(|error| error.to_string());
+    let opened = open_regular_unlinked(path).map_err(|error| error.to_string());
     let rows = match opened.and_then(|file| Rows::new(file).map_err(|error| error.to_string())) {
         Err(reason) => return Box::new(std::iter::once(Err(skipped(name, reason)))),
         Ok(rows) => rows,
@@ -124,7 +124,7 @@ pub(super) fn rows(path: &Path, fields: &Arc<Fields>) -> Documents {
 /// Adds the fields that the first records of a file of JSON Lines have. A file that cannot be read has none: it is
 /// reported when it is read.
 pub(super) fn fields_of_json_lines(path: &Path, known: &mut BTreeSet<String>) {
-    let Ok(file) = open_regular(path) else {
+    let Ok(file) = open_regular_unlinked(path) else {
         return;
     };
     let lines = BoundedLines::new(BufReader::new(file), MAX_JSON_LINE_BYTES);
@@ -136,7 +136,7 @@ pub(super) fn fields_of_json_lines(path: &Path, known: &mut BTreeSet<String>) {
 
 /// Adds the columns of a table.
 pub(super) fn fields_of_rows(path: &Path, known: &mut BTreeSet<String>) {
-    let rows = open_regular(path).ok().and_then(|file| Rows::new(file).ok());
+    let rows = open_regular_unlinked(path).ok().and_then(|file| Rows::new(file).ok());
     known.extend(rows.into_iter().flat_map(|rows| rows.header().to_vec()));
 }
 

@@ -128,6 +128,12 @@ fn links_pipes_and_devices_in_a_folder_are_reported_and_not_read() {
         let refused = found.sources[0].read(&Arc::default()).next().unwrap().unwrap_err();
         assert!(refused.reason.contains("not a regular file"), "{refused:?}");
     }
+    // It became a link after it was found.
+    let found = find(&[folder.path().to_owned()], &Reading::default()).unwrap();
+    fs::remove_file(folder.path().join("a.md")).unwrap();
+    link(&outside.path().join("secret.md"), "a.md");
+    let refused = found.sources[0].read(&Arc::default()).next().unwrap().unwrap_err();
+    assert!(refused.reason.contains("became a symbolic link"), "{refused:?}");
     // A link that is given by name is followed.
     let named = find(&[folder.path().join("link.md")], &Reading::default()).unwrap();
     assert!(named.sources[0].read(&Arc::default()).next().unwrap().is_ok());

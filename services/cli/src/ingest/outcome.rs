@@ -1,6 +1,7 @@
 //! What became of documents, in numbers and one at a time.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use emend_core::{printable, printable_line};
 use serde::Serialize;
@@ -50,6 +51,21 @@ impl Outcome {
     /// Counts a document that could not be read or stored.
     pub(super) fn fail(&mut self, document: &str, reason: &str) {
         self.failed.insert(document.to_owned(), reason.to_owned());
+    }
+
+    /// Forgets the failures of a file that is read again or gone, and of its lines.
+    pub(super) fn forget(&mut self, file: &Path) {
+        let file = file.display().to_string();
+        let is_of_file = |source: &str| {
+            let line = source.strip_prefix(&file).and_then(|rest| rest.strip_prefix(':'));
+            source == file || line.is_some_and(|line| line.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        self.failed.retain(|document, _| !is_of_file(document));
+        let before = self.skipped_lines.len();
+        self.skipped_lines.retain(|line, _| !is_of_file(line));
+        let forgotten = before - self.skipped_lines.len();
+        self.skipped -= forgotten as u64;
+        self.skipped_kinds.remove(FileKind::LongLine, forgotten);
     }
 
     /// Counts what became of a document.
@@ -146,3 +162,6 @@ pub fn report(outcome: &Outcome) {
         terminal::eprintln(format_args!("  and {} more", outcome.failed.len() - MAX_NAMED));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -225,6 +225,10 @@ impl Watch {
             is_named(path) || !following.shelf.has(path, stamps.get(path))
         });
         let changed: Vec<_> = changed.collect();
+        let looked_at = changed.iter().map(|source| source.path());
+        looked_at
+            .chain(gone.iter().map(PathBuf::as_path))
+            .for_each(|path| following.outcome.forget(path));
         let mut sent = Sent::default();
         if !changed.is_empty() {
             let mut shown = Ok(());
@@ -245,13 +249,18 @@ impl Watch {
             shown?;
         }
         for skipped in &sent.unreadable {
-            let (document, reason) = (skipped.source.clone(), skipped.reason.clone());
-            if skipped.kind == FileKind::LongLine {
+            let (source, reason) = (skipped.source.clone(), skipped.reason.clone());
+            let change = if skipped.kind == FileKind::LongLine {
                 following.outcome.skip(skipped);
+                Change::Skipped { file: source, reason }
             } else {
-                following.outcome.fail(&document, &reason);
-            }
-            Change::Failed { document, reason }.show(json)?;
+                following.outcome.fail(&source, &reason);
+                Change::Failed {
+                    document: source,
+                    reason,
+                }
+            };
+            change.show(json)?;
         }
         let removed = following.shelf.removed_by(&gone, &sent.files);
         prune::delete(&following.client, &following.options.stored.collection, &removed).await?;

@@ -367,17 +367,19 @@ fn a_watched_folder_is_followed_through_every_kind_of_change() {
     assert_eq!(watching.change(), pair("removed", "1"));
     let broken = place.write("broken.md", "");
     assert_eq!(watching.change(), pair("failed", &broken));
+    place.save("broken.md", "It was repaired.");
+    assert_eq!(watching.change(), pair("ingested", &broken));
     place.save("picture.png", "\u{89}PNG\0");
     watching.until("skipped", 1);
 
     let (status, summary) = watching.stop();
     assert_eq!(
-        (status, &summary["event"], &summary["skipped"]),
-        (Some(0), &"summary".into(), &1.into()),
+        (status, &summary["event"], &summary["skipped"], &summary["failed"]),
+        (Some(0), &"summary".into(), &1.into(), &serde_json::json!({})),
         "{summary}"
     );
     let leave = fs::canonicalize(place.docs.path().join("leave.md")).unwrap();
-    assert_eq!(place.listed(), [leave.to_str().unwrap(), &moved, "2"]);
+    assert_eq!(place.listed(), [&broken, leave.to_str().unwrap(), &moved, "2"]);
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub use cut::{Cut, cut};
 pub use deadline::{Deadline, DeadlineExceeded, Reserve};
 pub use duration::duration;
 pub use error::{Code, FieldViolation, MODEL_CALLS, Resource, ServiceError, error_chain};
-pub use files::{BoundedLines, NumberedLine, open_regular};
+pub use files::{BoundedLines, NumberedLine, open_regular, open_regular_unlinked};
 pub use names::list_names;
 pub use nearest::{did_you_mean, nearest};
 pub use printable::{is_obeyed, printable, printable_line};

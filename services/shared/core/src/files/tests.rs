@@ -56,3 +56,40 @@ fn only_regular_files_are_opened() {
     let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
     assert!(open_regular(&socket).is_err());
 }
+
+#[cfg(unix)]
+#[test]
+fn a_file_behind_a_link_is_not_opened() {
+    use std::os::unix::fs::symlink;
+
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    for name in ["inside", "outside"] {
+        std::fs::create_dir(root.join(name)).unwrap();
+        std::fs::write(root.join(name).join("a.txt"), name).unwrap();
+    }
+    let file = root.join("inside/a.txt");
+    let read = || open_regular_unlinked(&file).and_then(io::read_to_string);
+    assert_eq!(read().unwrap(), "inside");
+    assert!(
+        open_regular_unlinked(&root)
+            .unwrap_err()
+            .to_string()
+            .contains("not a regular file")
+    );
+
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(read().unwrap_err().kind(), io::ErrorKind::NotFound);
+    symlink(root.join("outside/a.txt"), &file).unwrap();
+    assert!(read().unwrap_err().to_string().contains("became a symbolic link"));
+    assert_eq!(open_regular(&file).and_then(io::read_to_string).unwrap(), "outside");
+
+    if cfg!(target_os = "linux") {
+        std::fs::remove_dir_all(root.join("inside")).unwrap();
+        symlink(root.join("outside"), root.join("inside")).unwrap();
+        assert!(
+            read().unwrap_err().to_string().contains("became a symbolic link"),
+            "a folder"
+        );
+    }
+}
