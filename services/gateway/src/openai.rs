@@ -10,9 +10,11 @@
 //! | `emend` | not OpenAI's: `options`, `filter`, `conditions`, `budget`, `search` and `exact` of a `Question`, and `drafts` |
 //! | `n` | 1 |
 //! | `response_format` | `{"type": "text"}` |
-//! | `logprobs`, `tool_choice` that asks for a tool, parts of a message that are no text | refused |
+//! | `logprobs`, `tool_choice` that asks for a tool, parts of the question that are no text | refused |
+//! | parts of earlier messages that are no text | passed over: a chat program sends a picture again with every later message |
 //! | messages of `system`, `developer`, `tool` and `function` | not passed on: how an answer is written is a matter of the graph and its prompts |
 //! | `temperature`, `top_p`, `max_tokens`, `max_completion_tokens`, `seed`, `stop`, `presence_penalty`, `frequency_penalty`, and everything else that OpenAI has | checked where it has a range, and not used |
+//! | `min_p`, `top_k`, `repeat_penalty`, `repetition_penalty`, `num_ctx`, `keep_alive` and their like, which chat programs send to Ollama, llama.cpp and vLLM and to every other server | not used |
 //!
 //! An unknown parameter is an error.
 //!

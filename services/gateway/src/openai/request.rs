@@ -36,6 +36,31 @@ const NOT_USED: [&str; 25] = [
     "verbosity",
     "web_search_options",
 ];
+/// Parameters of Ollama, llama.cpp and vLLM that chat programs send to every server alike, taken and not used: how tokens are
+/// sampled, and how a model is run.
+const NOT_USED_OF_OTHERS: [&str; 21] = [
+    "keep_alive",
+    "min_p",
+    "mirostat",
+    "mirostat_eta",
+    "mirostat_tau",
+    "num_batch",
+    "num_ctx",
+    "num_gpu",
+    "num_keep",
+    "num_predict",
+    "num_thread",
+    "repeat_last_n",
+    "repeat_penalty",
+    "repetition_penalty",
+    "tfs_z",
+    "think",
+    "top_a",
+    "top_k",
+    "typical_p",
+    "use_mlock",
+    "use_mmap",
+];
 /// Parameters that are used, or refused with values that cannot be met.
 const USED: [&str; 11] = [
     "emend",
@@ -51,9 +76,10 @@ const USED: [&str; 11] = [
     "top_logprobs",
 ];
 /// Numbers that have a range, though they are not used.
-const RANGES: [(&str, f64, f64); 6] = [
+const RANGES: [(&str, f64, f64); 7] = [
     ("temperature", 0.0, 2.0),
     ("top_p", 0.0, 1.0),
+    ("min_p", 0.0, 1.0),
     ("presence_penalty", -2.0, 2.0),
     ("frequency_penalty", -2.0, 2.0),
     ("max_tokens", 1.0, f64::MAX),
@@ -83,7 +109,7 @@ pub(super) fn read(body: Value) -> Result<Asked, OpenAiError> {
     // What is null is not given.
     body.retain(|_, value| !value.is_null());
     if let Some(unknown) = body.keys().find(|name| !is_known(name)) {
-        let nearest = did_you_mean(unknown, USED.into_iter().chain(NOT_USED));
+        let nearest = did_you_mean(unknown, USED.into_iter().chain(NOT_USED).chain(NOT_USED_OF_OTHERS));
         return Err(OpenAiError::param(
             cut(unknown).to_string(),
             format!("unrecognized request argument supplied: {}{nearest}", cut(unknown)),
@@ -125,7 +151,7 @@ pub(super) fn read(body: Value) -> Result<Asked, OpenAiError> {
 }
 
 fn is_known(name: &str) -> bool {
-    USED.contains(&name) || NOT_USED.contains(&name)
+    USED.contains(&name) || NOT_USED.contains(&name) || NOT_USED_OF_OTHERS.contains(&name)
 }
 
 /// Refuses values that are out of range, and wishes that cannot be met.
@@ -211,17 +237,24 @@ fn conversation(messages: Option<Value>) -> Result<(String, Vec<ChatMessage>), O
                 ));
             }
         };
-        let content = text(&message["content"], place)?;
-        said.push((role, content, place));
+        said.push((role, &message["content"], place));
     }
     let last = said.pop();
-    let Some((Role::User, question, place)) = last else {
+    let Some((Role::User, content, place)) = last else {
         return Err(OpenAiError::param(
             "messages",
             "the last message must be the user's: it is the question",
             "invalid_value",
         ));
     };
+    let (question, other) = text(content, place)?;
+    if let Some(kind) = other {
+        return Err(OpenAiError::param(
+            format!("messages[{place}].content"),
+            format!("only text can be asked: take the part of type `{kind}` out of the message"),
+            "invalid_value",
+        ));
+    }
     if question.len() > MAX_QUESTION_BYTES {
         return Err(OpenAiError::param(
             format!("messages[{place}].content"),
@@ -232,36 +265,34 @@ fn conversation(messages: Option<Value>) -> Result<(String, Vec<ChatMessage>), O
             "string_above_max_length",
         ));
     }
-    said.retain(|(_, content, _)| !content.trim().is_empty());
-    let history = said.split_off(said.len().saturating_sub(MAX_HISTORY));
-    let history = history.into_iter().map(|(role, mut content, _)| {
+    let mut history = Vec::new();
+    for (role, content, place) in said {
+        // A chat program sends a picture of before again with every message: the words beside it still count.
+        let (mut content, _) = text(content, place)?;
         content.truncate(content.floor_char_boundary(MAX_QUESTION_BYTES));
-        ChatMessage {
-            role: role.into(),
-            content,
+        if !content.trim().is_empty() {
+            let role = role.into();
+            history.push(ChatMessage { role, content });
         }
-    });
-    Ok((question, history.collect()))
+    }
+    let latest = history.split_off(history.len().saturating_sub(MAX_HISTORY));
+    Ok((question, latest))
 }
 
-/// The text of a message: a string, or parts of which each is text.
-fn text(content: &Value, place: usize) -> Result<String, OpenAiError> {
+/// The text of a message, a string or parts, and the type of the first part that is no text.
+fn text(content: &Value, place: usize) -> Result<(String, Option<String>), OpenAiError> {
     match content {
-        Value::Null => Ok(String::new()),
-        Value::String(text) => Ok(text.clone()),
+        Value::Null => Ok((String::new(), None)),
+        Value::String(text) => Ok((text.clone(), None)),
         Value::Array(parts) => {
-            let texts: Option<Vec<&str>> = parts
-                .iter()
-                .map(|part| part["text"].as_str().filter(|_| part["type"] == "text"))
-                .collect();
-            let texts = texts.ok_or_else(|| {
-                OpenAiError::param(
-                    format!("messages[{place}].content"),
-                    "only text can be asked: every part of a message must be of type text",
-                    "invalid_value",
-                )
-            })?;
-            Ok(texts.join("\n"))
+            let (mut texts, mut other) = (Vec::new(), None);
+            for part in parts {
+                match part["text"].as_str().filter(|_| part["type"] == "text") {
+                    Some(text) => texts.push(text),
+                    None => other = other.or_else(|| Some(cut(part["type"].as_str().unwrap_or("none")).to_string())),
+                }
+            }
+            Ok((texts.join("\n"), other))
         }
         other => Err(wrong(
             &format!("messages[{place}].content"),

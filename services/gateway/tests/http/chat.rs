@@ -13,14 +13,15 @@ fn ask(fixture: &Fixture, question: &str, more: Value) -> reqwest::RequestBuilde
     fixture.post("/v1/chat/completions", &body)
 }
 
-async fn read(request: reqwest::RequestBuilder) -> (u16, Value) {
+/// The status and the body of a response.
+pub(crate) async fn read(request: reqwest::RequestBuilder) -> (u16, Value) {
     let response = request.send().await.unwrap();
     let status = response.status().as_u16();
     (status, response.json().await.unwrap())
 }
 
 /// The chunks of a stream, without its end.
-async fn chunks(request: reqwest::RequestBuilder) -> Vec<Value> {
+pub(crate) async fn chunks(request: reqwest::RequestBuilder) -> Vec<Value> {
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 200);
     let text = response.text().await.unwrap();
@@ -29,14 +30,16 @@ async fn chunks(request: reqwest::RequestBuilder) -> Vec<Value> {
     parsed.map(|(_, data)| serde_json::from_str(data).unwrap()).collect()
 }
 
-fn content(chunks: &[Value], name: &str) -> String {
+/// What all chunks together have under this name.
+pub(crate) fn content(chunks: &[Value], name: &str) -> String {
     let deltas = chunks
         .iter()
         .filter_map(|chunk| chunk["choices"][0]["delta"][name].as_str());
     deltas.collect()
 }
 
-const ANSWER: &str = "Everybody has 25 days. [1] Managers approve it. [2]\n\n\
+/// What the stand-in answers.
+pub(crate) const ANSWER: &str = "Everybody has 25 days. [1] Managers approve it. [2]\n\n\
     [1] handbook/leave.md — Leave  \n[2] https://example.com/who — Who approves";
 
 #[tokio::test]
@@ -169,37 +172,4 @@ async fn errors_have_the_shape_of_openai() {
     let (status, error) = read(fixture.get("/v1/models")).await;
     assert_eq!((status, &error["error"]["code"]), (429, &json!("rate_limit_exceeded")));
     hanging.abort();
-}
-
-/// Open WebUI sends these: the list of models, a streamed chat with a system prompt, and what it asks for itself.
-#[tokio::test]
-async fn the_requests_of_open_webui_are_answered() {
-    let fixture = Fixture::start().await;
-    assert_eq!(read(fixture.get("/v1/models")).await.0, 200);
-    let chat = json!({
-        "stream": true,
-        "model": "self-rag@handbook",
-        "messages": [
-            {"role": "system", "content": "You are a helpful assistant."},
-            {"role": "user", "content": "Who approves leave?"},
-            {"role": "assistant", "content": "Managers approve it. [2]"},
-            {"role": "user", "content": "How many days?"},
-        ],
-        "temperature": 0.7, "max_tokens": 512, "stream_options": {"include_usage": true},
-    });
-    let streamed = chunks(fixture.post("/v1/chat/completions", &chat)).await;
-    assert_eq!(content(&streamed, "content"), ANSWER);
-    let title = json!({
-        "model": "self-rag@handbook",
-        "messages": [{"role": "user", "content": "### Task:\nGenerate a concise, 3-5 word title with an emoji summarizing \
-            the chat history.\n### Output:\nJSON format: { \"title\": \"your concise title here\" }\n### Chat History:\n\
-            <chat_history>\nUSER: How many days?\nASSISTANT: 25.\n</chat_history>"}],
-        "stream": false,
-        "max_completion_tokens": 1000,
-    });
-    let (status, completion) = read(fixture.post("/v1/chat/completions", &title)).await;
-    assert_eq!(status, 200);
-    assert!(completion["choices"][0]["message"]["content"].is_string());
-    let history = &fixture.questions.lock().unwrap()[0].history;
-    assert_eq!(history.len(), 2, "what the system says is not passed on");
 }

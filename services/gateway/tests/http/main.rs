@@ -7,6 +7,7 @@ mod chat;
 mod collections;
 mod grpc_web;
 mod mcp;
+mod openwebui;
 mod questions;
 mod security;
 mod standin;

@@ -65,6 +65,7 @@ fn what_cannot_be_met_is_refused_by_name() {
         (json!({"temperature": 3}), "temperature", "invalid_value"),
         (json!({"temperature": "hot"}), "temperature", "invalid_value"),
         (json!({"max_tokens": 0}), "max_tokens", "invalid_value"),
+        (json!({"min_p": 1.5}), "min_p", "invalid_value"),
         (json!({"logprobs": true}), "logprobs", "invalid_value"),
         (
             json!({"response_format": {"type": "json_object"}}),
@@ -80,6 +81,7 @@ fn what_cannot_be_met_is_refused_by_name() {
             "invalid_value",
         ),
         (json!({"temprature": 1}), "temprature", "unknown_parameter"),
+        (json!({"format": "json"}), "format", "unknown_parameter"),
         (json!({"model": null}), "model", "missing_required_parameter"),
         (json!({"messages": []}), "messages", "invalid_value"),
         (
@@ -126,6 +128,7 @@ fn what_cannot_be_met_is_refused_by_name() {
 fn what_is_not_used_is_taken() {
     let asked = read(body(json!({
         "temperature": 0.2, "top_p": 1, "max_tokens": 100, "seed": 1, "stop": ["\n"], "user": "u", "tools": [], "n": 1,
+        "min_p": 0.05, "top_k": 40, "repetition_penalty": 1.1, "num_ctx": 4096,
         "tool_choice": "auto", "response_format": {"type": "text"}, "logprobs": false, "metadata": null, "stream": true,
         "stream_options": {"include_usage": true},
         "emend": {"options": {"top_k": 2}, "budget": {"web_searches": 0}, "filter": {"team": "people"}, "exact": true,
@@ -137,4 +140,19 @@ fn what_is_not_used_is_taken() {
     assert_eq!(asked.question.filter["team"], "people");
     assert!(asked.question.exact && asked.question.conditions[0].field == "year");
     assert_eq!(asked.question.budget.unwrap().web_searches, Some(0));
+}
+
+#[test]
+fn pictures_of_earlier_messages_are_passed_over() {
+    let picture = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}});
+    let asked = read(body(json!({"messages": [
+        {"role": "user", "content": [{"type": "text", "text": "What is this?"}, picture]},
+        {"role": "user", "content": [picture]},
+        {"role": "user", "content": "And that?"},
+    ]})))
+    .unwrap();
+    let history = &asked.question.history;
+    assert_eq!((history.len(), history[0].content.as_str()), (1, "What is this?"));
+    let wrong = json!({"messages": [{"role": "user", "content": 5}, {"role": "user", "content": "And that?"}]});
+    assert_eq!(refused(body(wrong)).0, "messages[0].content");
 }
