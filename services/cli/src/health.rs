@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use emend_chassis::{ClientTls, Upstream, UpstreamOptions, request};
-use emend_core::Deadline;
+use emend_core::{Deadline, without_secrets};
 use tonic::Code;
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 
@@ -26,6 +26,7 @@ pub async fn run(options: HealthOptions) -> Result<ExitCode> {
         ..UpstreamOptions::default()
     };
     let mut health = HealthClient::new(Upstream::with_options(&url, upstream)?.channel());
+    let url = without_secrets(&url);
     let service = options.service.unwrap_or_default();
     let asked = HealthCheckRequest {
         service: service.clone(),

@@ -24,7 +24,7 @@ pub use discovery::Resolve;
 pub use key::{ApiKey, ApiKeyError};
 pub use retry::{Attempt, failed_model_calls, request, retrying};
 
-use emend_core::semconv;
+use emend_core::{semconv, without_secrets};
 
 use crate::metrics::{Latency, UpstreamMetrics};
 use crate::tls::{ClientTls, ClientTlsOptions, TlsError};
@@ -101,7 +101,7 @@ pub enum UpstreamError {
         "\"{target}\" is not the address of a gRPC server: write it like http://grader:50052 or https://grader:50052"
     )]
     Target {
-        /// What was given.
+        /// What was given, without its secrets.
         target: String,
     },
     /// TLS cannot be set up for an https:// address.
@@ -110,7 +110,7 @@ pub enum UpstreamError {
     /// The key would travel in the clear.
     #[error("an API key is not sent to \"{target}\" without TLS: write https://, or allow it with --insecure")]
     KeyInTheClear {
-        /// What was given.
+        /// What was given, without its secrets.
         target: String,
     },
     /// There is no tokio runtime here for its tasks.
@@ -139,15 +139,14 @@ impl Upstream {
     pub fn with_options(target: &str, options: UpstreamOptions) -> Result<Self, UpstreamError> {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| UpstreamError::NoRuntime)?;
         let Address { host, port, tls } = address(target)?;
+        // What it is called by in errors, in logs and, behind TLS, by the call itself.
+        let target = without_secrets(target);
         if options.api_key.is_some() && !tls && !options.insecure && !is_loopback(&host) {
-            return Err(UpstreamError::KeyInTheClear {
-                target: target.to_owned(),
-            });
+            return Err(UpstreamError::KeyInTheClear { target });
         }
         let dial = if tls {
-            let name = ServerName::try_from(host.clone()).map_err(|_| UpstreamError::Target {
-                target: target.to_owned(),
-            })?;
+            let name =
+                ServerName::try_from(host.clone()).map_err(|_| UpstreamError::Target { target: target.clone() })?;
             let tls = match options.tls.clone() {
                 Some(tls) => tls,
                 None => ClientTls::load(&ClientTlsOptions::default())?,
@@ -207,7 +206,7 @@ impl Upstream {
         self.0.clone()
     }
 
-    /// The target as it was given.
+    /// The target as it was given, without its secrets.
     pub fn target(&self) -> &str {
         &self.0.0.target
     }
@@ -223,7 +222,7 @@ struct Address {
 
 fn address(target: &str) -> Result<Address, UpstreamError> {
     let wrong = || UpstreamError::Target {
-        target: target.to_owned(),
+        target: without_secrets(target),
     };
     let uri: Uri = target.parse().map_err(|_| wrong())?;
     let tls = match uri.scheme_str() {

@@ -24,6 +24,7 @@ use tracing::field::Field;
 use tracing::{Level, Span};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 use tracing_subscriber::filter::{FilterExt, LevelFilter, Targets, filter_fn};
+use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -201,7 +202,12 @@ impl Telemetry {
         let resource = resource(&options);
         global::set_text_map_propagator(TraceContextPropagator::new());
 
-        let mut layers: Vec<Box<dyn Layer<Registry> + Send + Sync>> = vec![log_layer(options.log_format, filter)];
+        let mut layers: Vec<Box<dyn Layer<Registry> + Send + Sync>> = vec![log_layer(
+            options.log_format,
+            filter,
+            std::io::stderr,
+            std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        )];
         let mut telemetry = Self {
             tracer: None,
             meter: None,
@@ -344,18 +350,19 @@ pub(crate) fn prometheus_reader(metrics: &Metrics) -> Result<PrometheusExporter,
         .map_err(TelemetryError::Prometheus)
 }
 
-fn log_layer(format: LogFormat, filter: Targets) -> Box<dyn Layer<Registry> + Send + Sync> {
-    let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+/// The log. Its text form makes visible what a terminal would obey.
+fn log_layer<W>(format: LogFormat, filter: Targets, writer: W, coloured: bool) -> Box<dyn Layer<Registry> + Send + Sync>
+where
+    W: for<'writer> MakeWriter<'writer> + Send + Sync + 'static,
+{
+    let layer = tracing_subscriber::fmt::layer().with_writer(writer);
     match format {
         LogFormat::Json => layer.json().flatten_event(true).with_filter(filter).boxed(),
-        LogFormat::Text => {
-            let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-            layer
-                .with_ansi(colours)
-                .fmt_fields(debug_fn(text_field))
-                .with_filter(filter)
-                .boxed()
-        }
+        LogFormat::Text => layer
+            .with_ansi(coloured)
+            .fmt_fields(debug_fn(text_field))
+            .with_filter(filter)
+            .boxed(),
     }
 }
 

@@ -454,6 +454,15 @@ async fn a_target_that_is_none_is_refused_with_an_example() {
         let error = Upstream::new(target).unwrap_err();
         assert!(error.to_string().contains("http://grader:50052"), "{target:?}: {error}");
     }
+    let error = Upstream::new("http://user:pl4nted@grader/path")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("http://grader/path") && !error.contains("pl4nted"),
+        "{error}"
+    );
+    let upstream = Upstream::new("http://user:pl4nted@127.0.0.1:1").unwrap();
+    assert_eq!(upstream.target(), "http://127.0.0.1:1");
     for (target, host, port, tls) in [
         ("http://[::1]:7", "::1", 7, false),
         ("http://grader", "grader", 80, false),
