@@ -31,7 +31,7 @@ use web::Web;
 pub use folder::{Folder, FolderSettings};
 pub use none::NoProvider;
 pub(crate) use pages::MAX_PAGE_BYTES;
-pub use rate::Rate;
+pub use rate::{Rate, Rates};
 pub(crate) use web::WebSettings;
 
 /// Finds passages on the web, or in a substitute for it.
@@ -100,7 +100,11 @@ pub async fn load(options: &Options) -> Result<Arc<dyn Provider>, LoadError> {
                 Arc::new(SearxNg::new(url)?)
             }
         };
-        providers.push(Arc::new(Web::new(engine, Arc::clone(&reader), &options.web_settings())));
+        providers.push(Arc::new(Web::new(
+            engine,
+            Arc::clone(&reader),
+            &options.web_settings(kind),
+        )));
     }
     let names: Vec<&str> = providers.iter().map(|provider| provider.name()).collect();
     if names.is_empty() {
@@ -128,3 +132,6 @@ fn key(file: Option<&Path>, variable: &'static str, kind: ProviderKind) -> Resul
         source,
     })
 }
+
+#[cfg(test)]
+mod tests;

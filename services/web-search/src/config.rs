@@ -50,9 +50,10 @@ impl Options {
         self.web.providers(self.folder.is_some())
     }
 
-    pub(crate) fn web_settings(&self) -> WebSettings {
+    /// How `engine` is used.
+    pub(crate) fn web_settings(&self, engine: ProviderKind) -> WebSettings {
         WebSettings {
-            rate: self.web.rate,
+            rate: self.web.rates.of(engine),
             cache_ttl: self.web.cache_ttl,
             cache_bytes: u64::from(self.web.cache_mib) << 20,
             passage_chars: self.passage_chars as usize,

@@ -22,7 +22,7 @@ use crate::backend::Provider;
 use crate::service::Service;
 use crate::work::Searcher;
 
-pub use backend::Rate;
+pub use backend::{Rate, Rates};
 pub use config::{Options, ProviderKind, WebOptions};
 pub use emend_pages::{Domain, DomainError, DomainFilter, PageSettings};
 pub use error::{LoadError, SearchError};

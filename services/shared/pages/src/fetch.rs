@@ -4,12 +4,12 @@ use std::error::Error as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use emend_core::error_chain;
+use emend_core::{Deadline, error_chain};
 use encoding_rs::{Encoding, UTF_8};
 use ipnet::IpNet;
 use reqwest::header::{CONTENT_TYPE, HeaderValue, LOCATION};
 use reqwest::{Client, Response};
-use tracing::Instrument;
+use tracing::{Instrument, Span};
 use url::{Host, Url};
 
 use crate::address::{AddressPolicy, Lookup, NotPublic, PermittedResolver, system_lookup};
@@ -17,7 +17,7 @@ use crate::domains::{Domain, DomainFilter};
 use crate::http;
 use crate::robots::Robots;
 
-/// Longest time for one page: redirects, `robots.txt` and body together.
+/// Longest time for one page, unless [`PageFetcher::within`] says otherwise.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Most redirects from a result to its page.
 pub(crate) const MAX_REDIRECTS: usize = 5;
@@ -64,8 +64,8 @@ pub enum PageError {
     #[error("it is larger than {0} bytes")]
     TooLarge(usize),
     /// It takes too long.
-    #[error("it did not answer within {} s", PAGE_TIMEOUT.as_secs())]
-    Timeout,
+    #[error("it did not answer within {} s", .0.as_secs_f64())]
+    Timeout(Duration),
     /// The server cannot be reached.
     #[error("it cannot be reached: {0}")]
     Unreachable(String),
@@ -88,7 +88,7 @@ impl PageError {
             Self::Redirects => "redirects",
             Self::Type(_) => "content_type",
             Self::TooLarge(_) => "too_large",
-            Self::Timeout => "timeout",
+            Self::Timeout(_) => "timeout",
             Self::Unreachable(_) => "unreachable",
             Self::Unreadable(_) => "unreadable",
             Self::Empty => "empty",
@@ -133,6 +133,8 @@ pub struct PageFetcher {
     policy: Arc<AddressPolicy>,
     settings: PageSettings,
     robots: Robots,
+    /// Longest time for one page: redirects, `robots.txt` and body together.
+    timeout: Duration,
 }
 
 impl PageFetcher {
@@ -169,7 +171,14 @@ impl PageFetcher {
             policy,
             settings,
             robots: Robots::default(),
+            timeout: PAGE_TIMEOUT,
         })
+    }
+
+    /// This fetcher with another time limit for a page than 10 s.
+    #[must_use]
+    pub fn within(self, timeout: Duration) -> Self {
+        Self { timeout, ..self }
     }
 
     /// Whether a page at `url` may be fetched for a request with these `domains`, as far as the URL tells.
@@ -212,25 +221,24 @@ impl PageFetcher {
     ///
     /// # Errors
     /// [`PageError`].
-    pub async fn fetch(&self, url: Url, domains: &DomainFilter, types: &[&str]) -> Result<Fetched, PageError> {
-        let fetching = self.fetch_in_time(url, domains, types);
-        tokio::time::timeout(PAGE_TIMEOUT, fetching)
-            .await
-            .map_err(|_| PageError::Timeout)?
-    }
-
-    /// The URL of a page after redirects, its content type and its bytes.
-    async fn fetch_in_time(&self, mut url: Url, domains: &DomainFilter, types: &[&str]) -> Result<Fetched, PageError> {
+    pub async fn fetch(&self, mut url: Url, domains: &DomainFilter, types: &[&str]) -> Result<Fetched, PageError> {
+        let deadline = Deadline::after(self.timeout);
         for _ in 0..=MAX_REDIRECTS {
             self.check(&url, domains)?;
-            let agrees = self.settings.ignores_robots || self.robots.allow(&url, self).await;
+            let agrees = self.settings.ignores_robots || self.robots.allow(&url, self, deadline).await;
             if !agrees {
-                return Err(PageError::Robots);
+                // A site that takes too long to say whether it agrees has not said no.
+                let is_late = deadline.is_expired();
+                return Err(if is_late {
+                    PageError::Timeout(self.timeout)
+                } else {
+                    PageError::Robots
+                });
             }
-            let response = self.get(url.clone()).await?;
-            let status = response.status();
+            let exchange = self.get(url.clone(), deadline).await?;
+            let status = exchange.response.status();
             if status.is_redirection()
-                && let Some(location) = response.headers().get(LOCATION).and_then(|value| value.to_str().ok())
+                && let Some(location) = exchange.location()
             {
                 url = url
                     .join(location)
@@ -240,8 +248,8 @@ impl PageFetcher {
             if !status.is_success() {
                 return Err(PageError::Status(status.as_u16()));
             }
-            let content_type = content_type(&response, types)?;
-            let bytes = self.body(response, self.settings.max_bytes).await?;
+            let content_type = content_type(&exchange.response, types)?;
+            let bytes = exchange.body(self.settings.max_bytes).await?;
             return Ok(Fetched {
                 url,
                 content_type,
@@ -252,35 +260,91 @@ impl PageFetcher {
     }
 
     /// Sends one request, whose URL has been checked, in a span of its own.
-    pub(crate) async fn get(&self, url: Url) -> Result<Response, PageError> {
+    pub(crate) async fn get(&self, url: Url, deadline: Deadline) -> Result<Exchange, PageError> {
         let span = http::request_span("GET", &url);
-        let sent = self.client.get(url).send().instrument(span.clone()).await;
+        let (timeout, sending) = (self.timeout, self.client.get(url).send());
+        let sent = in_time(deadline, timeout, sending.instrument(span.clone())).await;
         span.in_scope(|| match sent {
             Ok(response) => {
                 http::record_status(response.status());
-                Ok(response)
+                Ok(Exchange {
+                    response,
+                    deadline,
+                    timeout,
+                    span: span.clone(),
+                })
             }
             Err(error) => {
-                let error = unreachable(error);
                 http::record_error(error.kind());
                 Err(error)
             }
         })
     }
+}
 
-    /// The body of `response`, which must have at most `most` bytes after decompression.
-    async fn body(&self, mut response: Response, most: usize) -> Result<Vec<u8>, PageError> {
-        if response.content_length().is_some_and(|length| length > most as u64) {
-            return Err(PageError::TooLarge(most));
+/// A response whose body is still to be read, within the span of its request.
+pub(crate) struct Exchange {
+    pub(crate) response: Response,
+    deadline: Deadline,
+    timeout: Duration,
+    span: Span,
+}
+
+impl Exchange {
+    /// Where it redirects to, as it says.
+    pub(crate) fn location(&self) -> Option<&str> {
+        self.response
+            .headers()
+            .get(LOCATION)
+            .and_then(|value| value.to_str().ok())
+    }
+
+    /// The body, which must have at most `most` bytes after decompression.
+    async fn body(mut self, most: usize) -> Result<Vec<u8>, PageError> {
+        if self
+            .response
+            .content_length()
+            .is_some_and(|length| length > most as u64)
+        {
+            return Err(self.failed(PageError::TooLarge(most)));
         }
+        match self.beginning(most + 1).await? {
+            body if body.len() > most => Err(self.failed(PageError::TooLarge(most))),
+            body => Ok(body),
+        }
+    }
+
+    /// The first `most` bytes of the body, after decompression.
+    pub(crate) async fn beginning(&mut self, most: usize) -> Result<Vec<u8>, PageError> {
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(unreachable)? {
-            if body.len() + chunk.len() > most {
-                return Err(PageError::TooLarge(most));
+        while body.len() < most {
+            let reading = self.response.chunk().instrument(self.span.clone());
+            match in_time(self.deadline, self.timeout, reading).await {
+                Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+                Ok(None) => break,
+                Err(error) => return Err(self.failed(error)),
             }
-            body.extend_from_slice(&chunk);
         }
+        body.truncate(most);
         Ok(body)
+    }
+
+    /// Records in the span why the body is not read.
+    fn failed(&self, error: PageError) -> PageError {
+        self.span.in_scope(|| http::record_error(error.kind()));
+        error
+    }
+}
+
+/// Waits for a part of an exchange until `deadline`, which was so far ahead when the page was asked for.
+async fn in_time<T>(
+    deadline: Deadline,
+    timeout: Duration,
+    part: impl Future<Output = reqwest::Result<T>>,
+) -> Result<T, PageError> {
+    match deadline.run(part).await {
+        Ok(done) => done.map_err(unreachable),
+        Err(_) => Err(PageError::Timeout(timeout)),
     }
 }
 
@@ -306,3 +370,6 @@ fn content_type(response: &Response, types: &[&str]) -> Result<String, PageError
     }
     Err(PageError::Type(kind.chars().take(80).collect()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use emend_core::Deadline;
 use moka::sync::Cache;
-use reqwest::Response;
 use robotxt::Robots as Rules;
 use url::Url;
 
@@ -35,12 +35,12 @@ impl Default for Robots {
 impl Robots {
     /// Whether the site of `url` allows it to be fetched. A site without `robots.txt` allows everything; one that cannot be
     /// asked, nothing, and it is asked again for its next page.
-    pub(crate) async fn allow(&self, url: &Url, fetcher: &PageFetcher) -> bool {
+    pub(crate) async fn allow(&self, url: &Url, fetcher: &PageFetcher, deadline: Deadline) -> bool {
         let site = url.origin().ascii_serialization();
         let rules = match self.sites.get(&site) {
             Some(rules) => rules,
             None => {
-                let Some(rules) = ask(url, fetcher).await else {
+                let Some(rules) = ask(url, fetcher, deadline).await else {
                     return false;
                 };
                 let rules = Arc::new(rules);
@@ -52,8 +52,8 @@ impl Robots {
     }
 }
 
-/// The rules of the site of `url`; `None` if it does not answer.
-async fn ask(url: &Url, fetcher: &PageFetcher) -> Option<Rules> {
+/// The rules of the site of `url`; `None` if it does not answer by `deadline`.
+async fn ask(url: &Url, fetcher: &PageFetcher, deadline: Deadline) -> Option<Rules> {
     let mut url = url.clone();
     url.set_path("/robots.txt");
     url.set_query(None);
@@ -63,11 +63,10 @@ async fn ask(url: &Url, fetcher: &PageFetcher) -> Option<Rules> {
         if fetcher.check(&url, &DomainFilter::default()).is_err() {
             return Some(Rules::disallow_all());
         }
-        let response = fetcher.get(url.clone()).await.ok()?;
-        let status = response.status();
+        let mut exchange = fetcher.get(url.clone(), deadline).await.ok()?;
+        let status = exchange.response.status();
         if status.is_redirection() {
-            let location = response.headers().get(reqwest::header::LOCATION);
-            match location.and_then(|value| url.join(value.to_str().ok()?).ok()) {
+            match exchange.location().and_then(|location| url.join(location).ok()) {
                 Some(next) => url = next,
                 None => return Some(Rules::allow_all()),
             }
@@ -79,19 +78,7 @@ async fn ask(url: &Url, fetcher: &PageFetcher) -> Option<Rules> {
         if !status.is_success() {
             return Some(Rules::allow_all());
         }
-        return Some(Rules::parse(&beginning(response).await?, TOKEN));
+        return Some(Rules::parse(&exchange.beginning(MAX_BYTES).await.ok()?, TOKEN));
     }
     Some(Rules::allow_all())
-}
-
-/// The first [`MAX_BYTES`] of a body; `None` if it breaks off.
-async fn beginning(mut response: Response) -> Option<Vec<u8>> {
-    let mut body = Vec::new();
-    while body.len() < MAX_BYTES
-        && let Some(chunk) = response.chunk().await.ok()?
-    {
-        body.extend_from_slice(&chunk);
-    }
-    body.truncate(MAX_BYTES);
-    Some(body)
 }

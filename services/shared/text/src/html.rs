@@ -51,6 +51,9 @@ pub struct Page {
     pub heading: Option<String>,
     /// Where it says that it is to be found: its canonical link, else its Open Graph URL, as written.
     pub url: Option<String>,
+    /// When it says that it was published, as written: its Open Graph `article:published_time`, else the `datePublished` of
+    /// its JSON-LD, else its first shown `<time datetime>`. A date or a time in the form of ISO 8601, at most 80 bytes.
+    pub published: Option<String>,
     /// Its content as Markdown.
     pub markdown: String,
 }

@@ -43,7 +43,7 @@ fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     Encoding::for_label(&label)
 }
 
-/// URL, title and text of a page. The text is that of `<main>` if there is one, in blocks separated
+/// URL, title, date and text of a page. The text is that of `<main>` if there is one, in blocks separated
 /// by blank lines.
 ///
 /// # Errors
@@ -56,6 +56,7 @@ pub(in crate::backend) fn read(content: &str, stop: &dyn Fn() -> bool) -> Result
     let page = html::read(content, RULES, limits)?;
     Ok(Found {
         url: page.url,
+        published: page.published,
         title: page.title.or(page.heading).unwrap_or_default(),
         text: emend_text::plain(&page.markdown),
     })

@@ -20,7 +20,7 @@ pub(in crate::backend) struct Page {
     pub(in crate::backend) text: String,
     /// When it was saved or fetched.
     pub(in crate::backend) saved: SystemTime,
-    /// Additional fields: `doc_id`, if a JSON line has one; `published`, if a search engine says so.
+    /// Additional fields: `doc_id`, if a JSON line has one; `published`, if the page or a search engine says so.
     pub(in crate::backend) metadata: HashMap<String, String>,
 }
 
@@ -30,6 +30,8 @@ pub(in crate::backend) struct Found {
     pub(in crate::backend) url: Option<String>,
     pub(in crate::backend) title: String,
     pub(in crate::backend) text: String,
+    /// When it was published, as the page writes it.
+    pub(in crate::backend) published: Option<String>,
 }
 
 /// Parses an absolute http or https URL; `None` for anything else, which does not tell where a page came from.

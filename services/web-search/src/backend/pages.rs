@@ -10,7 +10,7 @@ use url::Url;
 
 use super::engine::WebResult;
 use super::html;
-use super::page::Page;
+use super::page::{Found, Page};
 use crate::error::LoadError;
 
 /// Most bytes of a page, after decompression.
@@ -52,12 +52,17 @@ impl PageReader {
         // Reading stops when nobody waits for the page any more.
         let waiting = CancellationToken::new();
         let _guard = waiting.clone().drop_guard();
-        let read = tokio::task::spawn_blocking(move || text(&bytes, &content_type, &|| waiting.is_cancelled()));
-        let (title, text) = read.await.map_err(|error| PageError::Unreadable(error.to_string()))??;
+        let read = tokio::task::spawn_blocking(move || found(&bytes, &content_type, &|| waiting.is_cancelled()));
+        let found = read.await.map_err(|error| PageError::Unreadable(error.to_string()))??;
+        let Found {
+            title, text, published, ..
+        } = found;
         if !text.contains(char::is_alphanumeric) {
             return Err(PageError::Empty);
         }
-        let published = result.published.clone().map(|date| ("published".to_owned(), date));
+        // What the page says of itself is nearer to it than what an engine says.
+        let published = published.or_else(|| result.published.clone());
+        let published = published.map(|date| ("published".to_owned(), date));
         Ok(Page {
             domain: Domain::of(&url),
             url,
@@ -69,8 +74,8 @@ impl PageReader {
     }
 }
 
-/// Title and text of a page. Blocks: a large page takes a while.
-fn text(bytes: &[u8], content_type: &str, stop: &dyn Fn() -> bool) -> Result<(String, String), PageError> {
+/// What a page says. Blocks: a large page takes a while.
+fn found(bytes: &[u8], content_type: &str, stop: &dyn Fn() -> bool) -> Result<Found, PageError> {
     let charset = content_type
         .split(';')
         .find_map(|part| part.trim().strip_prefix("charset="));
@@ -80,10 +85,12 @@ fn text(bytes: &[u8], content_type: &str, stop: &dyn Fn() -> bool) -> Result<(St
         None => html::decode(bytes),
     };
     if content_type.starts_with("text/plain") || content_type.starts_with("text/markdown") {
-        return Ok((String::new(), decoded.trim().to_owned()));
+        return Ok(Found {
+            text: decoded.trim().to_owned(),
+            ..Found::default()
+        });
     }
-    let found = html::read(&decoded, stop).map_err(|error| PageError::Unreadable(error.to_string()))?;
-    Ok((found.title, found.text))
+    html::read(&decoded, stop).map_err(|error| PageError::Unreadable(error.to_string()))
 }
 
 #[cfg(test)]

@@ -6,9 +6,12 @@ use std::str::FromStr;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use emend_core::Scope;
+use clap::ValueEnum as _;
+use emend_core::{Scope, cut, list_names};
 use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultDirectRateLimiter, Quota};
+
+use crate::config::ProviderKind;
 
 /// Searches per time: `1/s`, `30/m`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,12 +22,24 @@ pub struct Rate {
     pub per: Duration,
 }
 
+impl Rate {
+    /// A search a second is what the smallest plans of search engines allow.
+    const DEFAULT: Self = Self {
+        searches: NonZeroU32::MIN,
+        per: Duration::from_secs(1),
+    };
+}
+
 impl FromStr for Rate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong =
-            || format!("`{text}` is not a rate: write searches per second, minute or hour, like 1/s, 30/m or 100/h");
+        let wrong = || {
+            format!(
+                "`{}` is not a rate: write searches per second, minute or hour, like 1/s, 30/m or 100/h",
+                cut(text)
+            )
+        };
         let (searches, unit) = text.trim().split_once('/').ok_or_else(wrong)?;
         let per = match unit.trim() {
             "s" => 1,
@@ -47,6 +62,83 @@ impl fmt::Display for Rate {
             _ => "h",
         };
         write!(f, "{}/{unit}", self.searches)
+    }
+}
+
+/// The rate of each search engine, as `1/s`, `1/s,tavily=5/s` or `tavily=5/s,brave=20/s`: a rate without a name is that of
+/// every engine that is not named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rates {
+    /// Of the engines that are not named; one search a second unless it is given.
+    others: Rate,
+    /// Of the engines that are named, each once.
+    named: Vec<(ProviderKind, Rate)>,
+}
+
+impl Rates {
+    /// The rate of `engine`.
+    pub fn of(&self, engine: ProviderKind) -> Rate {
+        let named = self.named.iter().find(|(kind, _)| *kind == engine);
+        named.map_or(self.others, |(_, rate)| *rate)
+    }
+}
+
+impl Default for Rates {
+    fn default() -> Self {
+        Self {
+            others: Rate::DEFAULT,
+            named: Vec::new(),
+        }
+    }
+}
+
+impl FromStr for Rates {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (mut others, mut named) = (None, Vec::new());
+        for part in text.split(',') {
+            let Some((name, rate)) = part.split_once('=') else {
+                if others.replace(part.parse()?).is_some() {
+                    return Err(format!(
+                        "`{}` has two rates without a name: write the engine before one of them, like tavily=5/s",
+                        cut(text)
+                    ));
+                }
+                continue;
+            };
+            let engine = engine(name.trim())?;
+            if named.iter().any(|(kind, _)| *kind == engine) {
+                return Err(format!("`{}` names {} twice: leave one out", cut(text), engine.name()));
+            }
+            named.push((engine, rate.parse()?));
+        }
+        Ok(Self {
+            others: others.unwrap_or(Rate::DEFAULT),
+            named,
+        })
+    }
+}
+
+/// The search engine of this name.
+fn engine(name: &str) -> Result<ProviderKind, String> {
+    let engines = ProviderKind::value_variants().iter().copied();
+    let engines: Vec<_> = engines.filter(|kind| kind.is_engine()).collect();
+    let found = engines.iter().copied().find(|kind| kind.name() == name);
+    found.ok_or_else(|| {
+        let known = list_names(engines.iter().map(|kind| kind.name()));
+        format!(
+            "`{}` is no search engine: the engines are {known}; write for example tavily=5/s",
+            cut(name)
+        )
+    })
+}
+
+impl fmt::Display for Rates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.others.fmt(f)?;
+        let mut named = self.named.iter();
+        named.try_for_each(|(kind, rate)| write!(f, ",{}={rate}", kind.name()))
     }
 }
 

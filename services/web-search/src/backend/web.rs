@@ -8,6 +8,7 @@ use emend_proto::v1::Passage;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, stream};
 use moka::sync::Cache;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::choice::{choose, passage};
@@ -44,27 +45,49 @@ pub(super) struct Web {
     reader: Arc<PageReader>,
     limit: RateLimit,
     passage_chars: usize,
-    cache: Option<Cache<Search, Arc<Vec<Passage>>>>,
+    kept: Option<Kept>,
+}
+
+/// Results of searches, for a time.
+struct Kept {
+    ttl: Duration,
+    /// With when they were found. The cache frees them after the time; by which clock they count is told here.
+    found: Cache<Search, (Instant, Arc<Vec<Passage>>)>,
+}
+
+impl Kept {
+    /// Keeps results for `ttl`, and at most so many bytes of them.
+    fn new(ttl: Duration, bytes: u64) -> Self {
+        let found = Cache::builder()
+            .max_capacity(bytes)
+            .weigher(|search: &Search, (_, passages): &(Instant, Arc<Vec<Passage>>)| {
+                let texts = passages.iter().map(|passage| passage.text.len() + 512).sum::<usize>();
+                u32::try_from(search.query.len() + texts).unwrap_or(u32::MAX)
+            })
+            .time_to_live(ttl)
+            .build();
+        Self { ttl, found }
+    }
+
+    fn get(&self, search: &Search) -> Option<Arc<Vec<Passage>>> {
+        let (since, passages) = self.found.get(search)?;
+        (since.elapsed() < self.ttl).then_some(passages)
+    }
+
+    fn keep(&self, search: Search, passages: Vec<Passage>) {
+        self.found.insert(search, (Instant::now(), Arc::new(passages)));
+    }
 }
 
 impl Web {
     pub(super) fn new(engine: Arc<dyn Engine>, reader: Arc<PageReader>, settings: &WebSettings) -> Self {
-        let cache = (!settings.cache_ttl.is_zero()).then(|| {
-            Cache::builder()
-                .max_capacity(settings.cache_bytes)
-                .weigher(|search: &Search, passages: &Arc<Vec<Passage>>| {
-                    let texts = passages.iter().map(|passage| passage.text.len() + 512).sum::<usize>();
-                    u32::try_from(search.query.len() + texts).unwrap_or(u32::MAX)
-                })
-                .time_to_live(settings.cache_ttl)
-                .build()
-        });
+        let kept = !settings.cache_ttl.is_zero();
         Self {
             engine,
             reader,
             limit: RateLimit::new(settings.rate),
             passage_chars: settings.passage_chars,
-            cache,
+            kept: kept.then(|| Kept::new(settings.cache_ttl, settings.cache_bytes)),
         }
     }
 
@@ -154,13 +177,13 @@ impl Provider for Web {
 
     fn search(&self, search: Search, scope: Scope) -> BoxFuture<'_, Result<SearchResults, SearchError>> {
         async move {
-            let known = self.cache.as_ref().and_then(|cache| cache.get(&search));
+            let known = self.kept.as_ref().and_then(|kept| kept.get(&search));
             let passages = match known {
                 Some(known) => known.to_vec(),
                 None => {
                     let found = self.passages(&search, &scope).await?;
-                    if let Some(cache) = &self.cache {
-                        cache.insert(search, Arc::new(found.clone()));
+                    if let Some(kept) = &self.kept {
+                        kept.keep(search, found.clone());
                     }
                     found
                 }

@@ -27,3 +27,23 @@ fn an_unknown_provider_lists_the_known_ones() {
         .to_string();
     assert!(error.contains("folder") && error.contains("none"), "{error}");
 }
+
+#[test]
+fn each_engine_is_used_at_its_rate() {
+    let arguments = ["emend-web-search", "--web-rate", "2/m,tavily=5/s"];
+    let options = Options::try_parse_from(arguments).unwrap();
+    let rate = |engine| options.web_settings(engine).rate.to_string();
+    assert_eq!(
+        (rate(ProviderKind::Tavily), rate(ProviderKind::Brave)),
+        ("5/s".to_owned(), "2/m".to_owned())
+    );
+    let error = Options::try_parse_from(["emend-web-search", "--web-rate", "google=5/s"])
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("--web-rate") && error.contains("tavily"), "{error}");
+    let mut help = Vec::new();
+    <Options as clap::CommandFactory>::command()
+        .write_long_help(&mut help)
+        .unwrap();
+    assert!(String::from_utf8(help).unwrap().contains("1/s,tavily=5/s"));
+}

@@ -1,6 +1,5 @@
 //! The options of search engines, which the command line tool shares.
 
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,18 +8,13 @@ use ipnet::IpNet;
 
 use emend_pages::PageSettings;
 
-use crate::backend::{MAX_PAGE_BYTES, Rate};
+use crate::backend::{MAX_PAGE_BYTES, Rates};
 use emend_pages::{Domain, DomainError, DomainFilter};
 
 /// Environment variable with the API key of Tavily.
 pub(crate) const TAVILY_KEY: &str = "EMEND_TAVILY_API_KEY";
 /// Environment variable with the API key of Brave.
 pub(crate) const BRAVE_KEY: &str = "EMEND_BRAVE_API_KEY";
-/// A search a second is what the smallest plans of search engines allow.
-const DEFAULT_RATE: Rate = Rate {
-    searches: NonZeroU32::MIN,
-    per: Duration::from_secs(1),
-};
 
 /// Which search engines are asked, and which of the pages that they find are fetched. Only public addresses are, unless
 /// their network is allowed.
@@ -70,9 +64,10 @@ pub struct WebOptions {
     )]
     pub brave_url: String,
 
-    /// Search engines: most searches of each. More of them wait, or go to the next provider.
-    #[arg(long = "web-rate", env = "EMEND_WEB_RATE", value_name = "N/UNIT", default_value_t = DEFAULT_RATE)]
-    pub rate: Rate,
+    /// Search engines: most searches of each, as 1/s, 30/m or 100/h, and of single ones, as in 1/s,tavily=5/s. More of
+    /// them wait, or go to the next provider.
+    #[arg(long = "web-rate", env = "EMEND_WEB_RATE", value_name = "[ENGINE=]N/UNIT,...", default_value_t = Rates::default())]
+    pub rates: Rates,
 
     /// Search engines: how long results are kept; 0s keeps none.
     #[arg(long = "web-cache-ttl", env = "EMEND_WEB_CACHE_TTL", value_name = "DURATION", default_value = "15m", value_parser = emend_core::duration)]
@@ -169,6 +164,14 @@ pub enum ProviderKind {
 }
 
 impl ProviderKind {
+    /// Whether it is a search engine, whose searches are limited and whose pages are fetched.
+    pub(crate) fn is_engine(self) -> bool {
+        match self {
+            Self::Tavily | Self::Brave | Self::Searxng => true,
+            Self::Folder | Self::None => false,
+        }
+    }
+
     /// Its name on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {

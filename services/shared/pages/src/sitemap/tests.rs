@@ -163,3 +163,53 @@ async fn what_is_not_public_is_not_asked() {
     assert!(server.requests().is_empty());
     assert!(fetch(&fetcher, &url, &DomainFilter::default()).await.is_ok());
 }
+
+#[tokio::test]
+async fn no_file_of_an_index_leads_to_an_address_that_is_not_public() {
+    let (server, _) = site(&[
+        (
+            "/name.xml",
+            "<sitemapindex><sitemap><loc>http://inside.HOST/secret.xml</loc></sitemap></sitemapindex>",
+        ),
+        (
+            "/number.xml",
+            "<sitemapindex><sitemap><loc>http://127.0.0.1/secret.xml</loc></sitemap></sitemapindex>",
+        ),
+        ("/secret.xml", "<urlset></urlset>"),
+    ])
+    .await;
+    let port = at(server.url()).port().unwrap();
+    // The site itself is at an address that is allowed, and no other name of it is.
+    let lookup: crate::Lookup = std::sync::Arc::new(|name| {
+        let last = if name == "site.example" { 1 } else { 9 };
+        Box::pin(async move { Ok(vec![[127, 0, 0, last].into()]) })
+    });
+    let fetcher = PageFetcher::resolving_with(
+        PageSettings {
+            domains: DomainFilter::default(),
+            ports: vec![port],
+            allowed_networks: vec!["127.0.0.1/32".parse().unwrap()],
+            max_bytes: MAX_SITEMAP_BYTES,
+            ignores_robots: true,
+        },
+        lookup,
+    )
+    .unwrap();
+    let listed = async |file: &str| {
+        let url = at(&format!("http://site.example:{port}/{file}"));
+        fetch(&fetcher, &url, &DomainFilter::default()).await
+    };
+    let error = listed("name.xml").await.unwrap_err();
+    let SitemapError::Page { url, source } = error else {
+        panic!("{error}");
+    };
+    assert!(url.starts_with("http://inside.site.example"), "{url}");
+    assert!(matches!(source, PageError::NotPublic), "{source}");
+    // An address in numbers is of another site than a name.
+    let number = listed("number.xml").await.unwrap();
+    assert!(
+        number.pages.is_empty() && number.left_out[0].1.contains("another site"),
+        "{number:?}"
+    );
+    assert_eq!(server.seen().requests, 2);
+}

@@ -3,9 +3,7 @@ use super::*;
 /// The blocks of a text, whole and without their fences.
 fn of(text: &str) -> Vec<(&str, &str)> {
     let blocks = code_blocks(text).into_iter();
-    blocks
-        .map(|block| (&text[block.range], &text[block.lines]))
-        .collect()
+    blocks.map(|block| (&text[block.range], &text[block.lines])).collect()
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod effect;
 mod head;
+mod published;
 mod tag;
 
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
@@ -159,7 +160,7 @@ impl<'l> Reader<'l> {
                 limit: MAX_ELEMENTS,
             });
         }
-        self.head.look_at(tag);
+        self.head.look_at(tag, self.stack.is_hidden());
         let mut kind = self.kind(&tag.name);
         if self.stack.is_foreign() {
             if ends_foreign(&tag.name) {
@@ -208,7 +209,7 @@ impl<'l> Reader<'l> {
         if is_hidden || !is_plain_link {
             self.stack.push(name, kind, is_barrier(&tag.name), is_hidden, end)?;
         }
-        self.head.begin(&tag.name, is_hidden, self.stack.len());
+        self.head.begin(tag, is_hidden, self.stack.len());
         if is_main {
             self.main = Main::Open(self.stack.len(), self.writer.start());
         }
@@ -336,10 +337,13 @@ impl<'l> Reader<'l> {
             Main::Read(text) if text.chars().count() >= MIN_MAIN_CHARS => Some(text),
             _ => None,
         };
+        let (title, heading) = (self.head.title(), self.head.heading());
+        let (url, published) = self.head.url_and_date();
         Ok(Page {
-            title: self.head.title(),
-            heading: self.head.heading(),
-            url: self.head.url(),
+            title,
+            heading,
+            url,
+            published,
             markdown: main.unwrap_or_else(|| self.writer.finish()),
         })
     }

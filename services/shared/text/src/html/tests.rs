@@ -44,6 +44,54 @@ fn a_page_says_what_it_is_and_where() {
 }
 
 #[test]
+fn a_page_says_when_it_was_published() {
+    let meta = "<meta property='article:published_time' content=' 2026-03-01T09:30:00+02:00 '>";
+    let data =
+        "<script type='Application/LD+json'>{\"@type\": \"Article\", \"datePublished\": \"2026-02-02\"}</script>";
+    let time = "<p>On <time datetime='2026-01-03'>3 January</time>.";
+    for (html, date) in [
+        (format!("{time}{data}{meta}"), Some("2026-03-01T09:30:00+02:00")),
+        (format!("{time}{data}"), Some("2026-02-02")),
+        (format!("{time}<time datetime='2025-01-01'>before</time>"), Some("2026-01-03")),
+        (format!("<time datetime='PT2H'>two hours</time>{time}"), Some("2026-01-03")),
+        (format!("<nav>{time}</nav>text"), None),
+        (format!("{}<meta property='article:published_time' content='soon'>", ""), None),
+        (
+            "<script type=application/ld+json>[1, {\"@graph\": [{\"name\": \"x\"}, {\"datePublished\": \"2026-02-03T00:00:00Z\"}]}]</script>"
+                .to_owned(),
+            Some("2026-02-03T00:00:00Z"),
+        ),
+        // The next data is read where the first has none.
+        (format!("<script type=application/ld+json>{{}}</script>{data}"), Some("2026-02-02")),
+        ("<script>{\"datePublished\": \"2026-02-02\"}</script>".to_owned(), None),
+        ("<script type=application/ld+json>{\"datePublished\": \"2026-02-02\"".to_owned(), None),
+        ("<script type=application/ld+json>{\"datePublished\": 2026}</script>".to_owned(), None),
+        ("<script type=application/ld+json>{\"datePublished\": \"today\"}</script>".to_owned(), None),
+    ] {
+        for rules in [ALL, SHOWN] {
+            let page = read(&html, rules).unwrap();
+            assert_eq!(page.published.as_deref(), date, "{html}");
+            assert!(!page.markdown.contains("datePublished"), "{html}");
+        }
+    }
+}
+
+#[test]
+fn what_a_page_says_of_its_date_is_bounded() {
+    let data = |filler: &str| {
+        format!(
+            "<script type=application/ld+json>{{\"a\": \"{filler}\", \"datePublished\": \"2026-02-02\"}}</script>text"
+        )
+    };
+    assert!(read(&data(&"a".repeat(60_000)), ALL).unwrap().published.is_some());
+    assert!(read(&data(&"a".repeat(70_000)), ALL).unwrap().published.is_none());
+    let nested = format!("<script type=application/ld+json>{}</script>text", "[".repeat(60_000));
+    assert!(read(&nested, ALL).unwrap().published.is_none());
+    let long = format!("<time datetime='2026-01-03T00:00:00[{}]'>x</time>", "a".repeat(100));
+    assert!(read(&long, ALL).unwrap().published.is_none());
+}
+
+#[test]
 fn what_is_not_shown_is_left_out_where_asked() {
     let html = "<nav>Home</nav><script>x()</script><p>See <a href='https://a.example'>there</a>.</p><p hidden>No.</p>";
     assert_eq!(

@@ -79,7 +79,11 @@ impl Endpoint {
             http::record_status(response.status());
             self.refused(&response)?;
             let body = self.body(response).await?;
-            serde_json::from_slice(&body).map_err(|error| self.bad_reply(format!("not its JSON: {error}")))
+            // An error of the parser quotes the reply, which may repeat the query.
+            serde_json::from_slice(&body).map_err(|error| {
+                let (kind, line, column) = (error.classify(), error.line(), error.column());
+                self.bad_reply(format!("not its JSON: {kind:?} error at line {line}, column {column}"))
+            })
         };
         let timed = tokio::time::timeout(TIMEOUT.min(scope.deadline.remaining()), exchange);
         let outcome = timed.instrument(span.clone()).await.unwrap_or_else(|_| {

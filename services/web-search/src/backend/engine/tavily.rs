@@ -3,6 +3,7 @@
 use emend_core::{Scope, Secret};
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use reqwest::header::{AUTHORIZATION, HeaderValue};
 use serde::{Deserialize, Serialize};
 
 use super::http::Endpoint;
@@ -12,19 +13,23 @@ use crate::error::{LoadError, SearchError};
 
 pub(in crate::backend) struct Tavily {
     endpoint: Endpoint,
-    key: Secret,
+    authorization: HeaderValue,
 }
 
 impl Tavily {
     /// The engine at `base`, usually `https://api.tavily.com`.
     ///
     /// # Errors
-    /// [`LoadError::Address`] if `base` is not an http or https URL.
+    /// [`LoadError::Address`] if `base` is not an http or https URL, [`LoadError::Key`] if a header cannot carry the key.
     pub(in crate::backend) fn new(base: &str, key: Secret) -> Result<Self, LoadError> {
         let advice = "check its API key (EMEND_TAVILY_API_KEY or --tavily-api-key-file)";
+        let bearer = HeaderValue::try_from(format!("Bearer {}", key.reveal()));
+        let mut authorization = bearer.map_err(|_| LoadError::Key { provider: "tavily" })?;
+        // Left out of what is printed of a request.
+        authorization.set_sensitive(true);
         Ok(Self {
             endpoint: Endpoint::new("tavily", base, "/search", advice)?,
-            key,
+            authorization,
         })
     }
 }
@@ -63,7 +68,7 @@ impl Engine for Tavily {
                 .endpoint
                 .client()
                 .post(self.endpoint.url())
-                .bearer_auth(self.key.reveal());
+                .header(AUTHORIZATION, self.authorization.clone());
             let request = request.json(&Request {
                 query: &sent_query(&search.query),
                 max_results: wanted(search),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use emend_core::{Code, Deadline, Secret, ServiceError as _};
 use emend_testkit::http_server::{HttpAnswer, HttpServer, response};
 use emend_testkit::scope;
+use emend_testkit::spans::Spans;
 use serde_json::json;
 
 use super::*;
@@ -116,7 +117,7 @@ async fn each_engine_is_asked_in_its_own_way_and_finds_the_same() {
 
 #[tokio::test]
 async fn what_goes_wrong_is_told_without_query_and_key() {
-    let cases: [(&str, Vec<u8>, Code, &str); 9] = [
+    let cases: [(&str, Vec<u8>, Code, &str); 18] = [
         (
             "401",
             response("401 Unauthorized", "", "no"),
@@ -136,10 +137,63 @@ async fn what_goes_wrong_is_told_without_query_and_key() {
             "no more searches",
         ),
         (
+            "402",
+            response("402 Payment Required", "", "no"),
+            Code::FailedPrecondition,
+            "refuses access (HTTP 402)",
+        ),
+        (
+            "429 without a time",
+            response("429 Too Many", "", ""),
+            Code::ResourceExhausted,
+            "no more searches",
+        ),
+        (
+            "429 with an odd time",
+            response("429 Too Many", "retry-after: soon\r\n", ""),
+            Code::ResourceExhausted,
+            "no more searches",
+        ),
+        (
+            "432, the limit of a plan",
+            response("432 Plan", "", "{\"detail\": {\"error\": \"sesame\"}}"),
+            Code::ResourceExhausted,
+            "no more searches",
+        ),
+        (
+            "433, the limit of what is paid for",
+            response("433 Paid", "", ""),
+            Code::ResourceExhausted,
+            "no more searches",
+        ),
+        (
             "500",
             response("500 Internal", "", "no"),
             Code::Unavailable,
             "it answered HTTP 500",
+        ),
+        (
+            "502",
+            response("502 Bad Gateway", "", "<html>"),
+            Code::Unavailable,
+            "it answered HTTP 502",
+        ),
+        (
+            "503",
+            response("503 Unavailable", "retry-after: 9\r\n", ""),
+            Code::Unavailable,
+            "it answered HTTP 503",
+        ),
+        ("empty", response("200 OK", "", ""), Code::Unavailable, "not its JSON"),
+        (
+            "another shape, with the query in it",
+            response(
+                "200 OK",
+                "",
+                "{\"results\": \"sesame\", \"web\": {\"results\": \"sesame\"}}",
+            ),
+            Code::Unavailable,
+            "not its JSON",
         ),
         (
             "302",
@@ -190,6 +244,74 @@ async fn what_goes_wrong_is_told_without_query_and_key() {
             assert_eq!(error.retry_after(), (name == "429").then_some(Duration::from_secs(7)));
         }
     }
+}
+
+#[tokio::test]
+async fn to_find_nothing_is_no_error() {
+    // By engine, Tavily, Brave and SearXNG: whether the reply is one of its shapes without results.
+    for (body, is_reply) in [
+        (r#"{"query": "sesame", "results": []}"#, [true; 3]),
+        (r#"{"results": [], "web": {"results": []}}"#, [true; 3]),
+        (
+            r#"{"type": "search", "query": {"original": "sesame"}}"#,
+            [false, true, false],
+        ),
+        (r#"{"results": [], "web": null}"#, [true; 3]),
+        ("{}", [false, true, false]),
+        ("null", [false; 3]),
+        ("[]", [false, false, false]),
+    ] {
+        let server = HttpServer::start(move |_, _| HttpAnswer::response("200 OK", "", body)).await;
+        for (engine, is_reply) in engines(&server).iter().zip(is_reply) {
+            match engine.find(&search("sesame"), &scope()).await {
+                Ok(found) => assert!(is_reply && found.is_empty(), "{} {body}", engine.name()),
+                Err(error) => assert!(
+                    !is_reply && error.code() == Code::Unavailable && !error.to_string().contains("sesame"),
+                    "{} {body}: {error}",
+                    engine.name()
+                ),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn each_search_has_one_span_without_query_and_key() {
+    let failing = [
+        (response("401 Unauthorized", "", "no"), "401", "FAILED_PRECONDITION"),
+        (response("429 Too Many", "", ""), "429", "RESOURCE_EXHAUSTED"),
+        (
+            response("302 Found", "location: /?sesame\r\n", ""),
+            "302",
+            "UNAVAILABLE",
+        ),
+        // The body breaks off.
+        (
+            b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{".to_vec(),
+            "200",
+            "UNAVAILABLE",
+        ),
+        (Vec::new(), "", "UNAVAILABLE"),
+    ];
+    for (answer, status, kind) in failing {
+        let server = HttpServer::start(move |_, _| HttpAnswer::Bytes(vec![answer.clone()])).await;
+        for engine in engines(&server) {
+            let (spans, _guard) = Spans::keep_named("http");
+            engine.find(&search("sesame"), &scope()).await.unwrap_err();
+            assert_eq!(spans.of("http.response.status_code"), [status], "{}", engine.name());
+            assert_eq!(spans.of("error.type"), [kind], "{}", engine.name());
+        }
+    }
+    let server = results().await;
+    let (spans, _guard) = Spans::keep_named("http");
+    for engine in engines(&server) {
+        engine.find(&search("sesame"), &scope()).await.unwrap();
+    }
+    assert_eq!(spans.of("otel.name"), ["POST", "GET", "GET"]);
+    assert_eq!(spans.of("server.address"), ["127.0.0.1"; 3]);
+    assert_eq!(spans.of("error.type"), [""; 3]);
+    let text = spans.text();
+    assert!(!text.contains("sesame") && !text.contains(KEY), "{text}");
 }
 
 #[tokio::test]

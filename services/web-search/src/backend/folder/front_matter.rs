@@ -32,6 +32,7 @@ pub(super) fn read(content: &str, markdown: bool) -> Found {
         url: front.url,
         title: title.or_else(|| markdown.then(heading).flatten()).unwrap_or_default(),
         text: text.trim().to_owned(),
+        published: None,
     }
 }
 

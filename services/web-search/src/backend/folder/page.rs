@@ -134,7 +134,8 @@ fn single(path: &Path, format: Format, saved: SystemTime, budget: &Budget<'_>) -
         .and_then(web_url)
         .or_else(|| file_url(path))
         .ok_or(PageError::Empty)?;
-    page(url, title, found.text, saved, HashMap::new())
+    let published = found.published.map(|date| ("published".to_owned(), date));
+    page(url, title, found.text, saved, published.into_iter().collect())
 }
 
 /// A page in a JSON line. Other fields are ignored.

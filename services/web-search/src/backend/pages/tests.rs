@@ -84,6 +84,21 @@ async fn a_page_is_read_with_its_title_its_main_text_and_its_date() {
 }
 
 #[tokio::test]
+async fn the_date_of_a_page_is_its_own_before_that_of_the_engine() {
+    let own = "<meta property='article:published_time' content='2025-12-24'><p>A kettle boils water.";
+    let server = site(move |_| HttpAnswer::response("200 OK", HTML, own)).await;
+    let url = format!("{}/kettle", server.url());
+    for published in [None, Some("2026-01-02".to_owned())] {
+        let result = WebResult {
+            published,
+            ..result(&url)
+        };
+        let page = local(&server).read(&result, &DomainFilter::default()).await.unwrap();
+        assert_eq!(page.metadata["published"], "2025-12-24");
+    }
+}
+
+#[tokio::test]
 async fn charsets_and_plain_text_are_read() {
     let server = HttpServer::start(|_, request| {
         let (headers, body): (&str, &[u8]) = match path(request) {
@@ -410,5 +425,37 @@ async fn of_a_long_robots_txt_the_beginning_counts() {
     let reader = local(&server);
     for (path, expected) in [("private", "robots"), ("public", "read")] {
         assert_eq!(kind(read(&reader, &format!("{}/{path}", server.url())).await), expected);
+    }
+}
+
+#[tokio::test]
+async fn no_robots_txt_leads_to_an_address_that_is_not_public() {
+    let inside = HttpServer::start(|_, _| HttpAnswer::response("200 OK", "", "User-agent: *\nAllow: /\n")).await;
+    let inside_port = port(&inside);
+    for target in [
+        "http://127.0.0.1:PORT/robots.txt",
+        "http://inside.example:PORT/",
+        "http://[::ffff:127.0.0.1]:PORT/",
+    ] {
+        let location = target.replace("PORT", &inside_port.to_string());
+        let outside = HttpServer::start(move |_, request| match path(request) {
+            "/robots.txt" => HttpAnswer::response("302 Found", &format!("location: {location}\r\n"), ""),
+            _ => HttpAnswer::response("200 OK", HTML, "text"),
+        })
+        .await;
+        let outside_port = beside(&outside).await;
+        let settings = PageSettings {
+            ports: vec![outside_port, inside_port],
+            allowed_networks: vec!["127.0.0.2/32".parse().unwrap()],
+            ..strict()
+        };
+        let lookup: Lookup = Arc::new(|name| {
+            let last = if name == "outside.example" { 2 } else { 1 };
+            Box::pin(async move { Ok(vec![[127, 0, 0, last].into()]) })
+        });
+        let reader = PageReader(PageFetcher::resolving_with(settings, lookup).unwrap());
+        let url = format!("http://outside.example:{outside_port}/page");
+        assert_eq!(kind(read(&reader, &url).await), "robots", "{target}");
+        assert_eq!((inside.seen().requests, outside.seen().requests), (0, 1), "{target}");
     }
 }

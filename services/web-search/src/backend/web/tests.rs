@@ -41,17 +41,23 @@ fn result(url: &str, snippet: &str) -> WebResult {
 }
 
 fn web(engine: Fixed, server: &HttpServer) -> (Arc<Fixed>, Web) {
+    let port = Url::parse(server.url()).unwrap().port().unwrap();
+    keeping(engine, port, Duration::from_secs(3600))
+}
+
+/// As [`web`], with pages at this port, keeping results for `ttl`.
+fn keeping(engine: Fixed, port: u16, ttl: Duration) -> (Arc<Fixed>, Web) {
     let reader = PageReader::new(PageSettings {
         max_bytes: MAX_PAGE_BYTES,
         domains: DomainFilter::default(),
-        ports: vec![Url::parse(server.url()).unwrap().port().unwrap(), 443],
+        ports: vec![port, 443],
         allowed_networks: vec!["127.0.0.1/32".parse().unwrap()],
         ignores_robots: true,
     });
     let engine = Arc::new(engine);
     let settings = WebSettings {
         rate: "100/s".parse().unwrap(),
-        cache_ttl: Duration::from_secs(3600),
+        cache_ttl: ttl,
         cache_bytes: 1 << 20,
         passage_chars: 300,
     };
@@ -100,6 +106,9 @@ async fn pages_are_read_in_the_order_of_the_engine_and_a_snippet_stands_in_for_o
         result(&url("one"), "twice"),
         result(&url("other"), ""),
         result("http://10.0.0.1/", "Kettles boil water inside."),
+        // Nobody is there, and nothing is known of it.
+        result("https://127.0.0.1/", ""),
+        result("https://127.0.0.1/two", "Kettles boil water out of reach."),
     ];
     let (_, web) = web(
         Fixed {
@@ -108,12 +117,15 @@ async fn pages_are_read_in_the_order_of_the_engine_and_a_snippet_stands_in_for_o
         },
         &server,
     );
-    let found = passages(&web, search(3)).await;
+    let found = passages(&web, search(5)).await;
     let sources: Vec<&str> = found.iter().map(|passage| passage.source.as_str()).collect();
-    assert_eq!(sources, [url("gone"), url("one"), url("two")]);
+    let away = "https://127.0.0.1/two".to_owned();
+    assert_eq!(sources, [url("gone"), url("one"), url("two"), away]);
     assert!(found.is_sorted_by(|a, b| a.score > b.score));
     assert_eq!(found[0].text, "Kettles boil water, says the snippet.");
-    assert_eq!(found[0].metadata["read"], "snippet");
+    for snippet in [&found[0], &found[3]] {
+        assert_eq!(snippet.metadata["read"], "snippet");
+    }
     assert!(
         found[1].text.contains("with a coil") && found[1].text.chars().count() <= 300,
         "{}",
@@ -147,6 +159,23 @@ async fn the_same_search_is_made_once() {
     );
     passages(&web, search(2)).await;
     assert_eq!(engine.searches.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn results_are_kept_for_their_time_and_no_longer() {
+    // Nothing is found, so that nothing is fetched, which the paused clock would run ahead of.
+    for (ttl, searches) in [(60, [1, 1, 2, 2]), (0, [1, 2, 3, 4])] {
+        let (engine, web) = keeping(Fixed::default(), 80, Duration::from_secs(ttl));
+        for (wait, searches) in [0, 59, 1, 59].into_iter().zip(searches) {
+            tokio::time::advance(Duration::from_secs(wait)).await;
+            passages(&web, search(3)).await;
+            assert_eq!(
+                engine.searches.load(Ordering::Relaxed),
+                searches,
+                "{ttl} s, after {wait} s"
+            );
+        }
+    }
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! What a page says about itself.
 
-use super::tag::StartTag;
+use super::{published::Published, tag::StartTag};
 use crate::html::MAX_LINE_BYTES;
 
 #[derive(Debug, Default)]
@@ -9,6 +9,7 @@ pub(super) struct Head {
     open_graph: Option<String>,
     title: Option<String>,
     heading: Option<String>,
+    published: Published,
     /// What is being read, and how many elements are open with it.
     reading: Option<(Line, usize)>,
 }
@@ -17,11 +18,14 @@ pub(super) struct Head {
 enum Line {
     Title,
     Heading,
+    /// Linked data.
+    Data,
 }
 
 impl Head {
-    /// Looks for the page's address.
-    pub(super) fn look_at(&mut self, tag: &StartTag) {
+    /// Looks for the page's address and date, in a tag that may stand in what is hidden.
+    pub(super) fn look_at(&mut self, tag: &StartTag, is_hidden: bool) {
+        self.published.look_at(tag, is_hidden);
         let is_canonical = || {
             let rel = tag.rel.as_deref().unwrap_or_default();
             rel.split_ascii_whitespace()
@@ -37,9 +41,13 @@ impl Head {
     }
 
     /// An element has begun, and so many are open with it.
-    pub(super) fn begin(&mut self, name: &str, is_hidden: bool, open: usize) {
+    pub(super) fn begin(&mut self, tag: &StartTag, is_hidden: bool, open: usize) {
         if self.reading.is_some() {
             return;
+        }
+        let name = tag.name.as_str();
+        if self.published.begin(tag) {
+            self.reading = Some((Line::Data, open));
         }
         // The first one: drawings inside the page may have titles of their own.
         if name == "title" && self.title.is_none() {
@@ -55,6 +63,7 @@ impl Head {
         let line = match self.reading {
             Some((Line::Title, _)) => &mut self.title,
             Some((Line::Heading, _)) if !is_hidden => &mut self.heading,
+            Some((Line::Data, _)) => return self.published.text(text),
             _ => return,
         };
         if let Some(line) = line {
@@ -65,8 +74,10 @@ impl Head {
 
     /// An element has ended, and so many are still open.
     pub(super) fn end(&mut self, open: usize) {
-        if self.reading.is_some_and(|(_, depth)| open < depth) {
-            self.reading = None;
+        if let Some((line, _)) = self.reading.take_if(|(_, depth)| open < *depth)
+            && line == Line::Data
+        {
+            self.published.end();
         }
     }
 
@@ -78,8 +89,9 @@ impl Head {
         line(self.heading.as_deref())
     }
 
-    pub(super) fn url(self) -> Option<String> {
-        self.canonical.or(self.open_graph)
+    /// The page's address, and when it was published.
+    pub(super) fn url_and_date(self) -> (Option<String>, Option<String>) {
+        (self.canonical.or(self.open_graph), self.published.date())
     }
 }
 

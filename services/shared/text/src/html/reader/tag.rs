@@ -14,6 +14,9 @@ pub(super) struct StartTag {
     pub(super) property: Option<String>,
     pub(super) content: Option<String>,
     pub(super) role: Option<String>,
+    pub(super) datetime: Option<String>,
+    /// The attribute `type`.
+    pub(super) kind: Option<String>,
     /// The number of the first item of a list.
     pub(super) first: Option<usize>,
     /// Whether it says that it is not shown.
@@ -34,6 +37,8 @@ enum Attribute {
     Property,
     Content,
     Role,
+    Datetime,
+    Kind,
     Start,
 }
 
@@ -63,6 +68,8 @@ impl StartTag {
             b"property" => Attribute::Property,
             b"content" => Attribute::Content,
             b"role" => Attribute::Role,
+            b"datetime" => Attribute::Datetime,
+            b"type" => Attribute::Kind,
             b"start" => Attribute::Start,
             _ => Attribute::Other,
         };
@@ -98,6 +105,8 @@ impl StartTag {
             Attribute::Property => &mut self.property,
             Attribute::Content => &mut self.content,
             Attribute::Role => &mut self.role,
+            Attribute::Datetime => &mut self.datetime,
+            Attribute::Kind => &mut self.kind,
         };
         if place.is_none() && value.len() <= MAX_LINE_BYTES {
             *place = Some(String::from_utf8_lossy(value).into_owned());

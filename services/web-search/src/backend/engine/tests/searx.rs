@@ -2,9 +2,16 @@
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
+use emend_pages::PageSettings;
+use emend_proto::v1::Origin;
+
 use super::*;
+use crate::backend::pages::{MAX_PAGE_BYTES, PageReader};
+use crate::backend::web::{Web, WebSettings};
+use crate::backend::{Provider as _, Search};
 
 /// A running searx, which ends when it is dropped.
 struct Searx {
@@ -63,21 +70,29 @@ async fn a_real_searx_finds_local_pages() {
         return;
     }
     let pages = HttpServer::start(|_, request| {
-        assert!(
-            request.head.starts_with("GET /?q=how+do+kettles+boil"),
-            "{}",
-            request.head
-        );
-        let results = json!({ "results": [
-            { "url": "https://a.example/1", "title": "Kettles", "content": "Kettles boil water." },
-            { "url": "https://a.example/2", "title": "Pots", "content": "So do pots." },
-        ] });
-        HttpAnswer::response("200 OK", "content-type: application/json\r\n", &results.to_string())
+        let host = request.head.lines().find_map(|line| line.strip_prefix("host: "));
+        let host = host.or_else(|| request.head.lines().find_map(|line| line.strip_prefix("Host: ")));
+        match request.head.split(' ').nth(1).unwrap() {
+            "/kettles?p=1" => HttpAnswer::response(
+                "200 OK",
+                "content-type: text/html\r\n",
+                "<title>Kettles</title><nav>Home</nav><p>A coil boils the water of a kettle.",
+            ),
+            query if query.starts_with("/?q=how+do+kettles+boil") => {
+                let results = json!({ "results": [
+                    { "url": format!("http://{}/kettles?p=1", host.unwrap()), "title": "Of searx", "content": "Kettles boil water." },
+                    { "url": "https://a.example/2", "title": "Pots", "content": "So do pots." },
+                ] });
+                HttpAnswer::response("200 OK", "content-type: application/json\r\n", &results.to_string())
+            }
+            _ => HttpAnswer::response("404 Not Found", "", ""),
+        }
     })
     .await;
     let searx = Searx::start(program, pages.url()).await;
     let engine = SearxNg::new(&searx.url).unwrap();
     let found = engine.find(&search("how do kettles boil"), &scope()).await.unwrap();
+    let page = format!("{}/kettles?p=1", pages.url());
     let texts: Vec<_> = found
         .iter()
         .map(|result| (result.url.as_str(), result.snippet.as_str()))
@@ -85,8 +100,35 @@ async fn a_real_searx_finds_local_pages() {
     assert_eq!(
         texts,
         [
-            ("https://a.example/1", "Kettles boil water."),
+            (page.as_str(), "Kettles boil water."),
             ("https://a.example/2", "So do pots."),
         ]
     );
+    // As the service does it: the page that searx finds is fetched and read.
+    let reader = PageReader::new(PageSettings {
+        domains: DomainFilter::default(),
+        ports: vec![Url::parse(pages.url()).unwrap().port().unwrap()],
+        allowed_networks: vec!["127.0.0.1/32".parse().unwrap()],
+        max_bytes: MAX_PAGE_BYTES,
+        ignores_robots: false,
+    });
+    let settings = WebSettings {
+        rate: "100/s".parse().unwrap(),
+        cache_ttl: Duration::ZERO,
+        cache_bytes: 0,
+        passage_chars: 300,
+    };
+    let web = Web::new(Arc::new(engine), Arc::new(reader.unwrap()), &settings);
+    let search = Search {
+        domains: DomainFilter::default(),
+        ..search("how do kettles boil")
+    };
+    let passages = web.search(search, scope()).await.unwrap().passages;
+    assert_eq!(passages.len(), 1);
+    let read = &passages[0];
+    assert_eq!(
+        (read.source.as_str(), read.title.as_str(), read.text.as_str()),
+        (page.as_str(), "Kettles", "A coil boils the water of a kettle.")
+    );
+    assert_eq!(read.origin(), Origin::Web);
 }

@@ -10,6 +10,7 @@ fn front_matter_gives_url_and_title() {
         url: Some("https://a.example/x".to_owned()),
         title: "Kettles: a guide".to_owned(),
         text: "Boil it.".to_owned(),
+        published: None,
     };
     assert_eq!(found, expected);
     assert_eq!(

@@ -51,6 +51,14 @@ fn only_http_urls_are_accepted() {
 }
 
 #[test]
+fn a_saved_page_keeps_the_date_that_it_says() {
+    let (pages, _) = of("a.html", "<p>Told on <time datetime='2026-01-03'>3 January</time>.");
+    assert_eq!(pages[0].metadata["published"], "2026-01-03");
+    let (pages, _) = of("a.html", "<p>Told on 3 January.");
+    assert!(pages[0].metadata.is_empty());
+}
+
+#[test]
 fn a_bad_line_is_reported_and_the_others_are_read() {
     let lines = "{\"doc_id\": \"w1\", \"title\": \"One\", \"text\": \"First page.\", \"url\": \"https://a.example/1\"}\n\nnot json\n{\"doc_id\": 7, \"text\": \"Second page.\"}\n{\"text\": \" \"}\n";
     let (pages, errors) = of("pages.jsonl", lines);
