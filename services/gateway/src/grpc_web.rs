@@ -92,6 +92,11 @@ fn headers(given: &HeaderMap, deadline: Deadline) -> HeaderMap {
             headers.insert(name, value.clone());
         }
     }
+    for name in request::TRACE_CONTEXT {
+        if let Some(value) = given.get(name) {
+            headers.insert(name, value.clone());
+        }
+    }
     let left = deadline.remaining().as_millis().clamp(1, MAX_TIMEOUT_MS);
     if let Ok(left) = HeaderValue::from_str(&format!("{left}m")) {
         headers.insert(HeaderName::from_static("grpc-timeout"), left);

@@ -27,6 +27,9 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
 const REQUEST_TIMEOUT: &str = "x-request-timeout";
 /// The same as gRPC writes it: `30S`, `250m`.
 const GRPC_TIMEOUT: &str = "grpc-timeout";
+/// The headers of a caller's trace (W3C Trace Context). They go along as they came where this process is not traced; where it
+/// is, its own span takes the place of the caller's.
+pub(crate) const TRACE_CONTEXT: [&str; 2] = ["traceparent", "tracestate"];
 
 /// When the answer is due: after the shorter of the times in `X-Request-Timeout` and `grpc-timeout`, less what it takes to
 /// say that it is too late; `default` without either.
@@ -57,7 +60,7 @@ pub(crate) fn deadline(headers: &HeaderMap, default: Duration) -> Result<Deadlin
     Ok(Deadline::of_caller(given, default))
 }
 
-/// A gRPC request with what is left of the time and the caller's key.
+/// A gRPC request with what is left of the time, the caller's key and the caller's trace.
 pub(crate) fn call<T>(headers: &HeaderMap, message: T, deadline: Deadline) -> tonic::Request<T> {
     let mut request = emend_chassis::request(message, deadline);
     if let Some(key) = headers.get(AUTHORIZATION)
@@ -65,6 +68,13 @@ pub(crate) fn call<T>(headers: &HeaderMap, message: T, deadline: Deadline) -> to
     {
         value.set_sensitive(true);
         request.metadata_mut().insert("authorization", value);
+    }
+    for name in TRACE_CONTEXT {
+        if let Some(value) = headers.get(name)
+            && let Ok(value) = MetadataValue::try_from(value.as_bytes())
+        {
+            request.metadata_mut().insert(name, value);
+        }
     }
     request
 }

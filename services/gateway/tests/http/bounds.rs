@@ -73,6 +73,52 @@ async fn pages_of_others_are_refused() {
     assert_eq!(rebound.status(), 421);
 }
 
+/// A browser asks before it sends what a stub of gRPC-Web sends.
+#[tokio::test]
+async fn a_page_of_a_named_origin_is_told_that_it_may_call() {
+    let fixture = Fixture::start_with(|options| {
+        options.browsers.cors_origins = vec!["https://app.example".parse().unwrap()];
+    })
+    .await;
+    let asks = |origin: &str| {
+        let url = format!("{}/emend.v1.OrchestratorService/AskStream", fixture.url);
+        fixture
+            .client
+            .request(reqwest::Method::OPTIONS, url)
+            .header("origin", origin)
+            .header("access-control-request-method", "POST")
+            .header(
+                "access-control-request-headers",
+                "content-type,grpc-timeout,x-grpc-web,x-user-agent",
+            )
+            .send()
+    };
+    let allowed = asks("https://app.example").await.unwrap();
+    assert_eq!(allowed.status(), 204);
+    let said = |name: &str| allowed.headers()[name].to_str().unwrap().to_owned();
+    assert_eq!(said("access-control-allow-origin"), "https://app.example");
+    assert_eq!(said("access-control-allow-methods"), "GET, POST, DELETE");
+    let headers = said("access-control-allow-headers");
+    let headers: Vec<_> = headers.split(", ").collect();
+    for header in [
+        "authorization",
+        "content-type",
+        "grpc-timeout",
+        "x-grpc-web",
+        "x-user-agent",
+    ] {
+        assert!(headers.contains(&header), "{header}: {headers:?}");
+    }
+    assert_eq!(
+        (said("access-control-max-age"), said("vary")),
+        ("600".to_owned(), "origin".to_owned())
+    );
+    let refused = asks("https://evil.example").await.unwrap();
+    assert_eq!(refused.status(), 403);
+    assert!(!refused.headers().contains_key("access-control-allow-origin"));
+    assert!(!refused.headers().contains_key("access-control-allow-methods"));
+}
+
 #[tokio::test]
 async fn headers_have_a_largest_size() {
     let fixture = Fixture::start().await;

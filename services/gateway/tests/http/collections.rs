@@ -1,8 +1,11 @@
 //! Collections, documents and graphs.
 
+use futures::StreamExt as _;
+use reqwest::Body;
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
-use crate::standin::{Fixture, events};
+use crate::standin::{Fixture, PATIENCE, events};
 
 async fn read(request: reqwest::RequestBuilder) -> (u16, Value) {
     let response = request.send().await.unwrap();
@@ -73,7 +76,8 @@ const FORM: &str = "--edge\r\nContent-Disposition: form-data; name=\"collection\
     --edge\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a/leave.md\"\r\n\r\n25 days\r\n\
     --edge\r\nContent-Disposition: form-data; name=\"file\"; filename=\"bad.bin\"\r\n\r\nbad\r\n";
 
-fn upload(fixture: &Fixture, form: String, accept: &str) -> reqwest::RequestBuilder {
+/// An upload of a form, whose parts end at `--edge`.
+pub(crate) fn upload(fixture: &Fixture, form: impl Into<Body>, accept: &str) -> reqwest::RequestBuilder {
     fixture
         .client
         .post(format!("{}/v1/documents", fixture.url))
@@ -113,4 +117,40 @@ async fn a_form_that_breaks_off_tells_what_was_stored() {
         text.lines().last().unwrap().starts_with("{\"event\":\"error\""),
         "{text}"
     );
+}
+
+/// A form of which the second document is not written before the first is known to be stored.
+#[tokio::test]
+async fn a_document_is_told_of_while_the_form_is_still_sent() {
+    let fixture = Fixture::start().await;
+    let (pieces, form) = mpsc::unbounded_channel::<Result<String, std::io::Error>>();
+    let form = futures::stream::unfold(form, async |mut form| Some((form.recv().await?, form)));
+    let say = |piece: &str| pieces.send(Ok(piece.to_owned())).unwrap();
+    let file = |name: &str, text: &str| {
+        format!("Content-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n{text}\r\n--edge")
+    };
+    say("--edge\r\n");
+    say(&file("first.md", "one"));
+    let response = upload(&fixture, Body::wrap_stream(form), "text/event-stream")
+        .send()
+        .await
+        .unwrap();
+    let mut told = response.bytes_stream();
+    let mut text = String::new();
+    let mut hear = async |of: &str| {
+        while !text.contains(of) {
+            let piece = tokio::time::timeout(PATIENCE, told.next()).await.unwrap();
+            text.push_str(std::str::from_utf8(&piece.unwrap().unwrap()).unwrap());
+        }
+        text.clone()
+    };
+    let first = hear("first.md").await;
+    assert!(!first.contains("second.md"), "{first}");
+    say(&format!("\r\n{}", file("second.md", "two")));
+    hear("second.md").await;
+    say("--\r\n");
+    let all = hear("finished").await;
+    drop(pieces);
+    let names: Vec<_> = events(&all).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["document", "document", "finished"]);
 }

@@ -6,7 +6,7 @@ use prost::Message;
 use crate::standin::Fixture;
 
 /// A message in its frame.
-fn frame(message: &impl Message) -> Vec<u8> {
+pub(crate) fn frame(message: &impl Message) -> Vec<u8> {
     let message = message.encode_to_vec();
     let mut frame = vec![0];
     frame.extend(u32::try_from(message.len()).unwrap().to_be_bytes());
@@ -30,14 +30,16 @@ fn frames(mut bytes: &[u8]) -> (Vec<Vec<u8>>, String) {
     (messages, trailers)
 }
 
-fn question(text: &str) -> Option<Question> {
+/// A question in a message.
+pub(crate) fn question(text: &str) -> Option<Question> {
     Some(Question {
         question: text.to_owned(),
         ..Question::default()
     })
 }
 
-fn call(fixture: &Fixture, method: &str, body: Vec<u8>) -> reqwest::RequestBuilder {
+/// A call of a method as stubs send it.
+pub(crate) fn call(fixture: &Fixture, method: &str, body: Vec<u8>) -> reqwest::RequestBuilder {
     let url = format!("{}/emend.v1.{method}", fixture.url);
     fixture
         .client

@@ -6,6 +6,7 @@ mod bounds;
 mod chat;
 mod collections;
 mod grpc_web;
+mod leaves;
 mod mcp;
 mod openwebui;
 mod questions;

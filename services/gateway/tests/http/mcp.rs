@@ -1,11 +1,14 @@
 //! MCP over HTTP.
 
+use emend_gateway::{McpOptions, ServiceUrls, serve_streams};
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio_util::sync::CancellationToken;
 
-use crate::standin::{Fixture, events};
+use crate::standin::{Fixture, PATIENCE, events};
 
 /// A message of the protocol as its clients send it.
-fn post(fixture: &Fixture, message: &Value) -> reqwest::RequestBuilder {
+pub(crate) fn post(fixture: &Fixture, message: &Value) -> reqwest::RequestBuilder {
     fixture
         .post("/mcp", message)
         .header("accept", "application/json, text/event-stream")
@@ -181,13 +184,52 @@ async fn pages_of_others_and_large_messages_are_refused() {
     assert_eq!(fixture.get("/mcp").send().await.unwrap().status(), 405);
 }
 
+/// Over standard streams a client stays when it gives up a call: it says so.
 #[tokio::test]
-async fn when_the_client_leaves_the_call_is_dropped() {
+async fn a_call_that_is_cancelled_is_dropped() {
     let mut fixture = Fixture::start().await;
-    let message = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call",
-                         "params": {"name": "ask", "arguments": {"question": "HANG"}}});
-    let asking = tokio::spawn(post(&fixture, &message).send());
+    let (client, server) = tokio::io::duplex(64 * 1024);
+    let (input, output) = tokio::io::split(server);
+    let options = McpOptions {
+        // Its own end comes after the test's.
+        timeout: PATIENCE * 10,
+        collection: String::new(),
+    };
+    let urls = ServiceUrls {
+        orchestrator_url: fixture.services.clone(),
+        retriever_url: fixture.services.clone(),
+    };
+    let urls = std::future::ready(Ok(urls));
+    let serving = tokio::spawn(serve_streams(options, urls, input, output, CancellationToken::new()));
+    let (answers, mut requests) = tokio::io::split(client);
+    let mut answers = BufReader::new(answers).lines();
+    let asked = |id: u32, question: &str| {
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+               "params": {"name": "ask", "arguments": {"question": question}}})
+    };
+    let mut say = async |message: Value| requests.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+    let mut hear = async || {
+        let line = tokio::time::timeout(PATIENCE, answers.next_line()).await.unwrap();
+        serde_json::from_str::<Value>(&line.unwrap().unwrap()).unwrap()
+    };
+    say(json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}}))
+    .await;
+    assert_eq!(hear().await["id"], 1);
+    say(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+    say(asked(2, "HANG")).await;
     assert_eq!(fixture.hears().await, "began");
-    asking.abort();
+    say(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2, "reason": "enough"}}))
+        .await;
     assert_eq!(fixture.hears().await, "dropped");
+    // The connection goes on, and nothing more is said of what was given up.
+    say(asked(3, "How many?")).await;
+    let answer = hear().await;
+    assert_eq!(
+        (&answer["id"], &answer["result"]["isError"]),
+        (&json!(3), &json!(false)),
+        "{answer}"
+    );
+    drop((requests, answers));
+    tokio::time::timeout(PATIENCE, serving).await.unwrap().unwrap().unwrap();
 }

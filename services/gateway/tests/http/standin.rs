@@ -30,7 +30,7 @@ pub(crate) struct Sent(Arc<Mutex<Vec<(String, String)>>>);
 impl Sent {
     fn keep(&self, metadata: &MetadataMap) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for name in ["authorization", "grpc-timeout", "traceparent"] {
+        for name in ["authorization", "grpc-timeout", "traceparent", "tracestate"] {
             if let Some(value) = metadata.get(name) {
                 kept.push((name.to_owned(), value.to_str().unwrap().to_owned()));
             }
@@ -325,6 +325,8 @@ fn collection() -> Collection {
 /// A gateway in front of the services; all end with the test.
 pub(crate) struct Fixture {
     pub(crate) url: String,
+    /// The URL of both services behind it.
+    pub(crate) services: String,
     pub(crate) client: reqwest::Client,
     pub(crate) sent: Sent,
     pub(crate) questions: Arc<Mutex<Vec<Question>>>,
@@ -357,7 +359,7 @@ impl Fixture {
 
         let mut options = Options::default();
         options.services.orchestrator_url.clone_from(&services);
-        options.services.retriever_url = services;
+        options.services.retriever_url.clone_from(&services);
         change(&mut options);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -365,6 +367,7 @@ impl Fixture {
         let served = tokio::spawn(serve(options, listener, shutdown.clone()));
         Self {
             url,
+            services,
             client: emend_core::http::builder().timeout(PATIENCE).build().unwrap(),
             sent: standin.sent,
             questions: standin.questions,
@@ -383,12 +386,10 @@ impl Fixture {
         self.client.post(format!("{}{path}", self.url)).json(body)
     }
 
-    /// The next word of a call that hangs.
+    /// The next word of a call that hangs; `nothing` where there is none in time.
     pub(crate) async fn hears(&mut self) -> &'static str {
-        tokio::time::timeout(PATIENCE, self.hanging.recv())
-            .await
-            .unwrap()
-            .unwrap()
+        let heard = tokio::time::timeout(PATIENCE, self.hanging.recv()).await;
+        heard.ok().flatten().unwrap_or("nothing")
     }
 }
 

@@ -1,5 +1,7 @@
 //! The retriever of the stand-in.
 
+use futures::TryStreamExt as _;
+
 use super::*;
 
 fn unknown_collection(name: &str) -> Status {
@@ -7,6 +9,32 @@ fn unknown_collection(name: &str) -> Status {
     details.set_resource_info("collection", name, "", "");
     let message = format!("unknown collection `{name}`: known are handbook");
     Status::with_error_details(tonic::Code::NotFound, message, details)
+}
+
+impl StandIn {
+    /// What became of a document: `bad` is refused, and of `HANG` nothing is ever told.
+    async fn stored(&self, request: IngestRequest) -> Result<IngestResponse, Status> {
+        let document = request.document.unwrap_or_default();
+        if document.content == b"HANG" {
+            self.hang().await;
+        }
+        let failed = document.content == b"bad";
+        Ok(IngestResponse {
+            document_id: format!("{}/{}", request.collection, document.id),
+            status: if failed {
+                IngestStatus::Failed
+            } else {
+                IngestStatus::Ingested
+            }
+            .into(),
+            error: if failed {
+                "it is no text".to_owned()
+            } else {
+                String::new()
+            },
+            passages: u32::try_from(document.content.len()).unwrap(),
+        })
+    }
 }
 
 #[tonic::async_trait]
@@ -30,25 +58,10 @@ impl Retriever for StandIn {
         request: Request<Streaming<IngestRequest>>,
     ) -> Result<Response<Messages<IngestResponse>>, Status> {
         self.sent.keep(request.metadata());
-        let documents = request.into_inner().map(|request| {
-            let request = request?;
-            let document = request.document.unwrap_or_default();
-            let failed = document.content == b"bad";
-            Ok(IngestResponse {
-                document_id: format!("{}/{}", request.collection, document.id),
-                status: if failed {
-                    IngestStatus::Failed
-                } else {
-                    IngestStatus::Ingested
-                }
-                .into(),
-                error: if failed {
-                    "it is no text".to_owned()
-                } else {
-                    String::new()
-                },
-                passages: u32::try_from(document.content.len()).unwrap(),
-            })
+        let standin = self.clone();
+        let documents = request.into_inner().and_then(move |request| {
+            let standin = standin.clone();
+            async move { standin.stored(request).await }
         });
         Ok(Response::new(documents.boxed()))
     }
