@@ -126,6 +126,11 @@ async fn abstain(language: Language, model: &str, deltas: &Deltas) -> Result<Gen
 }
 
 /// Converts a byte range of `text` to a range of code points.
+/// How many bytes of a request's passages are read to write an answer.
+fn read_bytes(request: &GenerateRequest) -> usize {
+    request.passages.iter().map(|passage| passage.text.len()).sum()
+}
+
 fn code_points(text: &str, range: Range<usize>) -> Span {
     CodePointOffsets::new(text).span(&range)
 }

@@ -21,8 +21,9 @@ pub(crate) async fn grade(
         answer,
         sentences,
     } = request;
+    let bytes = answer.len();
     let prepare = move || prepared(&answer, sentences);
-    let (mut sentences, is_claim) = Turns::shared().piece(prepare).await??;
+    let (mut sentences, is_claim) = Turns::shared().piece(bytes, prepare).await??;
     let mut claims: Vec<&mut Sentence> = sentences
         .iter_mut()
         .zip(is_claim)

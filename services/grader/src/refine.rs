@@ -91,8 +91,9 @@ async fn cut(passages: &Arc<[Passage]>, cut: Cut) -> Result<Vec<Vec<Range<usize>
     let mut cuts = Vec::with_capacity(passages.len());
     for place in 0..passages.len() {
         let passages = Arc::clone(passages);
+        let bytes = passages.get(place).map_or(0, |passage| passage.text.len());
         let ranges = Turns::shared()
-            .piece(move || {
+            .piece(bytes, move || {
                 passages
                     .get(place)
                     .map_or_else(Vec::new, |passage| cut.ranges(&passage.text))

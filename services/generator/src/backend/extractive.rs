@@ -10,7 +10,7 @@ use emend_text::sentence_separator;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::{Backend, Deltas, abstain, code_points, writing_deadline};
+use super::{Backend, Deltas, abstain, code_points, read_bytes, writing_deadline};
 use crate::error::GenerateError;
 use crate::selection::{self, Candidate};
 
@@ -118,7 +118,9 @@ impl ExtractiveBackend {
     ) -> Result<GenerateFinished, GenerateError> {
         let (scores, complete) = self.scores(request, scope).await?;
         let (backend, own) = (self.clone(), request.clone());
-        let (chosen, cut) = Turns::shared().piece(move || backend.chosen(&own, &scores)).await?;
+        let bytes = read_bytes(request);
+        let chosen = Turns::shared().piece(bytes, move || backend.chosen(&own, &scores));
+        let (chosen, cut) = chosen.await?;
         // Without evidence there is nothing to claim (R7).
         if chosen.is_empty() && request.answer_so_far.trim().is_empty() {
             return abstain(emend_text::language(&request.question), MODEL, deltas).await;

@@ -13,7 +13,7 @@ use emend_proto::v1::{Citation, FinishReason, GenerateFinished, GenerateRequest,
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 
-use super::{Backend, Deltas, writing_deadline};
+use super::{Backend, Deltas, read_bytes, writing_deadline};
 use crate::citations::Mark;
 use crate::continuation::COMPLETE;
 use crate::draft::Draft;
@@ -109,7 +109,8 @@ impl OpenAiBackend {
     ) -> Result<GenerateFinished, GenerateError> {
         let until = writing_deadline(scope);
         let (backend, own) = (self.clone(), request.clone());
-        let mut chat = Turns::shared().piece(move || backend.request(&own)).await??;
+        let rendered = Turns::shared().piece(read_bytes(request), move || backend.request(&own));
+        let mut chat = rendered.await??;
         chat.deadline = Some(until.instant());
         let receipt = chat.receipt.clone();
         let mut stream = self.chat.stream(chat);

@@ -170,7 +170,8 @@ impl EmbeddedBackend {
         }
         let (asked, answer) = (question.to_owned(), answer_so_far.to_owned());
         let prepare = move || (needs::facts(&asked), Arc::new(needs::Said::new(&answer)));
-        let (facts, said) = Turns::shared().piece(prepare).await.map_err(broken_off)?;
+        let prepared = Turns::shared().piece(answer_so_far.len(), prepare);
+        let (facts, said) = prepared.await.map_err(broken_off)?;
         let (mut relevant, mut unsaid) = (0.0_f64, 0.0_f64);
         let titles = title_lines(passages);
         for texts in passage_texts(passages, &titles).chunks(BATCH) {
@@ -185,8 +186,12 @@ impl EmbeddedBackend {
                 .map(|sentence| (text_of(texts, sentence).to_owned(), sentence.probability))
                 .collect();
             let said = Arc::clone(&said);
+            let bytes = own.iter().map(|(text, _)| text.len()).sum();
             let first = move || own.into_iter().find(|(text, _)| !said.says(text));
-            let left = until.run(Turns::shared().piece(first)).await.map_err(out_of_time)?;
+            let left = until
+                .run(Turns::shared().piece(bytes, first))
+                .await
+                .map_err(out_of_time)?;
             unsaid = left
                 .map_err(broken_off)?
                 .map_or(unsaid, |(_, probability)| unsaid.max(probability));

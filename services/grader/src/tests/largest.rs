@@ -103,7 +103,7 @@ async fn a_model_is_asked_about_few_sentences_at_once_when_each_takes_much_evide
     chat.wait_for(5).await;
     // Whatever else was to be rendered is before these in the queue.
     for _ in 0..50 {
-        Turns::shared().piece(|| ()).await.unwrap();
+        Turns::shared().piece(0, || ()).await.unwrap();
     }
     chat.wait_for(5).await;
     chat.open();

@@ -44,7 +44,8 @@ impl Backend for KeywordBackend {
                 RewritePurpose::Condense => Vec::new(),
                 _ => expansion::expansion(&request).await?,
             };
-            let query = Turns::shared().piece(move || rewrite(&request, &terms)).await?;
+            let bytes = request.question.len();
+            let query = Turns::shared().piece(bytes, move || rewrite(&request, &terms)).await?;
             Ok(Rewritten {
                 query,
                 ..Rewritten::default()

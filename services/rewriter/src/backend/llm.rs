@@ -46,7 +46,8 @@ impl LlmBackend {
         let failed = FailedQueries::new(&request.failed_queries);
         let max_tokens = max_query_tokens(&request);
         let (backend, own) = (self.clone(), request.clone());
-        let rendered = Turns::shared().piece(move || backend.render(&own)).await??;
+        let bytes = request.question.len() + request.passages.iter().map(|passage| passage.text.len()).sum::<usize>();
+        let rendered = Turns::shared().piece(bytes, move || backend.render(&own)).await??;
         let mut usage = Usage::default();
         let mut reason = "no new query";
         for temperature in [None, Some(self.retry_temperature)] {

@@ -36,5 +36,5 @@ pub use reason::Reason;
 pub use scope::Scope;
 pub use secret::Secret;
 pub use span::{MAX_DESCRIPTION_BYTES, fail_span};
-pub use turns::{BrokenOff, PIECE_BYTES, Turns};
+pub use turns::{BrokenOff, PIECE_BYTES, Turns, as_caller};
 pub use watched::{Source, Watched};

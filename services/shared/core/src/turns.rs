@@ -1,23 +1,38 @@
 //! Divides long computations into pieces, so that callers share the cores fairly.
 //!
-//! A long computation is cut into pieces of some milliseconds. A piece runs on a thread for blocking work, as many at
-//! once as there are cores, and each caller has one piece in the queue at most: a small call waits for a piece of a large
-//! one and never for all of it. Between two pieces the caller's future is polled, so that a caller that is dropped, because
-//! its own caller is gone or its deadline past, computes no further piece.
+//! A long computation is cut into pieces of some milliseconds, which run on threads for blocking work, as many at once as
+//! there are cores. The next turn is that of the caller that has used least time so far, its next piece included: a small
+//! call waits for a piece that is running and not for those of all large calls. One turn of [`OLDEST_EVERY`] is that of the
+//! piece that waits longest, so that no caller waits for ever.
+//!
+//! Between two pieces the caller's future is polled, so that a caller that is dropped, because its own caller is gone or
+//! its deadline past, computes no further piece.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, LazyLock};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::Instant;
 
-use tokio::sync::Semaphore;
+use tokio::sync::oneshot;
 use tracing::Span;
 
 /// How many bytes of text are prepared in one piece: some milliseconds of work. What is longer is a piece of its own.
 pub const PIECE_BYTES: usize = 16 << 10;
+/// About how many bytes of text are analyzed in a microsecond; what a piece takes is known when it is done.
+const BYTES_PER_MICROSECOND: usize = 4;
+/// Every so many turns one is that of the piece that waits longest.
+const OLDEST_EVERY: u64 = 4;
 
-/// A fair queue for pieces of computation: they run in the order in which they were asked for.
+tokio::task_local! {
+    /// The time that a caller has used, and that its next pieces are expected to use, in microseconds.
+    static USED: Arc<AtomicU64>;
+}
+
+/// A fair queue for pieces of computation.
 #[derive(Clone, Debug)]
 pub struct Turns {
-    places: Arc<Semaphore>,
+    queue: Arc<Mutex<Queue>>,
 }
 
 /// A piece of computation ended without a result: it panicked, or the process shuts down.
@@ -25,12 +40,63 @@ pub struct Turns {
 #[error("a computation was broken off")]
 pub struct BrokenOff;
 
+#[derive(Debug)]
+struct Queue {
+    /// Places where a piece can run now. None is free while anybody waits.
+    free: usize,
+    /// Who waits, by the time that its caller will have used, and by when it came.
+    waiting: BTreeMap<(u64, u64), oneshot::Sender<Place>>,
+    /// The same by when it came.
+    came: BTreeMap<u64, u64>,
+    asked: u64,
+    given: u64,
+}
+
+impl Queue {
+    fn take_next(&mut self) -> Option<oneshot::Sender<Place>> {
+        self.given += 1;
+        let of_oldest = || self.came.first_key_value().map(|(came, used)| (*used, *came));
+        let of_least = || self.waiting.first_key_value().map(|(key, _)| *key);
+        let key = match self.given % OLDEST_EVERY {
+            0 => of_oldest(),
+            _ => of_least(),
+        }?;
+        self.came.remove(&key.1);
+        self.waiting.remove(&key)
+    }
+}
+
+/// The right to run a piece; dropped, it goes to the next one.
+#[derive(Debug)]
+struct Place(Option<Turns>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(turns) = self.0.take() {
+            turns.give_back();
+        }
+    }
+}
+
+/// Runs `call` as one caller: all pieces that it computes count as its own. Without it each computation is a caller.
+pub async fn as_caller<F: Future>(call: F) -> F::Output {
+    USED.scope(Arc::default(), call).await
+}
+
 impl Turns {
     /// A queue of its own that runs this many pieces at once, at least 1.
     #[must_use]
     pub fn new(at_once: usize) -> Self {
-        let places = Arc::new(Semaphore::new(at_once.clamp(1, Semaphore::MAX_PERMITS)));
-        Self { places }
+        let queue = Queue {
+            free: at_once.max(1),
+            waiting: BTreeMap::new(),
+            came: BTreeMap::new(),
+            asked: 0,
+            given: 0,
+        };
+        Self {
+            queue: Arc::new(Mutex::new(queue)),
+        }
     }
 
     /// The queue of this process, which runs one piece at once for each core that it may use.
@@ -40,20 +106,76 @@ impl Turns {
         &SHARED
     }
 
-    /// Computes one piece when its turn comes, within the caller's span.
+    /// Computes one piece, which reads about so many `bytes` of text, when its turn comes, within the caller's span.
     ///
     /// # Errors
     /// [`BrokenOff`] when the piece panics.
-    pub async fn piece<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, BrokenOff> {
-        // The semaphore is never closed.
-        let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| BrokenOff)?;
+    pub async fn piece<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, BrokenOff> {
+        let used = USED.try_with(Arc::clone).unwrap_or_default();
+        self.piece_of(used, bytes, work).await
+    }
+
+    async fn piece_of<T: Send + 'static>(
+        &self,
+        used: Arc<AtomicU64>,
+        bytes: usize,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, BrokenOff> {
+        let expected = (bytes / BYTES_PER_MICROSECOND) as u64;
+        let before = used.fetch_add(expected, Ordering::Relaxed);
+        let place = self.place(before.saturating_add(expected)).await?;
         let span = Span::current();
         let piece = tokio::task::spawn_blocking(move || {
             // Kept by the piece and not by its caller, who may be gone before it ends.
             let _place = place;
-            span.in_scope(work)
+            let begun = Instant::now();
+            let done = span.in_scope(work);
+            let took = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+            used.fetch_add(took.saturating_sub(expected), Ordering::Relaxed);
+            done
         });
         piece.await.map_err(|_| BrokenOff)
+    }
+
+    /// Waits for a place, for a caller that will have used so many microseconds.
+    async fn place(&self, used: u64) -> Result<Place, BrokenOff> {
+        let given = {
+            let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+            if queue.free > 0 {
+                queue.free -= 1;
+                return Ok(Place(Some(self.clone())));
+            }
+            queue.asked += 1;
+            let came = queue.asked;
+            let (place, given) = oneshot::channel();
+            queue.waiting.insert((used, came), place);
+            queue.came.insert(came, used);
+            given
+        };
+        // It is dropped only with the queue.
+        given.await.map_err(|_| BrokenOff)
+    }
+
+    /// Gives a place that is no longer used to the next one that still waits.
+    fn give_back(&self) {
+        loop {
+            let next = {
+                let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+                let next = queue.take_next();
+                queue.free += usize::from(next.is_none());
+                next
+            };
+            let refused = next.and_then(|next| next.send(Place(Some(self.clone()))).err());
+            match refused {
+                // Its caller is gone. The place that came back is the one that is given here.
+                Some(mut place) => place.0 = None,
+                None => return,
+            }
+        }
     }
 
     /// Computes `work` of each item, in order, in pieces of items that are together about [`PIECE_BYTES`] long.
@@ -66,6 +188,7 @@ impl Turns {
         bytes: impl Fn(&I) -> usize,
         work: impl Fn(I) -> T + Clone + Send + 'static,
     ) -> Result<Vec<T>, BrokenOff> {
+        let used = USED.try_with(Arc::clone).unwrap_or_default();
         let mut items = items.into_iter().peekable();
         let mut done = Vec::new();
         while items.peek().is_some() {
@@ -75,10 +198,8 @@ impl Turns {
                 piece.push(item);
             }
             let work = work.clone();
-            done.extend(
-                self.piece(move || piece.into_iter().map(work).collect::<Vec<T>>())
-                    .await?,
-            );
+            let work = move || piece.into_iter().map(work).collect::<Vec<T>>();
+            done.extend(self.piece_of(Arc::clone(&used), size, work).await?);
         }
         Ok(done)
     }

@@ -201,7 +201,7 @@ impl Evaluator {
             scores.sort_by(|a, b| b.probability.total_cmp(&a.probability));
             scores
         };
-        Ok(Turns::shared().piece(sort).await?)
+        Ok(Turns::shared().piece(0, sort).await?)
     }
 
     /// How well an answer addresses the question, regardless of whether it is true.
@@ -225,7 +225,7 @@ impl Evaluator {
             passages => {
                 let (scores, answer) = (self.best_sentences(question, passages).await?, answer.to_owned());
                 Turns::shared()
-                    .piece(move || quotation::probability(&answer, &scores))
+                    .piece(answer.len(), move || quotation::probability(&answer, &scores))
                     .await?
             }
         };

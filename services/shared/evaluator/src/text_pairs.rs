@@ -83,7 +83,7 @@ fn of_passage(passage: usize, whole: &OwnedPassage) -> Vec<Section> {
 /// A text as it is, analyzed.
 pub(super) async fn whole(passage: PassageText<'_>) -> Result<Vec<Section>, EvaluateError> {
     let passage = OwnedPassage::from(passage);
-    let view = Turns::shared().piece(move || {
+    let view = Turns::shared().piece(passage.text.len(), move || {
         View::of_passage(PassageText {
             title: &passage.title,
             text: &passage.text,
@@ -100,7 +100,8 @@ pub(super) async fn whole(passage: PassageText<'_>) -> Result<Vec<Section>, Eval
 /// A question or a claim, analyzed.
 pub(super) async fn question(text: &str) -> Result<Arc<Question>, EvaluateError> {
     let text = text.to_owned();
-    Ok(Arc::new(Turns::shared().piece(move || Question::new(&text)).await?))
+    let analyzed = Turns::shared().piece(text.len(), move || Question::new(&text));
+    Ok(Arc::new(analyzed.await?))
 }
 
 /// The second text of a pair.

@@ -31,7 +31,7 @@ impl LlmBackend {
         let rendered = if bytes <= PIECE_BYTES {
             prepare()
         } else {
-            match until.run(Turns::shared().piece(prepare)).await {
+            match until.run(Turns::shared().piece(bytes, prepare)).await {
                 Ok(Ok(rendered)) => rendered,
                 Ok(Err(error)) => return none(failed("the prompt cannot be rendered", &error)),
                 Err(_) => return none(Ungraded::OutOfTime),

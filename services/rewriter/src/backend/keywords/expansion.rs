@@ -27,7 +27,7 @@ type Scored = (String, f64, String);
 pub(super) async fn expansion(request: &Arc<RewriteRequest>) -> Result<Vec<String>, BrokenOff> {
     let turns = Turns::shared();
     let of_request = Arc::clone(request);
-    let known = turns.piece(move || {
+    let known = turns.piece(request.question.len(), move || {
         let asked: HashSet<String> = content_words(&of_request.question).into_iter().collect();
         let mut tried = asked.clone();
         tried.extend(of_request.failed_queries.iter().flat_map(|query| words(query)));

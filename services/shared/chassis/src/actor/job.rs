@@ -6,7 +6,7 @@
 use tokio::sync::oneshot;
 use tracing::{Instrument, Span};
 
-use emend_core::Scope;
+use emend_core::{Scope, as_caller};
 
 use super::admission::Permit;
 use super::pool::Load;
@@ -119,7 +119,7 @@ impl<S, W: Work<S>> Job<S, W> {
             permit.metrics().skipped();
             Err(stopped(&scope))
         } else {
-            let work = work.run(state, &scope).instrument(span);
+            let work = as_caller(work.run(state, &scope)).instrument(span);
             // Polled only after the work was, and so made only for work that does not end at once.
             let deadline = async {
                 if watches_deadline {
