@@ -5,6 +5,10 @@ use emend_text::{is_closing_mark, is_sentence_end};
 /// The marker that a model is asked to reply with if the answer is complete. It is language-independent, and chat
 /// models rarely manage an empty reply.
 pub(crate) const COMPLETE: &str = "[complete]";
+/// Most sentences of the answer so far from which a repetition may start: the first, and the last ones.
+const MAX_STARTS: usize = 64;
+/// Most bytes of white space, and of [`COMPLETE`] with what follows it, that are held back while more may come.
+const MAX_PENDING: usize = 128;
 
 /// Removes the repeated answer from the beginning of a streamed continuation, and [`COMPLETE`] from its end.
 ///
@@ -18,9 +22,19 @@ pub(crate) struct Continuation {
     starts: Vec<usize>,
     begins: bool,
     held: String,
+    /// The letters and digits of the held text while it begins.
+    new: String,
+    /// The offsets of `starts` from which the answer so far goes on as `new` does.
+    open: Vec<usize>,
+    /// The length in letters and digits of the longest part of the answer so far that `new` repeats to its end.
+    longest: usize,
+    /// Most bytes that are held while the text begins.
+    most: usize,
     /// Bytes removed from the beginning, and how many of them are trailing white space.
     dropped: usize,
     space: usize,
+    /// Bytes that were looked at, which tests hold against the length of the text.
+    looked_at: usize,
 }
 
 impl Continuation {
@@ -32,13 +46,21 @@ impl Continuation {
             starts.push(said.len());
             said.extend(emend_text::letters(answer_so_far.get(range).unwrap_or_default()));
         }
+        if starts.len() > MAX_STARTS {
+            starts.drain(1..=starts.len() - MAX_STARTS);
+        }
         Self {
             begins: !said.is_empty(),
             said,
+            open: starts.clone(),
             starts,
             held: String::new(),
+            new: String::new(),
+            longest: 0,
+            most: 2 * answer_so_far.len() + MAX_PENDING,
             dropped: 0,
             space: 0,
+            looked_at: 0,
         }
     }
 
@@ -49,6 +71,7 @@ impl Continuation {
         }
         self.held.push_str(piece);
         if self.begins {
+            self.compare(piece);
             match self.repeated() {
                 Repeated::Perhaps => return String::new(),
                 Repeated::Bytes(length) => {
@@ -59,7 +82,12 @@ impl Continuation {
             }
             self.begins = false;
         }
+        self.looked_at += self.held.len();
         let rest = self.held.split_off(complete(&self.held));
+        if rest.len() > MAX_PENDING {
+            self.held.push_str(&rest);
+            return std::mem::take(&mut self.held);
+        }
         std::mem::replace(&mut self.held, rest)
     }
 
@@ -93,14 +121,33 @@ impl Continuation {
         self.starts.iter().filter_map(|start| self.said.get(*start..))
     }
 
+    /// Compares the letters of the next chunk with how the answer so far goes on.
+    fn compare(&mut self, piece: &str) {
+        let before = self.new.len();
+        self.new.extend(emend_text::letters(piece));
+        self.looked_at += piece.len() + self.open.len() * (self.new.len() - before);
+        let (said, new, longest) = (&self.said, &self.new, &mut self.longest);
+        self.open.retain(|start| {
+            let rest = said.get(*start..).unwrap_or_default();
+            let end = rest.len().min(new.len());
+            if rest.as_bytes().get(before..end) != new.as_bytes().get(before..end) {
+                return false;
+            }
+            let goes_on = rest.len() >= new.len();
+            if !goes_on {
+                *longest = rest.len().max(*longest);
+            }
+            goes_on
+        });
+    }
+
     /// How much of the held text repeats the answer so far, from the start of one of its sentences to its end.
-    fn repeated(&self) -> Repeated {
-        let new = emend_text::letters(&self.held).collect::<String>();
-        if self.rests().any(|rest| rest.starts_with(&new)) {
+    fn repeated(&mut self) -> Repeated {
+        if !self.open.is_empty() && self.held.len() <= self.most {
             return Repeated::Perhaps;
         }
-        let repeats = |rest: &&str| !rest.is_empty() && new.starts_with(*rest);
-        let longest = self.rests().filter(repeats).map(str::len).max().unwrap_or(0);
+        self.looked_at += self.held.len();
+        let longest = self.longest;
         let mut read = 0;
         let mut end = 0;
         for (at, c) in self.held.char_indices() {

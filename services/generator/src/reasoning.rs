@@ -6,8 +6,8 @@ const CLOSE: &str = "</think>";
 /// Removes the reasoning at the start of a streamed text. It is not part of the answer and must not be streamed.
 #[derive(Debug)]
 pub(crate) enum Reasoning {
-    /// Too little text to decide whether it starts with reasoning.
-    Start(String),
+    /// Too little text to decide whether it starts with reasoning; so many bytes of it are white space at its start.
+    Start { held: String, blank: usize },
     /// Inside the reasoning; holds a possible prefix of the closing tag.
     Inside(String),
     /// After the reasoning, or there is none.
@@ -16,21 +16,26 @@ pub(crate) enum Reasoning {
 
 impl Reasoning {
     pub(crate) fn new() -> Self {
-        Self::Start(String::new())
+        Self::Start {
+            held: String::new(),
+            blank: 0,
+        }
     }
 
     /// Processes the next chunk and returns the text of the answer.
     pub(crate) fn push(&mut self, piece: &str) -> String {
         match self {
             Self::Past => piece.to_owned(),
-            Self::Start(held) => {
+            Self::Start { held, blank } => {
                 held.push_str(piece);
-                let begun = held.trim_start();
+                let begun = held.get(*blank..).unwrap_or_default();
+                *blank += begun.len() - begun.trim_start().len();
+                let begun = held.get(*blank..).unwrap_or_default();
                 if begun.len() < OPEN.len() && OPEN.starts_with(begun) {
                     return String::new();
                 }
-                let held = std::mem::take(held);
-                match held.trim_start().strip_prefix(OPEN) {
+                let (held, blank) = (std::mem::take(held), *blank);
+                match held.get(blank..).unwrap_or_default().strip_prefix(OPEN) {
                     Some(inside) => {
                         *self = Self::Inside(String::new());
                         self.push(inside)
@@ -61,13 +66,13 @@ impl Reasoning {
 
     /// Whether it is still undecided if the text starts with reasoning.
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self, Self::Start(_))
+        matches!(self, Self::Start { .. })
     }
 
     /// Ends the text. Returns the text held back if it was still undecided.
     pub(crate) fn finish(self) -> String {
         match self {
-            Self::Start(held) => held,
+            Self::Start { held, .. } => held,
             Self::Inside(_) | Self::Past => String::new(),
         }
     }

@@ -55,3 +55,44 @@ fn the_completion_marker_is_removed() {
         assert_eq!(new(SO_FAR, reply), expected, "{reply}");
     }
 }
+
+#[test]
+fn a_long_text_in_small_pieces_is_looked_at_a_few_times() {
+    for (so_far, begin, unit) in [
+        ("a. ", "", "a. "),
+        ("Aaaa. ", "", "Aaaa. "),
+        ("The tower is red. ", "", "The tower is red. "),
+        ("The tower is red. ", "", "."),
+        ("The tower is red. ", "", " "),
+        ("The tower is red. ", "It fell.", " "),
+        ("The tower is red. ", "It fell.", "["),
+        ("The tower is red. ", "It fell.", "[complete]"),
+        ("The tower is red. ", "It fell. [complete]", "."),
+    ] {
+        let mut continuation = Continuation::new(&so_far.repeat((64 << 10) / so_far.len()));
+        // As long as the longest reply.
+        let longest = if unit == "a. " { 256 << 10 } else { 64 << 10 };
+        let text = begin.to_owned() + &unit.repeat(longest / unit.len());
+        let mut passed = 0;
+        for (at, c) in text.char_indices() {
+            passed += continuation.push(&text[at..at + c.len_utf8()]).len();
+            let most = if continuation.begins {
+                continuation.most
+            } else {
+                MAX_PENDING
+            };
+            assert!(continuation.held.len() <= most, "{so_far:?} {begin:?} {unit:?}");
+        }
+        let held = continuation.held.len();
+        passed += continuation.finish().len();
+        assert!(
+            passed + continuation.dropped() + held >= text.len(),
+            "{so_far:?} {begin:?} {unit:?}: {passed}"
+        );
+        let times = continuation.looked_at / text.len();
+        assert!(
+            times <= 2 * MAX_STARTS.max(MAX_PENDING),
+            "{so_far:?} {begin:?} {unit:?}: each byte is looked at {times} times"
+        );
+    }
+}

@@ -27,3 +27,14 @@ fn only_reasoning_at_the_start_is_removed() {
         }
     }
 }
+
+#[test]
+fn white_space_before_the_text_is_looked_at_once() {
+    let mut reasoning = Reasoning::new();
+    for blanks in 1..=(256 << 10) {
+        assert!(reasoning.push(" ").is_empty());
+        // What is known to be white space is not looked at again.
+        assert!(matches!(&reasoning, Reasoning::Start { held, blank } if (held.len(), *blank) == (blanks, blanks)));
+    }
+    assert_eq!(reasoning.push("<think>no</think>Yes."), "Yes.");
+}
