@@ -1,19 +1,30 @@
 //! Files that are compiled into the gateway and served from `/`.
 
+use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Write as _;
 use std::sync::OnceLock;
 
 use axum::response::{IntoResponse as _, Response};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
+use sha2::{Digest as _, Sha256};
 
 /// What a page of ours may do: load and call what is here, and nothing from elsewhere.
 const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+const PAGE: &str = "index.html";
+/// What the page has where its style belongs, and the style, which is sent in the page: a browser paints without asking
+/// for anything else.
+const STYLE_LINK: &str = r#"<link rel="stylesheet" href="style.css">"#;
+const STYLE: &str = include_str!("../assets/style.css");
 
 /// One file.
 pub(crate) struct Asset {
@@ -23,26 +34,27 @@ pub(crate) struct Asset {
     pub(crate) content_type: &'static str,
     /// What is in it.
     pub(crate) bytes: &'static [u8],
-    /// The same as it is sent, once it was asked for.
-    packed: OnceLock<Packed>,
+    /// How it is sent, once it was asked for.
+    sent: OnceLock<Sent>,
 }
 
-struct Packed {
-    gzip: Vec<u8>,
+struct Sent {
+    plain: Bytes,
+    gzip: Bytes,
     /// Changes with the bytes.
-    tag: String,
+    tag: HeaderValue,
+    policy: HeaderValue,
 }
 
 const HTML: &str = "text/html; charset=utf-8";
-const CSS: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// All files below `assets/`; `index.html` is the page at `/`.
+/// All files below `assets/` but the style; `index.html` is the page at `/`.
 static ASSETS: [Asset; 21] = [
     asset("icon.svg", SVG, include_bytes!("../assets/icon.svg")),
-    asset("index.html", HTML, include_bytes!("../assets/index.html")),
+    asset(PAGE, HTML, include_bytes!("../assets/index.html")),
     asset(
         "js/answer-view.js",
         SCRIPT,
@@ -65,9 +77,9 @@ static ASSETS: [Asset; 21] = [
     asset("js/replay.js", SCRIPT, include_bytes!("../assets/js/replay.js")),
     asset("js/steps-view.js", SCRIPT, include_bytes!("../assets/js/steps-view.js")),
     asset("js/theme.js", SCRIPT, include_bytes!("../assets/js/theme.js")),
+    asset("js/trace.js", SCRIPT, include_bytes!("../assets/js/trace.js")),
     asset("js/walk-view.js", SCRIPT, include_bytes!("../assets/js/walk-view.js")),
     asset("js/walk.js", SCRIPT, include_bytes!("../assets/js/walk.js")),
-    asset("style.css", CSS, include_bytes!("../assets/style.css")),
     asset(
         "vendor/dagre-3.1.3.LICENSE",
         TEXT,
@@ -85,53 +97,81 @@ const fn asset(path: &'static str, content_type: &'static str, bytes: &'static [
         path,
         content_type,
         bytes,
-        packed: OnceLock::new(),
+        sent: OnceLock::new(),
     }
 }
 
 /// The file at a path of a URL.
 pub(crate) fn find(path: &str) -> Option<&'static Asset> {
     let path = path.trim_start_matches('/');
-    let path = if path.is_empty() { "index.html" } else { path };
+    let path = if path.is_empty() { PAGE } else { path };
     ASSETS.iter().find(|asset| asset.path == path)
 }
 
 impl Asset {
-    fn packed(&self) -> &Packed {
-        self.packed.get_or_init(|| {
+    fn sent(&self) -> &Sent {
+        self.sent.get_or_init(|| {
+            let (plain, policy) = if self.path == PAGE {
+                styled(self.bytes)
+            } else {
+                (Cow::from(self.bytes), POLICY.to_owned())
+            };
             let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-            let written = encoder.write_all(self.bytes).and_then(|()| encoder.finish());
+            let written = encoder.write_all(&plain).and_then(|()| encoder.finish());
             let mut hasher = DefaultHasher::new();
-            self.bytes.hash(&mut hasher);
-            Packed {
+            plain.hash(&mut hasher);
+            Sent {
                 // Writing to memory does not fail.
-                gzip: written.unwrap_or_default(),
-                tag: format!("W/\"{:016x}\"", hasher.finish()),
+                gzip: written.unwrap_or_default().into(),
+                tag: header(format!("W/\"{:016x}\"", hasher.finish())),
+                policy: header(policy),
+                plain: match plain {
+                    Cow::Borrowed(bytes) => Bytes::from_static(bytes),
+                    Cow::Owned(bytes) => bytes.into(),
+                },
             }
         })
     }
 
     /// The response to a request with these headers: packed for who takes that, and nothing for who has it already.
     pub(crate) fn respond(&'static self, request: &HeaderMap) -> Response {
-        let Packed { gzip, tag } = self.packed();
-        let known = request.get(IF_NONE_MATCH).and_then(|known| known.to_str().ok());
-        let mut response = if known.is_some_and(|known| known.contains(tag.as_str())) {
+        let Sent {
+            plain,
+            gzip,
+            tag,
+            policy,
+        } = self.sent();
+        let known = request.get(IF_NONE_MATCH).map(HeaderValue::as_bytes);
+        let mut response = if known.is_some_and(|known| known.windows(tag.len()).any(|part| part == tag.as_bytes())) {
             StatusCode::NOT_MODIFIED.into_response()
         } else if takes_gzip(request) {
-            ([(CONTENT_ENCODING, "gzip")], gzip.as_slice()).into_response()
+            ([(CONTENT_ENCODING, "gzip")], gzip.clone()).into_response()
         } else {
-            self.bytes.into_response()
+            plain.clone().into_response()
         };
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+        headers.insert(CONTENT_SECURITY_POLICY, policy.clone());
         headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
-        if let Ok(tag) = HeaderValue::from_str(tag) {
-            headers.insert(ETAG, tag);
-        }
+        headers.insert(ETAG, tag.clone());
         response
     }
+}
+
+/// The page with its style in it, and what it may do: it has that style besides.
+fn styled(page: &'static [u8]) -> (Cow<'static, [u8]>, String) {
+    let page = String::from_utf8_lossy(page).replacen(STYLE_LINK, &format!("<style>{STYLE}</style>"), 1);
+    let hash = BASE64_STANDARD.encode(Sha256::digest(STYLE));
+    (
+        page.into_bytes().into(),
+        format!("{POLICY}; style-src 'self' 'sha256-{hash}'"),
+    )
+}
+
+/// A header of characters that headers may have.
+fn header(value: String) -> HeaderValue {
+    HeaderValue::try_from(value).unwrap_or(HeaderValue::from_static(""))
 }
 
 fn takes_gzip(request: &HeaderMap) -> bool {

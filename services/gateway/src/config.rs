@@ -4,6 +4,7 @@ use clap::{Args, Parser};
 use emend_chassis::{ClientTls, ClientTlsOptions, ServiceOptions, TlsError, UpstreamOptions};
 
 use crate::origin::{HostName, Origin};
+use crate::trace_url::{TraceUrl, TraceUrlError};
 
 /// Serves Emend to those who do not speak gRPC: HTTP and JSON, OpenAI's protocol, MCP.
 #[derive(Clone, Debug, Parser)]
@@ -38,6 +39,13 @@ pub struct Options {
         reason = "a doc comment here would become the help text of the whole program"
     )]
     pub browsers: BrowserOptions,
+
+    #[command(flatten)]
+    #[expect(
+        missing_docs,
+        reason = "a doc comment here would become the help text of the whole program"
+    )]
+    pub page: PageOptions,
 }
 
 /// The services that requests are passed on to.
@@ -86,6 +94,25 @@ pub struct BrowserOptions {
         value_delimiter = ','
     )]
     pub allowed_hosts: Vec<HostName>,
+}
+
+/// What the page at `/` shows besides answers.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Page")]
+pub struct PageOptions {
+    /// Where the page links the trace of an answer to: an address with `{traceId}` once, such as
+    /// `http://localhost:16686/trace/{traceId}` of Jaeger. Everybody who opens the page is told it. Without it the page
+    /// shows the id alone
+    #[arg(long, env = "EMEND_TRACE_URL", value_name = "URL", hide_env_values = true)]
+    pub trace_url: Option<String>,
+}
+
+impl PageOptions {
+    /// The address of traces, if there is one. An empty one is none.
+    pub(crate) fn trace_url(&self) -> Result<Option<TraceUrl>, TraceUrlError> {
+        let given = self.trace_url.as_deref().filter(|url| !url.is_empty());
+        given.map(str::parse).transpose()
+    }
 }
 
 impl Options {

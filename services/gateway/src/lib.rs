@@ -20,6 +20,7 @@
 //! | `POST /v1/documents` | `Ingest` | what became of each document, see below |
 //! | `POST /v1/replay` | `ReplayWalk` | `ReplayWalkResponse`; the body is a `ReplayWalkRequest` |
 //! | `POST /v1/feedback` | `OrchestratorService/RecordFeedback` | `RecordFeedbackResponse`; the body is a `Feedback` |
+//! | `GET /` | | the page; with `Accept: application/json` the list of these, and `traceUrl` of `--trace-url` |
 //! | `GET /openapi.json` | | OpenAPI 3.1, made from the contracts |
 //! | `GET /livez`, `GET /readyz` | health of both services | `ok`, or a problem; gRPC's own health, without a name, says the same |
 //!
@@ -95,6 +96,7 @@ mod respond;
 mod routes;
 mod server;
 mod sse;
+mod trace_url;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -113,8 +115,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::memory::Memory;
 use crate::origin::OriginPolicy;
+use crate::trace_url::TraceUrl;
 
-pub use config::{BrowserOptions, Options, ServiceUrls};
+pub use config::{BrowserOptions, Options, PageOptions, ServiceUrls};
 pub use mcp::{McpOptions, serve_stdio, serve_streams};
 pub use origin::{HostName, Origin};
 
@@ -126,6 +129,8 @@ pub(crate) struct Gateway {
     memory: Memory,
     default_timeout: Duration,
     origins: OriginPolicy,
+    /// Where the page links traces to.
+    trace_url: Option<TraceUrl>,
     duration: Latency,
     mcp: mcp::HttpService,
     /// Cancelled when no new request is to come.
@@ -176,6 +181,7 @@ impl Gateway {
             memory: Memory::new(request_memory_mib),
             default_timeout,
             origins: OriginPolicy::new(&options.browsers, listens_on),
+            trace_url: options.page.trace_url().map_err(ServeError::start)?,
             duration: Latency::new(semconv::HTTP_SERVER_REQUEST_DURATION),
             draining,
             keys: Keys::load(&options.service)?,
@@ -186,7 +192,7 @@ impl Gateway {
 /// Serves on `listener` until `shutdown` is cancelled and the requests in flight are done.
 ///
 /// # Errors
-/// [`ServeError`] when the address of a service is none, a file of certificates or keys is wrong, or requests were still running after `--drain-timeout`.
+/// [`ServeError`] when the address of a service or of traces is none, a file of certificates or keys is wrong, or requests were still running after `--drain-timeout`.
 pub async fn serve(options: Options, listener: TcpListener, shutdown: CancellationToken) -> Result<(), ServeError> {
     let address = listener.local_addr().ok();
     let listens_on = address.map_or(Ipv4Addr::LOCALHOST.into(), |address| address.ip());

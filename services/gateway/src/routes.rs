@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use axum::extract::State;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, delete, get, post};
 use axum::{Router, extract::Request};
 use emend_core::{Reason, cut};
-use http::header::{ACCEPT, CONTENT_TYPE};
-use http::{HeaderMap, Method, StatusCode, Uri};
+use http::header::{ACCEPT, CONTENT_TYPE, VARY};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use serde_json::json;
 use tonic_health::pb::health_server::HealthServer;
 
@@ -178,14 +179,21 @@ fn placed(
     }))
 }
 
-/// The page, or for who asks for JSON a list of what there is.
-async fn index(headers: HeaderMap) -> Response {
+/// The page, or for who asks for JSON a list of what there is and what the page is to know.
+async fn index(State(gateway): State<Arc<Gateway>>, headers: HeaderMap) -> Response {
     let asks_for_json = headers
         .get(ACCEPT)
         .is_some_and(|accept| accept.as_bytes().starts_with(b"application/json"));
-    if !asks_for_json && let Some(page) = assets::find("/") {
-        return page.respond(&headers);
-    }
+    let mut response = match assets::find("/").filter(|_| !asks_for_json) {
+        Some(page) => page.respond(&headers),
+        None => listed(&gateway),
+    };
+    // A browser must not show one for the other.
+    response.headers_mut().append(VARY, HeaderValue::from_static("accept"));
+    response
+}
+
+fn listed(gateway: &Gateway) -> Response {
     let endpoints: Vec<String> = Operation::ALL
         .into_iter()
         .map(|operation| {
@@ -193,12 +201,15 @@ async fn index(headers: HeaderMap) -> Response {
             format!("{method} {path}")
         })
         .collect();
-    let index = json!({
+    let mut index = json!({
         "name": "emend-gateway",
         "version": env!("CARGO_PKG_VERSION"),
         "openapi": "/openapi.json",
         "endpoints": endpoints,
     });
+    if let Some(url) = &gateway.trace_url {
+        index["traceUrl"] = json!(url.as_str());
+    }
     ([(CONTENT_TYPE, "application/json")], index.to_string()).into_response()
 }
 
@@ -227,3 +238,6 @@ async fn wrong_method(method: Method, uri: Uri) -> Problem {
         ),
     )
 }
+
+#[cfg(test)]
+mod tests;

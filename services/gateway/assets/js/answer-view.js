@@ -5,6 +5,7 @@ import { h } from './dom.js';
 import { cost, count, enumName, probability, seconds, shortTime } from './format.js';
 import { showPassage } from './passages-view.js';
 import { placeOf } from './place.js';
+import { traceLink } from './trace.js';
 
 const ENDINGS = {
   WALK_STATUS_ANSWERED: ['good', 'Answered: graded and passed'],
@@ -14,18 +15,27 @@ const ENDINGS = {
   WALK_STATUS_FAILED: ['bad', 'Failed: a service that the answer needs did not work'],
 };
 
-/** @param {import('./walk.js').Walk} walk */
-export function answerView(walk) {
-  return walk.result ? finished(walk) : writing(walk);
+/**
+ * @param {import('./walk.js').Walk} walk
+ * @param {boolean} live whether more is to come
+ */
+export function answerView(walk, live) {
+  return walk.result ? finished(walk) : writing(walk, live);
 }
 
-function writing(walk) {
+function writing(walk, live) {
   const last = walk.attempts.at(-1);
-  const current = walk.current;
   return h('div.answer', {},
-    h('p.status', {}, h('span.spinner', { 'aria-hidden': 'true' }), current ? `${current.node.replaceAll('_', ' ')} …` : 'starting …'),
+    h('p.status', {}, live && h('span.spinner', { 'aria-hidden': 'true' }), at(walk, live)),
     last && h('p.draft', { dir: 'auto' }, last.judged.length > 0 ? judgedSentences(last) : last.draft),
     withdrawn(walk, last));
+}
+
+/** Where a walk is that has no result yet. */
+function at(walk, live) {
+  const visit = walk.current ?? walk.visits.at(-1);
+  const place = visit ? visit.node.replaceAll('_', ' ') : live ? 'starting' : 'the beginning';
+  return live ? `${place} …` : `At ${place}`;
 }
 
 function judgedSentences(attempt) {
@@ -108,5 +118,5 @@ function facts(result) {
     result.usefulness === undefined ? '' : `usefulness ${probability(result.usefulness)}`,
   ];
   return h('p.dim.facts', {}, parts.filter(Boolean).join(' · '),
-    result.traceId ? [' · trace ', h('code', {}, result.traceId)] : null);
+    result.traceId ? [' · trace ', traceLink(result.traceId)] : null);
 }

@@ -46,6 +46,12 @@ async function json(path, options) {
   return response.json();
 }
 
+/** What the gateway says of itself: its version, and `traceUrl`, where its traces are shown, if it was told. */
+export function about() {
+  // The same address is the page, so nothing of it is kept.
+  return json('./', { headers: { Accept: 'application/json' }, cache: 'no-store' });
+}
+
 export async function graphs() {
   return (await json('v1/graphs')).graphs ?? [];
 }
@@ -57,6 +63,11 @@ export function graph(name) {
 
 export async function collections() {
   return (await json('v1/collections')).collections ?? [];
+}
+
+/** Removes a collection. @returns {Promise<{documents?: string}>} how many documents it had */
+export function deleteCollection(name) {
+  return json(`v1/collections/${encodeURIComponent(name)}`, { method: 'DELETE' });
 }
 
 /** A page of the documents of a collection. */

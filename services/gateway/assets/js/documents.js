@@ -1,15 +1,23 @@
-// The documents of a collection: listed, removed, and added by dropping files on the page.
+// Collections and their documents: listed, made, removed, and filled by dropping files on the page.
 
-import { deleteDocument, documents, upload } from './api.js';
+import { deleteCollection, deleteDocument, documents, upload } from './api.js';
 import { byId, h, openDialog } from './dom.js';
 import { count, enumName } from './format.js';
 
+/** What the contract takes as the name of a collection. */
+const NAME = { pattern: '[A-Za-z0-9_\\-][A-Za-z0-9_.\\-]*', maxlength: '64', title: 'Letters a–z and A–Z, digits, -, _ and . (not at the beginning), at most 64' };
+
 /**
- * Opens the list of a collection's documents.
+ * Opens the list of a collection's documents, from where collections are made and removed too.
  * @param {string} collection
- * @param {{onChange: () => void}} options called when documents were added or removed
+ * @param {object} options
+ * @param {string[]} options.known the names of all collections
+ * @param {boolean} options.stored whether the store has the collection, as it does from its first document on
+ * @param {() => void} options.onChange called when documents were added or removed
+ * @param {(name: string) => void} options.onMade called with the name of a new collection
+ * @param {() => void} options.onRemoved called when the collection is gone
  */
-export function openDocuments(collection, { onChange }) {
+export function openDocuments(collection, { known, stored, onChange, onMade, onRemoved }) {
   const list = h('ul.list');
   const status = h('p.dim', { role: 'status' });
   const more = h('button', { type: 'button', hidden: true }, 'More');
@@ -31,18 +39,50 @@ export function openDocuments(collection, { onChange }) {
     onchange: () => add(collection, [...file.files].map((file) => ({ path: file.name, file })), { onChange }),
   });
   openDialog(byId('documents'), `Documents of ${collection}`,
-    h('p', {}, h('label', {}, 'Add files ', file), h('span.dim', {}, ' or drop files and folders on the page.')), status, list, more);
-  next();
+    h('p', {}, h('label', {}, 'Add files ', file), h('span.dim', {}, ' or drop files and folders on the page.')), status, list, more,
+    h('h3', {}, 'Collections'), h('div.row', {}, newCollection(known, onMade), h('span.grow'), removal(collection, { stored, status, onRemoved })));
+  if (stored) next();
+  else status.textContent = 'No documents yet.';
+}
+
+/** A form that makes a collection: the store has it from its first document on. */
+function newCollection(known, onMade) {
+  const name = h('input', { ...NAME, id: 'new-collection', required: true, autocomplete: 'off', spellcheck: 'false', placeholder: 'handbook' });
+  const check = () => name.setCustomValidity(known.includes(name.value) ? `There is a collection ${name.value} already.` : '');
+  name.addEventListener('input', check);
+  const submit = (event) => {
+    event.preventDefault();
+    onMade(name.value);
+  };
+  return h('form.row', { onsubmit: submit }, h('label', { for: 'new-collection' }, 'New collection'), name, h('button', { type: 'submit' }, 'Make'));
+}
+
+function removal(collection, { stored, status, onRemoved }) {
+  const remove = async () => {
+    if (!window.confirm(`Remove the collection ${collection} with all its documents? They cannot be brought back.`)) return;
+    let had = 0;
+    try {
+      if (stored) had = Number((await deleteCollection(collection)).documents ?? 0);
+    } catch (error) {
+      status.textContent = error.message;
+      return;
+    }
+    openDialog(byId('documents'), `Documents of ${collection}`,
+      h('p', { role: 'status' }, `The collection ${collection} is removed, with ${count(had, 'document')}.`));
+    onRemoved();
+  };
+  return h('button.danger', { type: 'button', onclick: remove }, `Remove collection ${collection}`);
 }
 
 function row(collection, document, { onChange, status }) {
+  const name = document.title || document.id;
+  const source = document.source || document.id;
   const item = h('li.row', {},
-    h('span', { dir: 'auto' }, document.title || document.id, h('span.dim', {}, ` ${document.source || document.id} · ${count(document.passages ?? 0, 'passage')}`)),
-    h('span.grow'),
+    h('span.name', { dir: 'auto' }, name, h('span.dim', {}, `${source === name ? '' : ` ${source}`} · ${count(document.passages ?? 0, 'passage')}`)),
     h('button', {
-      type: 'button', 'aria-label': `Remove ${document.title || document.id}`,
+      type: 'button', 'aria-label': `Remove ${name}`,
       onclick: async () => {
-        if (!window.confirm(`Remove ${document.title || document.id} from ${collection}?`)) return;
+        if (!window.confirm(`Remove ${name} from ${collection}?`)) return;
         try {
           await deleteDocument(collection, document.id);
           item.remove();

@@ -47,13 +47,14 @@ export function byId(id) {
  * @param {...Node} content
  */
 export function openDialog(dialog, title, ...content) {
-  const head = h('div.row', {},
+  const head = h('div.row.head', {},
     h('h2', { id: `${dialog.id}-title` }, title),
-    h('span.grow'),
     h('button', { type: 'button', onclick: () => dialog.close() }, 'Close'));
   dialog.replaceChildren(head, ...present(content));
   dialog.onclick = (event) => {
     if (event.target === dialog) dialog.close();
   };
   if (!dialog.open) dialog.showModal();
+  // What had the focus is gone with what the dialog showed before.
+  else head.querySelector('button').focus();
 }

@@ -1,11 +1,16 @@
 // A graph as a drawing: nodes light up as they are visited, and the edges that were taken stay drawn.
 
 import { Graph, layout } from '../vendor/dagre-3.1.3.js';
-import { svg } from './dom.js';
-import { enumName } from './format.js';
+import { h, svg } from './dom.js';
+import { enumName, seconds, shortTime } from './format.js';
 
-const NODE_HEIGHT = 34;
+const NODE_HEIGHT = 42;
+const END_HEIGHT = 30;
+/** Widths of a character in a node's name and in what stands below it. */
 const CHARACTER = 7.4;
+const SMALL_CHARACTER = 6.2;
+/** Room below a name for a time beside an outcome. */
+const TIME = ' · 9999 ms';
 const START = '(start)';
 
 /** The drawing of a graph. */
@@ -17,33 +22,40 @@ export class GraphView {
     this.described = described;
     const placed = place(described);
     const { x, y, width, height } = bounds(placed);
+    this.left = x;
+    this.width = width;
     const edges = placed.edges().map((edge) => this.#edge(edge, placed.edge(edge)));
     const nodes = placed.nodes().map((name) => this.#node(name, placed.node(name)));
     const title = `The graph ${described.graph.name}: its steps are listed below it`;
     this.firstNode = nodes[0];
-    this.element = svg('svg.graph', { viewBox: `${x} ${y} ${width} ${height}`, role: 'img', 'aria-label': title },
+    this.drawing = svg('svg.graph', { viewBox: `${x} ${y} ${width} ${height}`, role: 'group', 'aria-label': title },
       svg('defs', {}, arrow('arrow'), arrow('arrow-taken')),
       edges, nodes);
-    this.element.style.maxHeight = `${Math.min(height, 640)}px`;
+    this.drawing.style.maxHeight = `${Math.min(height, 720)}px`;
+    // On a narrow screen it is wider than its place.
+    this.element = h('div.drawing', { tabindex: '0', role: 'group', 'aria-label': 'Graph' }, this.drawing);
   }
 
   #edge({ v, w }, edge) {
     const path = svg('path', { d: curve(edge.points), 'marker-end': 'url(#arrow)' });
-    const middle = edge.points[Math.floor(edge.points.length / 2)];
-    const label = svg('text', { x: middle.x, y: middle.y - 4, 'text-anchor': 'middle' });
-    const group = svg('g.edge', {}, svg('title', {}, edge.says), path, label);
-    this.edges.set(`${v}→${w}`, { group, path, label });
+    const { x, y } = middle(edge.points);
+    const label = svg('text', { x, y: y - 4, 'text-anchor': 'middle' });
+    const title = svg('title', {}, edge.says);
+    const group = svg('g.edge', {}, title, path, label);
+    this.edges.set(`${v}→${w}`, { group, path, label, title, head: `${v} → ${w}`, says: edge.says });
     return group;
   }
 
   #node(name, node) {
     const box = svg('rect', {
-      x: node.x - node.width / 2, y: node.y - node.height / 2, width: node.width, height: node.height, rx: node.end ? 17 : 6,
+      x: node.x - node.width / 2, y: node.y - node.height / 2, width: node.width, height: node.height, rx: node.end ? 15 : 6,
     });
     const text = svg('text', { x: node.x, y: node.y + 4.5, 'text-anchor': 'middle' }, node.label);
+    const detail = svg('text.detail', { x: node.x, y: node.y + 13.5, 'text-anchor': 'middle' });
     const visits = svg('text.visits', { x: node.x + node.width / 2 - 4, y: node.y - node.height / 2 - 3, 'text-anchor': 'end' });
-    const group = svg(node.end ? 'g.node.end' : 'g.node', {}, svg('title', {}, node.says), box, text, visits);
-    this.nodes.set(name, { group, visits });
+    const title = svg('title', {}, node.says);
+    const group = svg(node.end ? 'g.node.end' : 'g.node', {}, title, box, text, detail, visits);
+    this.nodes.set(name, { group, text, detail, visits, title, says: node.says, x: node.x, y: node.y });
     return group;
   }
 
@@ -51,27 +63,34 @@ export class GraphView {
   update(walk) {
     const visited = new Map();
     const taken = new Map();
-    const mark = (map, name, value) => map.set(name, [...(map.get(name) ?? []), value]);
-    if (walk.visits.length > 0) mark(taken, `${START}→${this.described.start}`, '');
-    for (const { number, node, edge } of walk.visits) {
-      mark(visited, node, number);
-      if (edge) mark(taken, `${edge.from}→${this.#target(edge)}`, edge.outcome);
-      if (edge?.to === 'finish') mark(visited, this.#target(edge), '');
+    const mark = (map, name, value) => map.set(name, [...(map.get(name) ?? []), value].filter(Boolean));
+    if (walk.visits.length > 0) {
+      mark(visited, START, null);
+      mark(taken, `${START}→${this.described.start}`, null);
     }
-    for (const [name, { group, visits }] of this.nodes) {
-      const numbers = visited.get(name);
-      group.classList.toggle('visited', Boolean(numbers) || (name === START && walk.visits.length > 0));
-      group.classList.toggle('current', walk.current?.node === name);
-      visits.textContent = (numbers ?? []).filter(Boolean).join(', ');
+    for (const visit of walk.visits) {
+      const { node, edge } = visit;
+      mark(visited, node, visit);
+      if (edge) mark(taken, `${edge.from}→${this.#target(edge)}`, edge);
+      if (edge?.to === 'finish') mark(visited, this.#target(edge), null);
     }
-    for (const [name, { group, path, label }] of this.edges) {
-      const outcomes = taken.get(name);
-      group.classList.toggle('taken', Boolean(outcomes));
+    for (const [name, node] of this.nodes) drawVisits(node, name, visited.get(name), walk);
+    for (const [name, edge] of this.edges) {
+      drawTaken(edge, taken.get(name));
       // What was taken is drawn over what was not.
-      if (outcomes && group.nextElementSibling?.classList.contains('edge')) this.element.insertBefore(group, this.firstNode);
-      path.setAttribute('marker-end', outcomes ? 'url(#arrow-taken)' : 'url(#arrow)');
-      label.textContent = outcomes ? [...new Set(outcomes)].join(', ').replaceAll('_', ' ') : '';
+      if (taken.has(name) && edge.group.nextElementSibling?.classList.contains('edge')) this.drawing.insertBefore(edge.group, this.firstNode);
     }
+    this.#follow(walk.visits.at(-1)?.node);
+  }
+
+  /** Brings a node into sight where the drawing is wider than its place. */
+  #follow(name) {
+    const node = this.nodes.get(name);
+    const { scrollWidth, clientWidth } = this.element;
+    if (node && name !== this.followed && scrollWidth > clientWidth) {
+      this.element.scrollLeft = ((node.x - this.left) / this.width) * scrollWidth - clientWidth / 2;
+    }
+    this.followed = name;
   }
 
   /** The place in the drawing that an edge leads to: the ends of a graph are one place for each status. */
@@ -84,6 +103,47 @@ export class GraphView {
   }
 }
 
+/** Shows the visits of a node: their numbers, and below its name the outcome and the time of the last. */
+function drawVisits({ group, text, detail, visits, title, says, y }, name, visited, walk) {
+  const is = Boolean(visited);
+  const steps = (visited ?? []).map(({ number, step }) =>
+    `step ${number}: ${step ? outcomeAndTime(step, ', ') : 'under way'}`);
+  const last = visited?.at(-1);
+  group.classList.toggle('visited', is);
+  group.classList.toggle('current', walk.current?.node === name);
+  show(group, is);
+  title.textContent = steps.length > 0 ? `${name.replaceAll('_', ' ')}, ${steps.join('; ')}` : says;
+  visits.textContent = (visited ?? []).map(({ number }) => number).join(', ');
+  detail.textContent = last ? (last.step ? outcomeAndTime(last.step, ' · ') : '…') : '';
+  text.setAttribute('y', last ? y - 2.5 : y + 4.5);
+}
+
+/** Shows whether an edge was taken, and why: its outcome on it, and the reason as its title. */
+function drawTaken({ group, path, label, title, head, says }, taken) {
+  const is = Boolean(taken);
+  const each = (values) => [...new Set(values)];
+  group.classList.toggle('taken', is);
+  show(group, is);
+  title.textContent = is ? [head, ...each(taken.map(({ reason, outcome }) => reason || outcome))].join('\n') : says;
+  path.setAttribute('marker-end', is ? 'url(#arrow-taken)' : 'url(#arrow)');
+  label.textContent = is ? each(taken.map(({ outcome }) => outcome)).join(', ').replaceAll('_', ' ') : '';
+}
+
+/** Lets screen readers read what a walk came by, and pass over the rest. */
+function show(group, is) {
+  if (is) {
+    group.setAttribute('role', 'img');
+    group.removeAttribute('aria-hidden');
+  } else {
+    group.removeAttribute('role');
+    group.setAttribute('aria-hidden', 'true');
+  }
+}
+
+function outcomeAndTime({ outcome, duration }, between) {
+  return `${outcome.replaceAll('_', ' ')}${between}${shortTime(seconds(duration))}`;
+}
+
 function end(edge) {
   return `finish ${enumName(edge.finish, 'WALK_STATUS_')}`;
 }
@@ -92,18 +152,21 @@ function place(described) {
   const graph = new Graph();
   graph.setGraph({ rankdir: 'TB', nodesep: 34, ranksep: 40, edgesep: 14 });
   graph.setDefaultEdgeLabel(() => ({}));
-  const add = (name, label, says, isEnd = false) => {
-    graph.setNode(name, { label, says, end: isEnd, width: Math.max(64, label.length * CHARACTER + 24), height: NODE_HEIGHT });
+  const add = (name, label, says, { isEnd = false, outcomes = [] } = {}) => {
+    const below = Math.max(0, ...outcomes.map((outcome) => (outcome.length + TIME.length) * SMALL_CHARACTER));
+    const width = Math.max(64, Math.max(label.length * CHARACTER, below) + 24);
+    graph.setNode(name, { label, says, end: isEnd, width, height: isEnd ? END_HEIGHT : NODE_HEIGHT });
   };
-  add(START, 'start', 'Every walk begins here', true);
-  for (const { name, action } of described.nodes) {
-    add(name, name.replaceAll('_', ' '), name === action ? `Runs ${action}` : `${name} runs ${action}`);
+  add(START, 'start', 'Every walk begins here', { isEnd: true });
+  for (const { name, action, edges } of described.nodes) {
+    const outcomes = (edges ?? []).map(({ outcome }) => outcome);
+    add(name, name.replaceAll('_', ' '), name === action ? `Runs ${action}` : `${name} runs ${action}`, { outcomes });
   }
   const says = new Map();
   for (const { name, edges } of described.nodes) {
     for (const edge of edges ?? []) {
       const to = edge.to === 'finish' ? end(edge) : edge.to;
-      if (!graph.hasNode(to)) add(to, to.replace('finish ', ''), `The walk ends: ${to}`, true);
+      if (!graph.hasNode(to)) add(to, to.replace('finish ', ''), `The walk ends: ${to.replace('finish ', '')}`, { isEnd: true });
       const line = edge.condition ? `${edge.outcome} while ${edge.condition}` : edge.outcome;
       const key = `${name}→${to}`;
       says.set(key, [...(says.get(key) ?? []), line]);
@@ -127,6 +190,15 @@ function bounds(placed) {
   const [left, top] = [Math.min(...points.map(({ x }) => x)) - 6, Math.min(...points.map(({ y }) => y)) - 6];
   const [right, bottom] = [Math.max(...points.map(({ x }) => x)) + 6, Math.max(...points.map(({ y }) => y)) + 6];
   return { x: left, y: top, width: right - left, height: bottom - top };
+}
+
+/** The middle of a {@link curve}. */
+function middle(points) {
+  const index = Math.floor(points.length / 2);
+  const half = (a, b) => ({ x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 });
+  const [before, here, after] = [points[index - 1], points[index], points[index + 1]];
+  if (!after) return half(before, here);
+  return half(half(index === 1 ? before : half(before, here), here), half(here, half(here, after)));
 }
 
 function curve(points) {

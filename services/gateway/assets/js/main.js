@@ -7,6 +7,7 @@ import { openHistory, remember, save, saved } from './history.js';
 import { chosenOptions, showOptions } from './options.js';
 import { openReplay, turned } from './replay.js';
 import { setUpTheme } from './theme.js';
+import { setTraceUrl } from './trace.js';
 
 const DEFAULT_GRAPH = 'self-corrective-rag';
 const DEFAULT_COLLECTION = 'default';
@@ -19,6 +20,10 @@ const described = new Map();
 /** The conversation so far: what a follow-up belongs to. */
 let conversation = [];
 let running = null;
+/** Collections that were made here and have no document yet, so that nobody else knows them. */
+const made = new Set();
+/** Collections that the store has. */
+let stored = new Set();
 
 function problem(message) {
   const place = byId('problem');
@@ -49,9 +54,16 @@ async function loadGraphs() {
 
 async function loadCollections() {
   const collections = await api.collections();
+  stored = new Set(collections.map(({ name }) => name));
   const names = collections.map(({ name, documents }) => [name, `${name} (${Number(documents ?? 0)})`]);
-  if (!names.some(([name]) => name === DEFAULT_COLLECTION)) names.unshift([DEFAULT_COLLECTION, `${DEFAULT_COLLECTION} (0)`]);
+  for (const name of [DEFAULT_COLLECTION, ...made]) {
+    if (!names.some(([known]) => known === name)) names.unshift([name, `${name} (0)`]);
+  }
   fill(byId('collection'), names, DEFAULT_COLLECTION);
+}
+
+async function loadTraceUrl() {
+  setTraceUrl((await api.about()).traceUrl);
 }
 
 async function showGraph() {
@@ -61,7 +73,7 @@ async function showGraph() {
 }
 
 async function load() {
-  const results = await Promise.allSettled([loadGraphs(), loadCollections()]);
+  const results = await Promise.allSettled([loadGraphs(), loadCollections(), loadTraceUrl()]);
   const failed = results.find(({ status }) => status === 'rejected');
   problem(failed?.reason.message);
   if (failed?.reason.details?.status === 401) openKey();
@@ -188,6 +200,29 @@ function openKey() {
   openDialog(byId('key'), 'API key', form);
 }
 
+/** Opens the documents of the collection that is chosen. */
+function showDocuments() {
+  const select = byId('collection');
+  const collection = select.value;
+  openDocuments(collection, {
+    known: [...select.options].map(({ value }) => value),
+    stored: stored.has(collection),
+    onChange: loadCollections,
+    onMade: (name) => {
+      made.add(name);
+      select.append(h('option', { value: name }, `${name} (0)`));
+      select.value = name;
+      showDocuments();
+    },
+    onRemoved: () => {
+      made.delete(collection);
+      if (collection !== DEFAULT_COLLECTION) select.selectedOptions[0].remove();
+      select.value = DEFAULT_COLLECTION;
+      loadCollections().catch((error) => problem(error.message));
+    },
+  });
+}
+
 function setUpDrop() {
   const veil = byId('drop');
   const files = (event) => event.dataTransfer?.types.includes('Files');
@@ -225,7 +260,7 @@ byId('question').addEventListener('keydown', (event) => {
 document.addEventListener('keydown', (event) => {
   if (event.key === 'Escape' && !document.querySelector('dialog[open]')) running?.abort();
 });
-byId('open-documents').addEventListener('click', () => openDocuments(byId('collection').value, { onChange: loadCollections }));
+byId('open-documents').addEventListener('click', showDocuments);
 byId('open-history').addEventListener('click', () => openHistory(show, (error) => problem(error.message)));
 byId('open-key').addEventListener('click', openKey);
 setUpTheme(byId('theme'));

@@ -1,7 +1,7 @@
 // The passages that a walk holds: their scores, what was kept and dropped, and a dialog that shows one in whole.
 
 import { byId, h, openDialog } from './dom.js';
-import { codePoints, enumName, probability, webAddress } from './format.js';
+import { codePoints, count, enumName, probability, webAddress } from './format.js';
 import { addressOf, pageOf, placeOf } from './place.js';
 
 const PREVIEW = 240;
@@ -16,6 +16,7 @@ export function passagesView(walk) {
 function card(graded, walk) {
   const { passage } = graded;
   const graded_ = graded.relevance && graded.relevance !== 'RELEVANCE_UNSPECIFIED';
+  const strips = walk.strips.get(passage.id);
   const relevance = enumName(graded.relevance, 'RELEVANCE_');
   const text = codePoints(passage.text ?? '');
   const preview = text.length > PREVIEW ? `${text.slice(0, PREVIEW).join('')}…` : text.join('');
@@ -28,7 +29,8 @@ function card(graded, walk) {
       graded_ && h(`span.badge.${relevance.replaceAll(' ', '-')}`, {},
         graded.score === undefined ? relevance : `${relevance} ${probability(graded.score)}`),
       graded_ && h('span.badge', {}, graded.kept ? 'kept' : 'dropped')),
-    h('span.preview', { dir: 'auto' }, preview));
+    h('span.preview', { dir: 'auto' }, preview),
+    strips && h('span.dim', {}, `${strips.filter(({ kept }) => kept).length} of ${count(strips.length, 'strip')} kept`));
 }
 
 /**
@@ -73,11 +75,17 @@ function striped(text, strips) {
   for (const strip of [...strips].sort((a, b) => (a.span?.start ?? 0) - (b.span?.start ?? 0))) {
     const [start, end] = [strip.span?.start ?? 0, strip.span?.end ?? 0];
     if (start < at) continue;
-    const title = strip.error || (strip.score === undefined ? 'not graded' : `score ${probability(strip.score)}`);
-    parts.push(points.slice(at, start).join(''), h(strip.kept ? 'mark' : 'del', { title }, points.slice(start, end).join('')));
+    parts.push(points.slice(at, start).join(''),
+      h(strip.kept ? 'mark' : 'del', {}, points.slice(start, end).join('')),
+      h('span.badge.score', { title: strip.error || null }, verdict(strip)));
     at = end;
   }
   return [...parts, points.slice(at).join('')];
+}
+
+function verdict({ kept, score }) {
+  const grade = score === undefined ? 'not graded' : probability(score);
+  return `${kept ? 'kept' : 'dropped'}, ${grade}`;
 }
 
 function metadata(fields) {

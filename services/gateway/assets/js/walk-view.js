@@ -18,6 +18,8 @@ export class WalkView {
     /** All events so far, in order. */
     this.events = [];
     this.shown = null;
+    /** Whether events are still to come. */
+    this.live = true;
     this.graph = new GraphView(described);
     this.answer = h('div', { 'aria-live': 'polite' });
     this.steps = h('div');
@@ -59,6 +61,8 @@ export class WalkView {
 
   /** Offers what can be done with a walk that has ended. @param {...(Node|false|undefined)} tools */
   offer(...tools) {
+    this.live = false;
+    this.#draw();
     const count = this.events.length;
     const slider = h('input', {
       type: 'range', min: '0', max: String(count), value: String(count), 'aria-label': 'Show the walk at an earlier event',
@@ -82,7 +86,7 @@ export class WalkView {
   #draw() {
     const { walk } = this;
     this.graph.update(walk);
-    this.answer.replaceChildren(answerView(walk));
+    this.answer.replaceChildren(answerView(walk, this.live));
     this.steps.replaceChildren(stepsView(walk));
     const focused = this.passages.contains(document.activeElement);
     if (!focused) this.passages.replaceChildren(passagesView(walk));

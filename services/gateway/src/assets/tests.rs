@@ -14,10 +14,11 @@ fn every_file_of_the_folder_is_compiled_in() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets");
     let mut found = files(&root);
     let mut compiled: Vec<PathBuf> = ASSETS.iter().map(|asset| root.join(asset.path)).collect();
+    compiled.push(root.join("style.css"));
     found.sort();
     compiled.sort();
     assert_eq!(found, compiled);
-    assert!(ASSETS.iter().map(|asset| asset.packed().gzip.len()).sum::<usize>() < PAGE_BYTES);
+    assert!(ASSETS.iter().map(|asset| asset.sent().gzip.len()).sum::<usize>() < PAGE_BYTES);
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -46,7 +47,7 @@ fn asked(name: http::HeaderName, value: &str) -> HeaderMap {
 
 #[tokio::test]
 async fn a_file_is_packed_for_who_takes_that_and_is_not_sent_twice() {
-    let asset = find("/style.css").unwrap();
+    let asset = find("/js/main.js").unwrap();
     let plain = asset.respond(&asked(ACCEPT_ENCODING, "br, gzip;q=0"));
     assert!(!plain.headers().contains_key(CONTENT_ENCODING));
     let packed = asset.respond(&asked(ACCEPT_ENCODING, "deflate, gzip;q=0.5"));
@@ -60,4 +61,20 @@ async fn a_file_is_packed_for_who_takes_that_and_is_not_sent_twice() {
     assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
     let other = find("/").unwrap().respond(&asked(IF_NONE_MATCH, &tag));
     assert_eq!(other.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn the_page_has_its_style_in_it_and_may_use_no_other() {
+    let page = find("/").unwrap().respond(&HeaderMap::new());
+    let policy = page.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap().to_owned();
+    let body = axum::body::to_bytes(page.into_body(), PAGE_BYTES).await.unwrap();
+    let text = str::from_utf8(&body).unwrap();
+    let (_, rest) = text.split_once("<style>").unwrap();
+    let (style, _) = rest.split_once("</style>").unwrap();
+    assert_eq!(style, STYLE);
+    let hash = BASE64_STANDARD.encode(Sha256::digest(style));
+    assert_eq!(policy, format!("{POLICY}; style-src 'self' 'sha256-{hash}'"));
+    assert!(!text.contains("stylesheet"), "nothing to wait for");
+    let script = find("/js/main.js").unwrap().respond(&HeaderMap::new());
+    assert_eq!(script.headers()[CONTENT_SECURITY_POLICY], POLICY);
 }

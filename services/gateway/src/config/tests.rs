@@ -10,6 +10,16 @@ fn the_defaults_are_those_of_a_gateway() {
     assert_eq!(options.service.listen.to_string(), "127.0.0.1:50056");
     assert_eq!(options.service.default_timeout.as_secs(), 60);
     assert!(options.browsers.cors_origins.is_empty());
+    assert_eq!(options.page.trace_url().unwrap(), None);
+}
+
+#[test]
+fn the_address_of_traces_is_an_option() {
+    let jaeger = "https://jaeger.example.com/trace/{traceId}";
+    let options = parse(&["--trace-url", jaeger]).unwrap();
+    assert_eq!(options.page.trace_url().unwrap(), Some(jaeger.parse().unwrap()));
+    let wrong = parse(&["--trace-url", "jaeger"]).unwrap();
+    assert!(wrong.page.trace_url().is_err());
 }
 
 #[test]
