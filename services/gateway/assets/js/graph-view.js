@@ -31,7 +31,7 @@ export class GraphView {
     this.drawing = svg('svg.graph', { viewBox: `${x} ${y} ${width} ${height}`, role: 'group', 'aria-label': title },
       svg('defs', {}, arrow('arrow'), arrow('arrow-taken')),
       edges, nodes);
-    this.drawing.style.maxHeight = `${Math.min(height, 720)}px`;
+    this.drawing.style.maxHeight = `${Math.min(height, 800)}px`;
     // On a narrow screen it is wider than its place.
     this.element = h('div.drawing', { tabindex: '0', role: 'group', 'aria-label': 'Graph' }, this.drawing);
   }
