@@ -20,12 +20,12 @@ use crate::{
     catalog::Catalog,
     checks::GraphChecks,
     graph::{Action, Node},
-    walk::{Events, RECORD_VERSION, RecordedServices, WalkError, WalkMetrics, WalkRequest, walk},
+    walk::{Events, Missing, RECORD_VERSION, RecordedServices, WalkError, WalkMetrics, WalkRequest, walk},
     walk_request::{Graphs, walk_request},
 };
 
-/// Events that wait for the collector, which runs beside the walk.
-const EVENTS: usize = 64;
+/// Events that wait for the collector, which runs beside the walk. Each may be as large as a message.
+const EVENTS: usize = 2;
 /// Where a walk goes at its end, as edges name it.
 const FINISH: &str = "finish";
 
@@ -174,8 +174,25 @@ impl Replay {
     /// # Errors
     /// [`WalkError`]: a recorded reply refused the question, or the walk panicked.
     pub(crate) async fn run(self) -> Result<ReplayWalkResponse, WalkError> {
+        let (collected, missing) = self.collect().await?;
+        let path = Path::of(&collected.events);
+        let last = path.visits.last();
+        Ok(ReplayWalkResponse {
+            turn: path.turn(&self.recorded),
+            end: missing.map(|missing| RecordEnd {
+                step: last.map_or(0, |visit| visit.started.step),
+                node: last.map(|visit| visit.started.node.clone()).unwrap_or_default(),
+                method: missing.method.to_owned(),
+                missing: missing.what,
+            }),
+            events: collected.events,
+        })
+    }
+
+    /// The events until the end, or until the call that the record has no reply to.
+    async fn collect(&self) -> Result<(Collected, Option<Missing>), WalkError> {
         let (sender, mut coming) = EventSender::<AskStreamResponse>::channel(EVENTS);
-        let mut events: Vec<WalkEvent> = Vec::new();
+        let mut collected = Collected::default();
         let missing = {
             let walking = async {
                 let sender = Events::to(sender);
@@ -192,7 +209,7 @@ impl Replay {
             };
             let collecting = async {
                 while let Some(response) = coming.next().await {
-                    events.extend(response.event);
+                    response.event.into_iter().for_each(|event| collected.push(event));
                 }
             };
             // In this order, so that what was sent before the record ended is collected.
@@ -203,39 +220,55 @@ impl Replay {
                 missing = self.services.end() => Some(missing),
             }
         };
-        let path = Path::of(&events);
-        let response = ReplayWalkResponse {
-            turn: path.turn(&self.recorded),
-            end: missing.map(|missing| RecordEnd {
-                step: path.visits.last().map_or(0, |visit| visit.started.step),
-                node: path
-                    .visits
-                    .last()
-                    .map(|visit| visit.started.node.clone())
-                    .unwrap_or_default(),
-                method: missing.method.to_owned(),
-                missing: missing.what,
-            }),
-            events: Vec::new(),
-        };
-        Ok(fitting(response, events))
+        Ok((collected, missing))
     }
 }
 
-/// The response with its events, without what they can do without where they are too large.
-fn fitting(response: ReplayWalkResponse, mut events: Vec<WalkEvent>) -> ReplayWalkResponse {
-    let size: usize = events.iter().map(WalkEvent::encoded_len).sum();
-    if size > MAX_RESULT_BYTES {
-        let steps = events.iter_mut().filter_map(|event| match &mut event.event {
-            Some(Event::StepFinished(finished)) => finished.step.as_mut(),
-            _ => None,
-        });
-        for step in steps {
-            step.passages.clear();
-            step.strips.clear();
+/// The events of a replay as they come. As soon as they are too large together, they go without what they can do without.
+#[derive(Debug, Default)]
+struct Collected {
+    events: Vec<WalkEvent>,
+    /// Size of the events as encoded, in bytes.
+    bytes: usize,
+    is_shortened: bool,
+    /// The largest that they were.
+    #[cfg(test)]
+    most: usize,
+}
+
+impl Collected {
+    fn push(&mut self, mut event: WalkEvent) {
+        if self.is_shortened && !shorten(&mut event) {
+            return;
+        }
+        self.bytes += event.encoded_len();
+        self.events.push(event);
+        #[cfg(test)]
+        {
+            self.most = self.bytes.max(self.most);
+        }
+        if self.bytes > MAX_RESULT_BYTES && !self.is_shortened {
+            self.is_shortened = true;
+            self.events.retain_mut(shorten);
+            self.bytes = self.events.iter().map(WalkEvent::encoded_len).sum();
         }
     }
-    ReplayWalkResponse { events, ..response }
+}
+
+/// Removes what an event can do without, and says whether anything is left of it: the result has the answer, and its passages
+/// with their grades.
+fn shorten(event: &mut WalkEvent) -> bool {
+    match &mut event.event {
+        Some(Event::StepFinished(finished)) => {
+            if let Some(step) = &mut finished.step {
+                step.passages = Vec::new();
+                step.strips = Vec::new();
+            }
+            true
+        }
+        Some(Event::TextDelta(_) | Event::SentenceCommitted(_) | Event::SentenceRetracted(_)) => false,
+        _ => true,
+    }
 }
 
 /// The way of a replay as its events tell it.

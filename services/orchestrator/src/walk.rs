@@ -32,7 +32,7 @@ pub(crate) mod scripted;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use self::replay::RecordedServices;
+pub(crate) use self::replay::{Missing, RecordedServices};
 pub use self::{
     budget::Budget,
     engine::{WalkRequest, walk},

@@ -1,23 +1,28 @@
 use std::{
     collections::HashMap,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
 use emend_chassis::Identity;
-use emend_core::{Code, Deadline, Scope};
+use emend_core::{Code, Deadline, Scope, limits::MAX_RESULT_BYTES};
 use emend_proto::v1::{self, Relevance, ReplayWalkRequest, ReplayWalkResponse, WalkResult, walk_event::Event};
 use tokio_util::sync::CancellationToken;
 
-use super::replay;
+use super::{Collected, check, replay};
 use crate::{
     catalog::{Catalog, builtin},
-    graph::Options,
+    checks::GraphChecks,
+    graph::{Graph, Options},
     walk::{
         Budget, Dependency, Events, Failure, Question, Services, WalkMetrics, WalkRequest,
         scripted::{Scripted, abstained, answer, documents_graded, down, passage, refined, useful},
         walk,
     },
+    walk_request::Graphs,
 };
 
 const GRAPHS: [&str; 8] = [
@@ -33,7 +38,10 @@ const GRAPHS: [&str; 8] = [
 
 /// The result of a walk with its record.
 async fn recorded(graph: &str, services: &dyn Services) -> WalkResult {
-    let graph = builtin(graph);
+    recorded_on(builtin(graph), services).await
+}
+
+async fn recorded_on(graph: Arc<Graph>, services: &dyn Services) -> WalkResult {
     let question = v1::Question {
         question: "Since when does the lighthouse stand?".to_owned(),
         graph: graph.name().to_owned(),
@@ -62,12 +70,15 @@ async fn recorded(graph: &str, services: &dyn Services) -> WalkResult {
     .unwrap()
 }
 
-async fn replayed(request: ReplayWalkRequest) -> Result<ReplayWalkResponse, tonic::Status> {
-    let scope = Scope {
+fn scope() -> Scope {
+    Scope {
         deadline: Deadline::after(Duration::from_secs(60)),
         cancel: CancellationToken::new(),
-    };
-    replay(&Catalog::load(None).unwrap(), request, &scope).await
+    }
+}
+
+async fn replayed(request: ReplayWalkRequest) -> Result<ReplayWalkResponse, tonic::Status> {
+    replay(&Catalog::load(None).unwrap(), request, &scope()).await
 }
 
 async fn with_options(walk: &WalkResult, options: &[(&str, f64)]) -> ReplayWalkResponse {
@@ -365,4 +376,112 @@ async fn a_record_is_cut_at_its_largest_size_and_says_so() {
     assert!(record.cut && record.calls.is_empty());
     let end = with_options(&walk, &[]).await.end.unwrap();
     assert!(end.missing.ends_with("cut at its largest size"), "{}", end.missing);
+}
+
+/// Searches again and again.
+const AGAIN: &str = "
+name: again
+description: Searches again and again.
+options:
+  rounds: {default: 3, min: 1, max: 2000, description: Searches.}
+limits: {recursion: none}
+start: retrieve
+nodes:
+  retrieve: {action: retrieve, top_k: 16}
+  grade: {action: grade_documents}
+edges:
+  retrieve:
+    passages: grade
+    no_passages: finish(abstained)
+    unavailable: finish(abstained)
+  grade:
+    all_relevant: &again [{to: retrieve, while: visits(retrieve) < rounds}, {else: finish(abstained)}]
+    some_relevant: *again
+    none_relevant: *again
+    stalled: *again
+    unavailable: *again
+";
+
+#[tokio::test(start_paused = true)]
+async fn a_replay_of_many_large_steps_keeps_no_more_than_a_message_and_reads_each_call_once_a_step() {
+    const ROUNDS: u16 = 1000;
+    const PASSAGES: usize = 16;
+    // Two texts by turns under the same ids, so that each step carries all of them.
+    let turn = AtomicU32::new(0);
+    let services = Scripted::default().retrieve(move |_| {
+        let text = ["tide ", "ebb "][turn.fetch_add(1, Ordering::Relaxed) as usize % 2];
+        let large = |n: usize| v1::Passage {
+            text: text.repeat(3200),
+            ..passage(&n.to_string())
+        };
+        Ok(v1::RetrieveResponse {
+            passages: (0..PASSAGES).map(large).collect(),
+        })
+    });
+    let graph = Arc::new(Graph::parse("again.yaml", AGAIN).unwrap());
+    let mut walk = recorded_on(graph, &services).await;
+    let record = walk.record.as_mut().unwrap();
+    let calls = record.calls.clone();
+    let (mut searches, mut grades): (Vec<_>, Vec<_>) = calls.into_iter().partition(|call| call.method == "Retrieve");
+    searches.truncate(2);
+    grades.truncate(2);
+    record.calls = (0..ROUNDS / 2)
+        .flat_map(|_| searches.iter().chain(&grades))
+        .cloned()
+        .collect();
+    let request = ReplayWalkRequest {
+        walk: Some(walk),
+        graph_yaml: AGAIN.to_owned(),
+        options: HashMap::from([("rounds".to_owned(), f64::from(ROUNDS))]),
+        ..ReplayWalkRequest::default()
+    };
+    let graphs = Graphs {
+        catalog: &Catalog::load(None).unwrap(),
+        default: "",
+        checks: &GraphChecks::default(),
+    };
+    let replay = check(request).unwrap().resolve(graphs, &scope()).await.unwrap();
+    let (collected, missing) = replay.collect().await.unwrap();
+    assert!(missing.is_none(), "{missing:?}");
+    let Some(Event::Finished(result)) = &collected.events.last().unwrap().event else {
+        panic!("the replay did not end");
+    };
+    let steps = collected
+        .events
+        .iter()
+        .filter(|event| matches!(event.event, Some(Event::StepFinished(_))));
+    assert_eq!(
+        (steps.count(), result.steps.len()),
+        (2 * usize::from(ROUNDS), 2 * usize::from(ROUNDS))
+    );
+    let step = 16 * 16_000 + 4096;
+    assert!(
+        collected.most <= MAX_RESULT_BYTES + step,
+        "{} bytes were kept",
+        collected.most
+    );
+    let looked_at = replay.services.looked_at();
+    let a_round = 2 + PASSAGES;
+    assert!(
+        looked_at <= a_round * usize::from(ROUNDS),
+        "{looked_at} calls were looked at"
+    );
+}
+
+#[test]
+fn events_of_text_are_left_out_of_what_is_too_large() {
+    let delta = |text: String| v1::WalkEvent {
+        event: Some(Event::TextDelta(v1::TextDelta { text, attempt: 1 })),
+        ..v1::WalkEvent::default()
+    };
+    let mut collected = Collected::default();
+    for _ in 0..100 {
+        collected.push(delta("a".repeat(1 << 20)));
+    }
+    assert!(
+        collected.most <= MAX_RESULT_BYTES + (1 << 20) + 100,
+        "{}",
+        collected.most
+    );
+    assert!(collected.events.is_empty() && collected.bytes == 0);
 }

@@ -2,6 +2,7 @@
 //!
 //! Where the record has no reply to a call, the call never ends; [`RecordedServices::end`] then says which it is.
 
+mod calls;
 mod thresholds;
 
 use std::{
@@ -11,7 +12,7 @@ use std::{
 
 use emend_core::{Code, Deadline};
 use emend_proto::v1::{
-    self, DecideRetrievalRequest, DecideRetrievalResponse, DocumentGrade, GenerateRequest, GradeDocumentsRequest,
+    self, DecideRetrievalRequest, DecideRetrievalResponse, GenerateRequest, GradeDocumentsRequest,
     GradeDocumentsResponse, GradeGroundednessRequest, GradeGroundednessResponse, GradeThresholds,
     GradeUsefulnessRequest, GradeUsefulnessResponse, Passage, RecordedCall, RefineKnowledgeRequest,
     RefineKnowledgeResponse, RetrieveRequest, RetrieveResponse, RewriteRequest, RewriteResponse, SearchRequest,
@@ -23,6 +24,8 @@ use futures::{
     stream::{self, BoxStream},
 };
 use tokio::sync::Notify;
+
+use calls::Calls;
 
 use super::{
     record::{Asked, Recordable, name},
@@ -45,7 +48,7 @@ type Said<T> = Result<Result<T, Failure>, String>;
 #[derive(Debug)]
 pub(crate) struct RecordedServices {
     passages: HashMap<String, Passage>,
-    calls: Vec<RecordedCall>,
+    calls: Calls,
     cut: bool,
     thresholds: GradeThresholds,
     /// Whether an evaluation of passages is read.
@@ -63,7 +66,7 @@ impl RecordedServices {
         let passages = record.passages.into_iter();
         Self {
             passages: passages.map(|passage| (name(&passage), passage)).collect(),
-            calls: record.calls,
+            calls: Calls::new(record.calls),
             cut: record.cut,
             thresholds,
             evaluates,
@@ -71,6 +74,12 @@ impl RecordedServices {
             missing: Mutex::default(),
             ended: Notify::new(),
         }
+    }
+
+    /// How many calls of the record were looked at so far.
+    #[cfg(test)]
+    pub(crate) fn looked_at(&self) -> usize {
+        self.calls.looked_at()
     }
 
     /// Waits for a call that the record has no reply to.
@@ -107,15 +116,9 @@ impl RecordedServices {
         }
     }
 
-    /// The recorded calls of this kind, with their places.
-    fn alike<'a>(&'a self, asked: &'a Asked) -> impl DoubleEndedIterator<Item = (usize, &'a RecordedCall)> {
-        let calls = self.calls.iter().enumerate();
-        calls.filter(|(_, call)| call.method == asked.method && call.key == asked.key)
-    }
-
     /// How often a call of which this is the first recorded one was made before; once more now.
-    fn taken(&self, first: Option<&(usize, &RecordedCall)>) -> usize {
-        let Some((place, _)) = first else { return 0 };
+    fn taken(&self, first: Option<&usize>) -> usize {
+        let Some(place) = first else { return 0 };
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let times = taken.entry(*place).or_default();
         *times += 1;
@@ -123,22 +126,21 @@ impl RecordedServices {
     }
 
     /// The same call with the same passages. Where it was made more than once, each replay takes the next reply.
-    fn same<'a>(&'a self, asked: &'a Asked) -> Option<&'a RecordedCall> {
-        let calls = self.alike(asked).filter(|(_, call)| call.passages == asked.passages);
-        let same: Vec<_> = calls.collect();
+    fn same(&self, asked: &Asked) -> Option<&RecordedCall> {
+        let same = self.calls.same(asked);
         let times = self.taken(same.first());
-        same.get(times).or(same.last()).map(|(_, call)| *call)
+        same.get(times).or(same.last()).and_then(|place| self.calls.at(*place))
     }
 
     /// Passages by how many are asked for: those of the next call that asked for enough, or that found all there are.
     fn found<R: Recordable>(&self, request: &R) -> Said<Vec<Passage>> {
         let asked = Asked::of(request);
         let most = asked.most as usize;
-        let alike: Vec<_> = self.alike(&asked).collect();
+        let alike = self.calls.alike(&asked);
         let next = self.taken(alike.first()).min(alike.len().saturating_sub(1));
         let (before, after) = alike.split_at(next);
         let mut fewer = None;
-        for (_, call) in after.iter().chain(before) {
+        for call in after.iter().chain(before).filter_map(|place| self.calls.at(*place)) {
             if let Some(Reply::Failure(failure)) = &call.reply {
                 return Ok(Err(failed(R::METHOD, failure)));
             }
@@ -178,21 +180,13 @@ impl RecordedServices {
             Some(Reply::Grades(grades)) => Some(grades),
             _ => None,
         });
-        let known: HashMap<&str, &DocumentGrade> = self
-            .alike(&asked)
-            .filter_map(|(_, call)| match &call.reply {
-                Some(Reply::Grades(reply)) => Some(call.passages.iter().map(String::as_str).zip(&reply.grades)),
-                _ => None,
-            })
-            .flatten()
-            .collect();
         let relevant = request.relevance_threshold.or(self.thresholds.relevant);
         let mut grades = Vec::with_capacity(asked.passages.len());
         for (name, passage) in asked.passages.iter().zip(&request.passages) {
-            let Some(grade) = known.get(name.as_str()) else {
+            let Some(grade) = self.calls.grade(&asked, name) else {
                 return Err(format!("the record has no grade of passage `{}`", passage.id));
             };
-            grades.push(thresholds::relevance((*grade).clone(), relevant));
+            grades.push(thresholds::relevance(grade.clone(), relevant));
         }
         let upper = request.upper_threshold.or(self.thresholds.upper);
         let lower = request.lower_threshold.or(self.thresholds.lower);
@@ -219,15 +213,10 @@ impl RecordedServices {
         }
         let mut strips: Vec<Strip> = Vec::new();
         for (name, passage) in asked.passages.iter().zip(&request.passages) {
-            let found = self.alike(&asked).find_map(|(_, call)| match &call.reply {
-                Some(Reply::Strips(reply)) if call.passages.contains(name) => Some(reply),
-                _ => None,
-            });
-            let Some(found) = found else {
+            let Some(own) = self.calls.strips(&asked, name, &passage.id) else {
                 return Err(format!("the record has no such strips of passage `{}`", passage.id));
             };
-            let own = found.strips.iter().filter(|strip| strip.passage_id == passage.id);
-            strips.extend(own.map(|strip| thresholds::with_text(strip, passage)));
+            strips.extend(own.into_iter().map(|strip| thresholds::with_text(strip, passage)));
         }
         let whole = match same.and_then(|call| Some((call, call.reply.as_ref()?))) {
             Some((call, Reply::Strips(reply))) => Some((call.most, reply.usage)),
