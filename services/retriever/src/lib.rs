@@ -13,6 +13,7 @@ mod fusion;
 mod headings;
 mod ingest;
 mod library;
+mod question_means;
 mod read_back;
 mod room;
 mod service;
