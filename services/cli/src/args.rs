@@ -34,7 +34,7 @@ use emend_web_search::WebOptions;
 use crate::settings;
 
 pub use self::{
-    ask::{AskOptions, BudgetOptions, Json},
+    ask::{AskOptions, BudgetOptions, Json, Web},
     backend::Backend,
     collection::{CollectionOptions, RetrieverAddress},
     collections::{CollectionsCommand, Place as CollectionsPlace},

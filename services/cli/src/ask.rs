@@ -31,7 +31,7 @@ use self::{
     services::Services,
 };
 use crate::{
-    args::{AskOptions, Json},
+    args::{AskOptions, Json, Web},
     documents::Reading,
     ingest, json,
     render::{self, Misuse},
@@ -132,6 +132,7 @@ fn message(options: &AskOptions, graph_yaml: String, question: String, history: 
         filter: HashMap::new(),
         conditions: options.filters.clone(),
         exact: options.exact,
+        web_off: options.web == Web::Off,
         history: history.messages,
         budget: options.budget.message(),
         search: options.search.map(SearchMode::from).unwrap_or_default().into(),

@@ -61,6 +61,9 @@ pub struct AskOptions {
     /// Search exactly, comparing every embedding without the HNSW graph: nothing near is missed, and it takes longer
     #[arg(long)]
     pub exact: bool,
+    /// Whether the web may be searched: with `off` the walk goes on as if no web search were configured
+    #[arg(long, value_name = "WHETHER", value_enum, default_value_t)]
+    pub web: Web,
     /// Answer only from documents whose metadata meets this; may be given several times, all of them hold then
     ///
     /// lang=en, 'lang in en,ko', 'year>=2024' (or >, <, <=), has:author, lacks:author. A range compares numbers, or times
@@ -179,6 +182,16 @@ impl AskOptions {
         }
         (None, docs)
     }
+}
+
+/// Whether the web may be searched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Web {
+    /// As the graph says
+    #[default]
+    On,
+    /// Nothing is searched on the web and nothing leaves for it
+    Off,
 }
 
 /// What `--json` prints.

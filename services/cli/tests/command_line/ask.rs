@@ -132,6 +132,36 @@ fn a_failed_service_has_an_exit_status_of_its_own_and_is_named_first() {
 }
 
 #[test]
+fn the_web_is_searched_where_the_documents_do_not_answer_unless_it_is_off() {
+    let place = Place::new();
+    let pages = tempfile::tempdir().unwrap();
+    std::fs::write(
+        pages.path().join("comet.md"),
+        "---\nurl: https://sky.example/comet\n---\n# Comets\n\nThe comet Arend passes near Jupiter every eight years.\n",
+    )
+    .unwrap();
+    let pages = pages.path().to_str().unwrap();
+    let asked = ["--web-folder", pages, "--", "Which comet passes near Jupiter?"];
+    let output = place.ask(&asked);
+    let (out, err) = (stdout(&output), stderr(&output));
+    assert_eq!(output.status.code(), Some(0), "{out}{err}");
+    assert!(
+        out.contains("Arend") && out.contains("[1] web: https://sky.example/comet"),
+        "{out}"
+    );
+
+    let output = place.ask(&[&["--web", "off"], &asked[..]].concat());
+    let (out, err) = (stdout(&output), stderr(&output));
+    assert_eq!(output.status.code(), Some(3), "{out}{err}");
+    assert!(!out.contains("Arend") && !out.contains("web:"), "{out}");
+    // There is a provider: how to have one is no advice here.
+    assert!(
+        err.contains("the web is off for this question") && !(out + &err).contains("--web-folder DIR"),
+        "{err}"
+    );
+}
+
+#[test]
 fn an_abstention_shows_each_error_once_and_the_advice_that_fits() {
     let place = Place::new();
     let output = place.ask(&["--", "Which comet passes near Jupiter?"]);

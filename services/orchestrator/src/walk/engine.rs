@@ -192,12 +192,7 @@ impl WalkRun<'_> {
                 exhausted: Limit::Steps,
             });
         }
-        let cost = self
-            .context
-            .state
-            .evidence_counts()
-            .cost(graph.node(next).config(), &self.walk_request.options);
-        if let Some(end) = self.over_budget(cost) {
+        if let Some(end) = self.over_budget(self.highest_cost(next)) {
             return Some(end);
         }
         let late = |reason: String| End {
@@ -221,6 +216,17 @@ impl WalkRun<'_> {
                 seconds(round)
             ))
         })
+    }
+
+    /// What a visit of a node may cost at most.
+    fn highest_cost(&self, node: NodeId) -> Cost {
+        let config = self.walk_request.graph.node(node).config();
+        let counts = self.context.state.evidence_counts();
+        let mut cost = counts.cost(config, &self.walk_request.options);
+        if self.walk_request.question.web_off() {
+            cost.web_searches = 0;
+        }
+        cost
     }
 
     /// The end of the walk if a step with this highest cost could exceed the budget.
@@ -250,11 +256,7 @@ impl WalkRun<'_> {
         let visit = self.visits[id.index()];
         self.visited += 1;
         self.last_visit[id.index()] = Some(Instant::now());
-        let cost = self
-            .context
-            .state
-            .evidence_counts()
-            .cost(node.config(), &self.walk_request.options);
+        let cost = self.highest_cost(id);
         self.cost = self.cost.plus(cost);
 
         let recorder = StepRecorder::begin(&self.context, node.name(), node.action().name(), visit).await?;

@@ -15,6 +15,7 @@ pub struct Question {
     conditions: Vec<FieldCondition>,
     search: SearchMode,
     exact: bool,
+    web_off: bool,
     history: Vec<ChatMessage>,
 }
 
@@ -29,6 +30,7 @@ impl Question {
             filter: question.filter,
             conditions: question.conditions,
             exact: question.exact,
+            web_off: question.web_off,
             history: question.history,
         }
     }
@@ -62,6 +64,11 @@ impl Question {
     /// Whether to search the documents exactly, whatever the graph says.
     pub fn exact(&self) -> bool {
         self.exact
+    }
+
+    /// Whether the web is left alone, whatever the graph says.
+    pub fn web_off(&self) -> bool {
+        self.web_off
     }
 
     /// How to search the documents; unspecified means as the graph says.

@@ -19,6 +19,7 @@ mod rules;
 mod self_corrective;
 mod spans;
 mod texts;
+mod web;
 
 use std::{sync::Arc, time::Duration};
 

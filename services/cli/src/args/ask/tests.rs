@@ -19,6 +19,17 @@ fn an_option_needs_a_name_and_a_number() {
 }
 
 #[test]
+fn the_web_is_on_unless_it_is_switched_off() {
+    assert_eq!(parsed(&["why?"]).web, Web::On);
+    assert_eq!(parsed(&["--web", "on", "why?"]).web, Web::On);
+    assert_eq!(parsed(&["--web", "off", "why?"]).web, Web::Off);
+    let wrong = Arguments::try_parse_from(["emend", "ask", "--web", "no", "why?"])
+        .unwrap_err()
+        .to_string();
+    assert!(wrong.contains("'no'") && wrong.contains("off"), "{wrong}");
+}
+
+#[test]
 fn json_alone_means_the_result_and_leaves_the_question_alone() {
     let options = parsed(&["--json", "why?"]);
     assert_eq!(

@@ -1,4 +1,5 @@
-//! Refines the passages held while the web is searched with keywords of the question (R9).
+//! Refines the passages held while the web is searched with keywords of the question (R9). Where the question leaves the
+//! web alone, they are only refined.
 
 use super::{Ended, Report, StepContext, refine, rewrite, web_search};
 use crate::{
@@ -25,7 +26,11 @@ pub(super) async fn run(
             None => None,
         }
     };
+    let web_off = context.state.question().web_off();
     let searched = async {
+        if web_off {
+            return None;
+        }
         let rewritten = services.rewrite(keywords, deadline).await;
         let query = match &rewritten {
             Ok(response) if !response.query.trim().is_empty() => rewrite::searchable(&response.query).to_owned(),
@@ -35,9 +40,9 @@ pub(super) async fn run(
         let found = services
             .search(web_search::request(&query, max_results), deadline)
             .await;
-        (rewritten, query, found)
+        Some((rewritten, query, found))
     };
-    let (refined, (rewritten, query, found)) = tokio::join!(refined, searched);
+    let (refined, searched) = tokio::join!(refined, searched);
 
     let mut errors = Vec::new();
     let refining_failed = matches!(refined, Some(Err(_)));
@@ -47,22 +52,31 @@ pub(super) async fn run(
         None => Report::of("nothing to refine"),
     };
     errors.extend((!report.error.is_empty()).then(|| report.error.clone()));
-    match rewritten {
-        Ok(response) => add_usage(&mut report.usage, response.usage),
-        Err(failure) => errors.push(failure.to_string()),
-    }
-    context.state.query.clone_from(&query);
-    context.state.searching(Purpose::WebSearch);
-    let new = match found {
-        Ok(response) => {
-            let new = web_search::apply_results(&mut context.state, response, max_results);
-            report.summary.push_str(&format!(", found {new} on the web"));
-            Some(new)
-        }
-        Err(failure) => {
-            errors.push(failure.to_string());
-            context.state.outages.failed(&failure);
+    let new = match searched {
+        None => {
+            report.summary.push_str(&format!("; {}", web_search::WEB_OFF));
             None
+        }
+        Some((rewritten, query, found)) => {
+            match rewritten {
+                Ok(response) => add_usage(&mut report.usage, response.usage),
+                Err(failure) => errors.push(failure.to_string()),
+            }
+            context.state.query.clone_from(&query);
+            context.state.searching(Purpose::WebSearch);
+            report = report.with_query(previous, query);
+            match found {
+                Ok(response) => {
+                    let new = web_search::apply_results(&mut context.state, response, max_results);
+                    report.summary.push_str(&format!(", found {new} on the web"));
+                    Some(new)
+                }
+                Err(failure) => {
+                    errors.push(failure.to_string());
+                    context.state.outages.failed(&failure);
+                    None
+                }
+            }
         }
     };
     let outcome = match new {
@@ -78,5 +92,5 @@ pub(super) async fn run(
     let web = context.state.held.iter().rev().take(new.unwrap_or(0)).rev();
     report.passages.extend(web.map(|held| held.graded(true)));
     report.error = errors.join("; ");
-    Ok((outcome, report.with_query(previous, query)))
+    Ok((outcome, report))
 }

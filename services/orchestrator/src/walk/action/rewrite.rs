@@ -27,7 +27,11 @@ pub(super) fn request(state: &State, purpose: Purpose, max_tokens: Option<u32>) 
         }
         .into(),
         history: Vec::new(),
-        passages: state.retrieved.iter().take(MAX_REWRITE_PASSAGES).cloned().collect(),
+        passages: match purpose {
+            Purpose::Retrieval => state.retrieved.iter().take(MAX_REWRITE_PASSAGES).cloned().collect(),
+            // A query for the web leaves the deployment: no word of a document may come into it.
+            Purpose::WebSearch => Vec::new(),
+        },
         max_tokens,
     }
 }

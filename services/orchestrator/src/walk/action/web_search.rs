@@ -1,5 +1,5 @@
 //! Searches the web with the walk's query. The results are evidence like any other, marked WEB
-//! (R6).
+//! (R6). Where the question leaves the web alone, nobody is called and the search is unavailable.
 
 use emend_proto::v1::{Origin, SearchRequest, SearchResponse};
 
@@ -9,11 +9,21 @@ use crate::{
     walk::{deadline::Share, services::Dependency, state::State},
 };
 
+/// What is said of a search that the question forbids.
+pub(super) const WEB_OFF: &str = "the web is off for this question";
+
 pub(super) async fn run(
     context: &mut StepContext<'_>,
     results: WebResults,
     options: &Options,
 ) -> Ended<WebSearchOutcome> {
+    if context.state.question().web_off() {
+        let report = Report {
+            error: WEB_OFF.to_owned(),
+            ..Report::of("did not search the web")
+        };
+        return Ok((WebSearchOutcome::Unavailable, report));
+    }
     let held = u32::try_from(context.state.held.len()).unwrap_or(u32::MAX);
     let wanted = match results {
         WebResults::Exactly(most) => most.count(options),
