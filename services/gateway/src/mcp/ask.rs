@@ -1,6 +1,6 @@
 //! The tool `ask`.
 
-use emend_proto::v1::{AskStreamRequest, Question, WalkResult, WalkStatus, walk_event::Event};
+use emend_proto::v1::{AskStreamRequest, Origin, Question, WalkResult, WalkStatus, walk_event::Event};
 use rmcp::model::{CallToolResult, ContentBlock, ProgressNotificationParam};
 use serde_json::json;
 
@@ -47,8 +47,19 @@ fn told(walks: &Walks, walk: Walk, result: &WalkResult) -> CallToolResult {
     let mut citations = Vec::new();
     for (number, passage) in &cited {
         let uri = walks::uri(id, *number);
-        citations.push(json!({"number": number, "source": passage.source, "title": passage.title, "uri": uri}));
-        content.push(ContentBlock::resource_link(resource(&uri, passage)));
+        let origin = passage.origin();
+        citations.push(json!({
+            "number": number,
+            "source": passage.source,
+            "title": passage.title,
+            "origin": origin.as_str_name(),
+            "uri": uri,
+        }));
+        let mut link = resource(&uri, passage);
+        if origin == Origin::Web {
+            link = link.with_description("From the web");
+        }
+        content.push(ContentBlock::resource_link(link));
     }
     let mut told = CallToolResult::success(content);
     told.structured_content = Some(json!({
@@ -97,3 +108,6 @@ impl<'a> Progress<'a> {
         drop(self.call.context.peer.notify_progress(progress).await);
     }
 }
+
+#[cfg(test)]
+mod tests;

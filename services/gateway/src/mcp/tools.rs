@@ -6,7 +6,7 @@ use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
 /// Arguments of `ask`: fields of a `Question`.
-pub(super) const ASK: [&str; 8] = [
+pub(super) const ASK: [&str; 9] = [
     "question",
     "collection",
     "graph",
@@ -15,6 +15,7 @@ pub(super) const ASK: [&str; 8] = [
     "conditions",
     "search",
     "exact",
+    "webOff",
 ];
 /// Arguments of `search`: fields of a `RetrieveRequest`.
 pub(super) const SEARCH: [&str; 7] = ["query", "collection", "topK", "filter", "conditions", "mode", "exact"];
@@ -98,6 +99,7 @@ pub(super) fn all() -> Vec<Tool> {
                     "filter": filter,
                     "conditions": conditions,
                     "exact": exact,
+                    "webOff": {"type": "boolean", "description": "Leave the web alone, also where the graph would search it"},
                     "search": search("How the documents are searched; as the graph says unless given"),
                 }),
                 &["question"],

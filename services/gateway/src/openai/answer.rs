@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use emend_core::printable_line;
-use emend_proto::v1::{Citation, Passage, Sentence, WalkResult, WalkStatus};
+use emend_proto::v1::{Citation, Origin, Passage, Sentence, WalkResult, WalkStatus};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -128,7 +128,10 @@ fn source(passage: Option<&Passage>, citation: &Citation) -> String {
     let Some(passage) = passage else {
         return harmless(&citation.passage_id);
     };
-    let mut line = harmless(&passage.source);
+    let mut line = match passage.origin() {
+        Origin::Web => format!("web: {}", harmless(&passage.source)),
+        _ => harmless(&passage.source),
+    };
     if !passage.title.is_empty() && passage.title != passage.source {
         let _ = write!(line, " — {}", harmless(&passage.title));
     }

@@ -200,7 +200,15 @@ fn extension(given: Option<Value>) -> Result<(Question, bool), OpenAiError> {
     };
     let drafts = flag(&given, "drafts")?;
     given.remove("drafts");
-    const FIELDS: [&str; 6] = ["options", "filter", "conditions", "budget", "search", "exact"];
+    const FIELDS: [&str; 7] = [
+        "options",
+        "filter",
+        "conditions",
+        "budget",
+        "search",
+        "exact",
+        "web_off",
+    ];
     if let Some(unknown) = given.keys().find(|name| !FIELDS.contains(&name.as_str())) {
         return Err(OpenAiError::param(
             format!("emend.{}", cut(unknown)),

@@ -261,6 +261,7 @@ fn openai() -> [(&'static str, Value); 5] {
                 "filter": {"type": "object", "additionalProperties": {"type": "string"}},
                 "conditions": {"type": "array", "items": reference("FieldCondition")},
                 "exact": {"type": "boolean"},
+                "web_off": {"type": "boolean"},
                 "budget": {"type": "object"},
                 "search": {"type": "string"},
                 "drafts": {"type": "boolean"},

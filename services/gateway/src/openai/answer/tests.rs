@@ -1,4 +1,4 @@
-use emend_proto::v1::{GradedPassage, Span};
+use emend_proto::v1::{GradedPassage, Origin, Span};
 
 use super::*;
 
@@ -47,6 +47,23 @@ fn a_footnote_has_the_page_and_the_headings() {
     assert!(
         content.contains("[1] handbook/leave.md — Leave, page 3 › (Leave)(x)␊ (characters 9–57)"),
         "{content}"
+    );
+}
+
+#[test]
+fn a_footnote_of_the_web_says_so() {
+    let mut result = result();
+    for (document, origin) in result.documents.iter_mut().zip([Origin::Local, Origin::Web]) {
+        document.passage.as_mut().unwrap().set_origin(origin);
+    }
+    let answer = of(&result);
+    let content = answer.content();
+    assert!(content.contains("\n[1] handbook/leave.md — Leave"), "{content}");
+    assert!(content.contains("\n[2] web: https://example.com/a?b=c — "), "{content}");
+    // The address itself stays one.
+    assert_eq!(
+        answer.annotations[1]["url_citation"]["url"],
+        "https://example.com/a?b=c"
     );
 }
 

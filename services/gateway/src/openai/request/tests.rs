@@ -132,12 +132,14 @@ fn what_is_not_used_is_taken() {
         "tool_choice": "auto", "response_format": {"type": "text"}, "logprobs": false, "metadata": null, "stream": true,
         "stream_options": {"include_usage": true},
         "emend": {"options": {"top_k": 2}, "budget": {"web_searches": 0}, "filter": {"team": "people"}, "exact": true,
+            "web_off": true,
             "conditions": [{"field": "year", "range": {"gte": "2024"}}], "drafts": true},
     })))
     .unwrap();
     assert!(asked.stream && asked.include_usage && asked.drafts);
     assert_eq!(asked.question.options["top_k"], 2.0);
     assert_eq!(asked.question.filter["team"], "people");
+    assert!(asked.question.web_off);
     assert!(asked.question.exact && asked.question.conditions[0].field == "year");
     assert_eq!(asked.question.budget.unwrap().web_searches, Some(0));
 }
