@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 
+use emend_testkit::http_server::{HttpAnswer, HttpServer};
 use emend_testkit::otlp::Collector;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 
@@ -11,6 +12,13 @@ use super::*;
 
 /// Planted wherever a key may stand.
 const PLANTED: &str = "pl4nted-s3cret";
+
+/// Keys of search engines.
+const TAVILY: &str = "pl4nted-tavily-key";
+const BRAVE: &str = "pl4nted-brave-key";
+
+/// A question that the documents do not answer, so that the web is asked.
+const ASKED_OF_THE_WEB: &str = "Which comet passes near Jupiter?";
 
 /// A key of nobody, as a caller may try it.
 const GUESS: &str = "emend_pl4nted-guess";
@@ -170,9 +178,23 @@ fn fails(command: &mut Command, part: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn mutual_tls_and_keys_work_together_and_no_secret_is_seen_anywhere() {
     let (collector, endpoint) = Collector::start().await;
-    let shown = tokio::task::spawn_blocking(move || a_day_of_services(&endpoint))
+    // Search engines that take no key, and repeat what they are sent.
+    let engines = HttpServer::start(|_, request| {
+        HttpAnswer::response("401 Unauthorized", "", &format!("{}{}", request.head, request.body))
+    })
+    .await;
+    let at = engines.url().to_owned();
+    let shown = tokio::task::spawn_blocking(move || a_day_of_services(&endpoint, &at))
         .await
         .unwrap();
+    let sent: String = engines
+        .requests()
+        .iter()
+        .map(|request| format!("{}\n", request.head))
+        .collect();
+    for key in [format!("Bearer {TAVILY}"), BRAVE.to_owned()] {
+        assert!(sent.contains(&key), "no key was used: {sent}");
+    }
     let (secrets, mut shown) = shown;
     let sent = collector.transcript();
     // A caller is known by the name of its key: in spans, in metrics, in logs.
@@ -191,6 +213,10 @@ async fn mutual_tls_and_keys_work_together_and_no_secret_is_seen_anywhere() {
         }
     }
     let log = &shown[0].1;
+    for engine in ["tavily", "brave"] {
+        let refusal = format!("the search engine {engine} refuses access");
+        assert!(log.contains(&refusal), "the log does not say that {engine} was asked");
+    }
     assert!(
         log.contains("call refused") && log.contains("\"key\":\"app\""),
         "the log does not say who"
@@ -199,7 +225,7 @@ async fn mutual_tls_and_keys_work_together_and_no_secret_is_seen_anywhere() {
 
 /// Runs the services with everything on, uses them well and badly, and returns the secrets with all that was shown; first
 /// the log of the services.
-fn a_day_of_services(endpoint: &str) -> (Vec<String>, Vec<(String, String)>) {
+fn a_day_of_services(endpoint: &str, engines: &str) -> (Vec<String>, Vec<(String, String)>) {
     let (place, certificates) = (Place::new(), Certificates::new());
     let file = place.data.path().join("keys.toml");
     let app = add_key(
@@ -209,7 +235,8 @@ fn a_day_of_services(endpoint: &str) -> (Vec<String>, Vec<(String, String)>) {
     );
     let reader = add_key(&place, &file, &["reader", "--collections", "wiki"]);
     let mut secrets = certificates.secrets();
-    secrets.extend([app.clone(), reader.clone(), PLANTED.to_owned(), GUESS.to_owned()]);
+    secrets.extend([app.clone(), reader.clone()]);
+    secrets.extend([PLANTED, GUESS, TAVILY, BRAVE].map(str::to_owned));
     let mut command = place.emend(&["up", "--base-port", "0"]);
     let mut up = certificates
         .client(&mut command)
@@ -218,8 +245,11 @@ fn a_day_of_services(endpoint: &str) -> (Vec<String>, Vec<(String, String)>) {
         .env("EMEND_TLS_CLIENT_CA", certificates.path("ca.pem"))
         .env("EMEND_KEYS_FILE", &file)
         .env("EMEND_LLM_API_KEY", PLANTED)
-        .env("EMEND_TAVILY_API_KEY", PLANTED)
-        .env("EMEND_WEB_PROVIDER", "none")
+        .env("EMEND_TAVILY_API_KEY", TAVILY)
+        .env("EMEND_BRAVE_API_KEY", BRAVE)
+        .env("EMEND_WEB_PROVIDER", "tavily,brave")
+        .env("EMEND_TAVILY_URL", engines)
+        .env("EMEND_BRAVE_URL", engines)
         .env("EMEND_API_KEY", PLANTED)
         .env("EMEND_SERVICE_API_KEY", PLANTED)
         .env("EMEND_LOG", "trace")
@@ -266,7 +296,27 @@ fn a_day_of_services(endpoint: &str) -> (Vec<String>, Vec<(String, String)>) {
         .unwrap();
     assert_eq!(answered.status.code(), Some(0), "{}", stderr(&answered));
     assert!(stdout(&answered).contains("25 days"), "{}", stdout(&answered));
-    for (what, output) in [("ingest", &stored), ("ask", &answered)] {
+    let of_the_web = [
+        "-vv",
+        "ask",
+        "--url",
+        orchestrator,
+        "-c",
+        "handbook",
+        "--",
+        ASKED_OF_THE_WEB,
+    ];
+    let mut command = place.emend(&of_the_web);
+    let refused = certificates
+        .client(command.env("EMEND_API_KEY", &app))
+        .output()
+        .unwrap();
+    let said = stderr(&refused);
+    assert!(
+        said.contains("the search engine tavily refuses access (HTTP 401)"),
+        "{said}"
+    );
+    for (what, output) in [("ingest", &stored), ("ask", &answered), ("ask of the web", &refused)] {
         shown.push((what.to_owned(), stdout(output) + &stderr(output)));
     }
 
@@ -346,6 +396,8 @@ fn a_day_of_services(endpoint: &str) -> (Vec<String>, Vec<(String, String)>) {
         let output = certificates
             .client(&mut command)
             .env("EMEND_API_KEY", &app)
+            .env("EMEND_TAVILY_API_KEY", TAVILY)
+            .env("EMEND_BRAVE_API_KEY", BRAVE)
             .output()
             .unwrap();
         shown.push((format!("{help:?}"), stdout(&output)));

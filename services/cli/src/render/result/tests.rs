@@ -45,6 +45,22 @@ fn an_answer_shows_citations_with_file_and_characters() {
 }
 
 #[test]
+fn a_citation_from_the_web_says_so_and_one_of_the_documents_does_not() {
+    for (origin, line) in [
+        (Origin::Web, "[1] web: https://example.com/leave — Leave"),
+        (Origin::Local, "[1] https://example.com/leave — Leave"),
+        (Origin::Unspecified, "[1] https://example.com/leave — Leave"),
+    ] {
+        let mut cited = answered();
+        let passage = cited.documents[0].passage.as_mut().unwrap();
+        passage.set_origin(origin);
+        "https://example.com/leave".clone_into(&mut passage.source);
+        let text = plain(&result(&cited));
+        assert!(text.contains(line), "{text}");
+    }
+}
+
+#[test]
 fn a_citation_shows_the_page_and_headings_that_the_quoted_text_stands_under() {
     let cited = |headings: &[&str], text: &str, quoted: Option<Span>| {
         let mut cited = answered();
