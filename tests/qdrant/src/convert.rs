@@ -3,14 +3,15 @@
 use qdrant_client::qdrant::condition::ConditionOneOf;
 use qdrant_client::qdrant::r#match::MatchValue;
 use qdrant_client::qdrant::point_id::PointIdOptions;
+use qdrant_client::qdrant::quantization_config::Quantization;
 use qdrant_client::qdrant::value::Kind;
 use qdrant_client::qdrant::vector::Vector as Wire;
 use qdrant_client::qdrant::{self as q, query::Variant, vector_input, vector_output, vectors, vectors_output};
 use qdrant_edge::external::serde_json::{self, Map, Value, json};
 use qdrant_edge::external::uuid::Uuid;
 use qdrant_edge::{
-    Filter, JsonPath, Payload, PointId, PointStruct, Record, ScoredPoint, SparseVector, Vector, VectorInternal,
-    VectorStructInternal, Vectors,
+    Filter, JsonPath, Payload, PointId, PointStruct, QuantizationConfig, QuantizationSearchParams, Record, ScoredPoint,
+    SearchParams, SparseVector, Vector, VectorInternal, VectorStructInternal, Vectors,
 };
 use tonic::Status;
 
@@ -161,6 +162,29 @@ pub(crate) fn query(query: Option<q::Query>) -> Result<VectorInternal, Status> {
         })),
         _ => Err(unknown("this vector")),
     }
+}
+
+pub(crate) fn params(params: q::SearchParams) -> SearchParams {
+    SearchParams {
+        hnsw_ef: params.hnsw_ef.map(|ef| ef as usize),
+        exact: params.exact.unwrap_or_default(),
+        quantization: params.quantization.map(|params| QuantizationSearchParams {
+            ignore: params.ignore.unwrap_or_default(),
+            rescore: params.rescore,
+            oversampling: params.oversampling,
+        }),
+        ..SearchParams::default()
+    }
+}
+
+/// The engine reads it as the server's other interface writes it.
+pub(crate) fn quantization(config: q::QuantizationConfig) -> Result<QuantizationConfig, Status> {
+    let Some(Quantization::Scalar(scalar)) = config.quantization else {
+        return Err(unknown("this quantization"));
+    };
+    assert_eq!(scalar.r#type(), q::QuantizationType::Int8);
+    let config = json!({ "scalar": { "type": "int8", "quantile": scalar.quantile, "always_ram": true } });
+    serde_json::from_value(config).map_err(|error| Status::invalid_argument(error.to_string()))
 }
 
 pub(crate) fn scored(point: ScoredPoint) -> q::ScoredPoint {

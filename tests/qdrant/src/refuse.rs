@@ -127,9 +127,7 @@ impl Collections for Server {
                 server.make(request).map(|()| done())
             };
             delete(DeleteCollection) -> CollectionOperationResponse = |server, request| {
-                let mut collections = server.0.collections.write().unwrap();
-                let result = collections.remove(&request.collection_name).is_some();
-                server.0.aliases.write().unwrap().retain(|_, real| *real != request.collection_name);
+                let result = server.remove(&request.collection_name);
                 Ok(CollectionOperationResponse { result, time: 0.0 })
             };
         }

@@ -73,6 +73,17 @@ pub enum StoreError {
         /// What it said.
         reason: String,
     },
+    /// There is no safe connection to the server of the collections.
+    #[error(
+        "Qdrant at {url} cannot be trusted ({reason}): check that it speaks TLS there, with a certificate for this address \
+         that has not expired, and give the certificate of its authority with --qdrant-ca-file"
+    )]
+    Untrusted {
+        /// Its address, without secrets.
+        url: String,
+        /// What is wrong with TLS.
+        reason: String,
+    },
     /// The server of the collections is too old.
     #[error("Qdrant at {url} is version {version:?}, at least {needed} is needed: update it")]
     Outdated {
@@ -209,6 +220,7 @@ impl ServiceError for StoreError {
             | Self::Folder { .. }
             | Self::Occupied { .. }
             | Self::Refused { .. }
+            | Self::Untrusted { .. }
             | Self::Outdated { .. } => Reason::StoreUnusable,
             Self::Damaged { .. } | Self::DamagedDocument { .. } => Reason::StoredDataDamaged,
             Self::Unreachable { .. } => Reason::StoreUnavailable,

@@ -280,16 +280,26 @@ impl VectorStore for QdrantStore {
             return futures::future::ready(Err(error)).boxed();
         }
         self.run(|store| async move {
-            let real = store.real(&collection).await?;
-            let stored = store.put(&real, &embedder, &document).await;
-            // It was removed while it was written: that is not for want of a collection.
-            stored.map_err(|error| match error {
-                StoreError::UnknownCollection { .. } => {
-                    store.forget(&real);
-                    StoreError::Removed { name: collection }
-                }
-                error => error.of(&collection),
-            })
+            let write = async {
+                let real = store.real(&collection).await?;
+                let stored = store.put(&real, &embedder, &document).await;
+                let replaced = stored.map_err(|error| match error {
+                    // It was removed while it was written: that is not for want of a collection.
+                    StoreError::UnknownCollection { .. } => {
+                        store.forget(&real);
+                        StoreError::Removed {
+                            name: collection.clone(),
+                        }
+                    }
+                    error => error.of(&collection),
+                })?;
+                Ok((real, replaced))
+            };
+            let written = tokio::time::timeout(store.settings.timing.write, write).await;
+            let (real, replaced) =
+                written.unwrap_or_else(|_| Err(store.too_slow("the document was not written in time")))?;
+            store.clean_later(&real, &document.id, replaced).await;
+            Ok(())
         })
     }
 

@@ -78,7 +78,8 @@ pub struct QdrantOptions {
     #[arg(long, env = "EMEND_QDRANT_ON_DISK")]
     pub qdrant_on_disk: bool,
 
-    /// Compare the embeddings of a new collection as bytes first, a quarter of the memory, and as they are where it is close.
+    /// Also keep the embeddings of a new collection as bytes in memory, a quarter of their size, and compare those first. What
+    /// is nearest by them is compared again as it is, so that scores stay cosines; with --qdrant-on-disk it is read from disk.
     #[arg(long, env = "EMEND_QDRANT_SCALAR_QUANTIZATION")]
     pub qdrant_scalar_quantization: bool,
 

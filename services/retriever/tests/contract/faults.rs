@@ -1,5 +1,7 @@
 //! A retriever that dies between any two calls to the server, or right after one: every document is whole, in its old
-//! version or its new one, and what is left behind is cleaned up.
+//! version or its new one, and what is left behind is cleaned up. So are collections: see [`collections`].
+
+mod collections;
 
 use emend_retriever::backend::qdrant::QdrantStore;
 use emend_retriever::backend::{NewDocument, StoreError, Unit, VectorStore};
@@ -28,6 +30,26 @@ impl Scene {
             dying,
             living,
         }
+    }
+
+    /// Leaves a version of a document behind whose writer died when all its points were written.
+    async fn leave_behind(&self, collection: &str, id: &str) {
+        let put = async |calls| {
+            self.gate.break_after(calls, Break::After);
+            self.dying.put(collection, &embedder(), version(id, 2)).await
+        };
+        let old = self.living.read(collection, id).await.unwrap();
+        // The second time it knows that the fields are indexed. Announced, then written.
+        put(usize::MAX).await.unwrap();
+        put(usize::MAX).await.unwrap();
+        let seen = self.gate.seen();
+        let mut upserts = seen.iter().enumerate().filter(|(_, method)| *method == "Upsert");
+        let (written, _) = upserts.nth(1).unwrap();
+        match old {
+            Some(old) => self.living.put(collection, &embedder(), old).await.unwrap(),
+            None => drop(self.living.delete(collection, vec![id.to_owned()]).await.unwrap()),
+        }
+        put(written).await.unwrap_err();
     }
 
     /// Everything that a document shows: nothing, or one version, whole.
@@ -78,6 +100,8 @@ fn points(number: u32) -> usize {
 enum Deed {
     Put,
     Delete,
+    /// Of its collection, where another one has died before it became visible in a new version.
+    Repair,
 }
 
 /// How what is left behind is cleaned up.
@@ -98,12 +122,15 @@ async fn dies_at_every_call(deed: Deed, old: Option<u32>, how: Break, cleaned: C
         if let Some(old) = old {
             scene.living.put("notes", &embedder(), version(&id, old)).await.unwrap();
         }
+        if deed == Deed::Repair {
+            scene.leave_behind("notes", &id).await;
+        }
         scene.gate.break_after(calls, how);
-        let done = match deed {
-            Deed::Put => scene.dying.put("notes", &embedder(), version(&id, 2)).await,
-            Deed::Delete => scene.dying.delete("notes", vec![id.clone()]).await.map(drop),
+        let (done, new) = match deed {
+            Deed::Put => (scene.dying.put("notes", &embedder(), version(&id, 2)).await, Some(2)),
+            Deed::Delete => (scene.dying.delete("notes", vec![id.clone()]).await.map(drop), None),
+            Deed::Repair => (scene.dying.repair("notes").await.map(drop), old),
         };
-        let new = (deed == Deed::Put).then_some(2);
         let seen = scene.version("notes", &id).await;
         assert!(
             seen == old || seen == new,
@@ -137,7 +164,9 @@ async fn dies_at_every_call(deed: Deed, old: Option<u32>, how: Break, cleaned: C
             break;
         }
     }
-    assert_eq!(outcomes.len(), 2, "both outcomes were seen");
+    // A repair changes nothing that is seen.
+    let expected = if deed == Deed::Repair { 1 } else { 2 };
+    assert_eq!(outcomes.len(), expected, "all outcomes were seen");
     scene.living.delete_collection("notes").await.unwrap();
 }
 
@@ -163,6 +192,10 @@ deaths! {
     a_removal_that_dies_after_a_call_is_old_or_gone: Delete Some(1), After, ByTheNextWrite;
     a_removal_that_dies_before_a_call_is_repaired: Delete Some(1), Before, ByRepair;
     a_removal_that_dies_after_a_call_is_repaired: Delete Some(1), After, ByRepair;
+    a_repair_that_dies_after_a_call_changes_nothing_and_the_next_write_goes_on: Repair Some(1), After, ByTheNextWrite;
+    a_repair_that_dies_before_a_call_is_repaired: Repair Some(1), Before, ByRepair;
+    a_repair_that_dies_after_a_call_is_repaired: Repair Some(1), After, ByRepair;
+    a_repair_of_what_was_never_seen_that_dies_after_a_call_is_repaired: Repair None, After, ByRepair;
 }
 
 #[tokio::test(flavor = "multi_thread")]

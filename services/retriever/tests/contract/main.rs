@@ -1,20 +1,23 @@
 //! One contract for both stores: what `VectorStore` promises, kept by the store on the local disk and by the one on a Qdrant
 //! server.
 //!
-//! The server is a stand-in made of Qdrant's own protocol and engine ([`server`]). With `EMEND_TEST_QDRANT_URL` (and
+//! The server is a stand-in made of Qdrant's own protocol and engine ([`emend_test_qdrant`]). With `EMEND_TEST_QDRANT_URL` (and
 //! `EMEND_TEST_QDRANT_API_KEY`) it is the one at that address, but for what only the stand-in tells; collections are named
 //! by chance and removed at the end of the test that made them, unless it fails.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod access;
 mod backup;
 mod copies;
+mod errors;
 mod faults;
 mod filters;
 mod model;
 mod promises;
 mod proxy;
-mod server;
+mod retries;
+mod settings;
 mod subject;
 mod writers;
 

@@ -1,4 +1,4 @@
-//! A proxy between a store and its server, which breaks off at any call.
+//! A proxy between a store and its server, which breaks off at any call, or fails or says nothing for a while.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -9,16 +9,21 @@ use http::{Request, Response};
 use tonic::Status;
 use tonic::body::Body;
 use tonic::server::NamedService;
+use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Channel, Endpoint};
 use tower::Service;
 
-/// What happens to the call at which a proxy breaks off. All calls after it are refused.
+/// What happens to the call at which a proxy breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Break {
-    /// The server never sees it.
+    /// The server never sees it, nor any call after it.
     Before,
-    /// The server does it, and nobody learns.
+    /// The server does it and nobody learns; it sees no call after it.
     After,
+    /// This call and the ones after it, so many together, find the server away. Then it is back.
+    Unavailable(usize),
+    /// It is never answered, and the server never sees it. Calls after it pass.
+    Hang,
 }
 
 /// Which calls pass. Cheap to clone.
@@ -32,16 +37,22 @@ struct State {
     broken: bool,
     /// Calls that passed or did not, by the names of their methods.
     seen: Vec<String>,
+    /// What is done before a method is called the next time.
+    first: Option<(&'static str, Deed)>,
 }
+
+type Deed = Box<dyn FnOnce() + Send>;
 
 enum Pass {
     Through,
     Lost,
     Refused,
+    Away,
+    Never,
 }
 
 impl Gate {
-    /// Breaks off at the call after `calls` others.
+    /// Breaks at the call after `calls` others.
     pub(crate) fn break_after(&self, calls: usize, how: Break) {
         *self.0.lock().unwrap() = State {
             left: Some((calls, how)),
@@ -49,7 +60,15 @@ impl Gate {
         };
     }
 
-    /// Whether it has broken off.
+    /// Lets everything pass from now on, and does this before `method` is called the next time.
+    pub(crate) fn before(&self, method: &'static str, first: impl FnOnce() + Send + 'static) {
+        *self.0.lock().unwrap() = State {
+            first: Some((method, Box::new(first))),
+            ..State::default()
+        };
+    }
+
+    /// Whether it has broken.
     pub(crate) fn is_broken(&self) -> bool {
         self.0.lock().unwrap().broken
     }
@@ -61,18 +80,28 @@ impl Gate {
 
     fn pass(&self, method: &str) -> Pass {
         let mut state = self.0.lock().unwrap();
-        state.seen.push(method.rsplit('/').next().unwrap().to_owned());
-        if state.broken {
-            return Pass::Refused;
+        let method = method.rsplit('/').next().unwrap();
+        state.seen.push(method.to_owned());
+        if let Some((_, first)) = state.first.take_if(|(at, _)| *at == method) {
+            first();
         }
+        let broken = state.broken;
         match &mut state.left {
+            Some((0, Break::Before | Break::After)) if broken => Pass::Refused,
             Some((0, how)) => {
-                let how = *how;
-                state.broken = true;
-                match how {
+                let pass = match how {
                     Break::Before => Pass::Refused,
                     Break::After => Pass::Lost,
-                }
+                    Break::Unavailable(0) => Pass::Through,
+                    Break::Unavailable(more) => {
+                        *more -= 1;
+                        Pass::Away
+                    }
+                    Break::Hang if broken => Pass::Through,
+                    Break::Hang => Pass::Never,
+                };
+                state.broken = true;
+                pass
             }
             Some((left, _)) => {
                 *left -= 1;
@@ -91,14 +120,15 @@ pub(crate) async fn start(url: &str, gate: Gate) -> String {
     let router = tonic::transport::Server::builder()
         .add_service(Whole(Forward {
             channel: channel.clone(),
-            gate: Gate::default(),
+            gate: gate.clone(),
         }))
         .add_service(Collections(Forward {
             channel: channel.clone(),
             gate: gate.clone(),
         }))
         .add_service(Points(Forward { channel, gate }));
-    tokio::spawn(router.serve_with_incoming(tokio_stream::wrappers::TcpListenerStream::new(listener)));
+    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+    tokio::spawn(router.serve_with_incoming(incoming));
     address
 }
 
@@ -115,8 +145,11 @@ impl Forward {
             // Not a kind of error after which a call is made again: whoever called is dead.
             let dead = || Ok(Status::internal("the connection is gone").into_http());
             let pass = gate.pass(request.uri().path());
-            if let Pass::Refused = pass {
-                return dead();
+            match pass {
+                Pass::Through | Pass::Lost => {}
+                Pass::Refused => return dead(),
+                Pass::Away => return Ok(Status::unavailable("the server is away").into_http()),
+                Pass::Never => return std::future::pending().await,
             }
             std::future::poll_fn(|context| Service::<Request<Body>>::poll_ready(&mut channel, context))
                 .await

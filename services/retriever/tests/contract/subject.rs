@@ -5,13 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use emend_core::Secret;
-use emend_retriever::backend::qdrant::{QdrantSettings, QdrantStore, Timing};
+use emend_retriever::backend::qdrant::{Layout, QdrantSettings, QdrantStore, Timing};
 use emend_retriever::backend::{
     Chunk, EdgeStore, EmbedderInfo, NewDocument, Query, Search, SearchHit, Section, Unit, VectorStore,
 };
 use emend_retriever::terms::Terms;
-
-use crate::server::Server;
+use emend_test_qdrant::Server;
 
 pub(crate) const DIMENSIONS: usize = 4;
 
@@ -66,13 +65,24 @@ impl Qdrant {
         let settings = QdrantSettings {
             url: url.to_owned(),
             api_key: Secret::from_environment("EMEND_TEST_QDRANT_API_KEY"),
-            certificates: None,
-            timeout: Duration::from_secs(30),
             prefix: self.prefix.clone(),
-            layout: Default::default(),
             timing,
+            ..Self::settings()
         };
         QdrantStore::new(settings).unwrap()
+    }
+
+    /// The settings of a store, but for where it is.
+    pub(crate) fn settings() -> QdrantSettings {
+        QdrantSettings {
+            url: String::new(),
+            api_key: None,
+            certificates: None,
+            timeout: Duration::from_secs(30),
+            prefix: String::new(),
+            layout: Layout::default(),
+            timing: Timing::default(),
+        }
     }
 
     /// How many points a collection has; `None` where only the stand-in could tell.
@@ -86,6 +96,7 @@ impl Qdrant {
 pub(crate) const AT_ONCE: Timing = Timing {
     grace: Duration::ZERO,
     skew: Duration::ZERO,
+    write: Duration::from_secs(600),
     writing: Duration::ZERO,
 };
 

@@ -56,7 +56,7 @@ impl Inner {
     /// Makes a name stand for a copy, and removes what it stood for.
     pub(super) async fn publish(&self, draft: &str, name: &str) -> Result<(), StoreError> {
         self.described(draft).await?;
-        self.point(name, Some(draft)).await?;
+        self.point(name, draft).await?;
         for copy in self.copies(name).await? {
             if copy == draft {
                 continue;
@@ -77,8 +77,8 @@ impl Inner {
         Ok(listed.filter(|known| number(known, name).is_some()).collect())
     }
 
-    /// Makes an alias stand for a collection, whatever it stood for, or for nothing any more.
-    pub(super) async fn point(&self, alias: &str, to: Option<&str>) -> Result<(), StoreError> {
+    /// Makes an alias stand for a collection, whatever it stood for.
+    async fn point(&self, alias: &str, to: &str) -> Result<(), StoreError> {
         let is_known = self.aliases().await?.iter().any(|(known, _)| known == alias);
         let alias_name = self.full(alias);
         let delete = is_known.then(|| {
@@ -86,13 +86,11 @@ impl Inner {
                 alias_name: alias_name.clone(),
             })
         });
-        let create = to.map(|to| {
-            Action::CreateAlias(CreateAlias {
-                collection_name: self.full(to),
-                alias_name: alias_name.clone(),
-            })
+        let create = Action::CreateAlias(CreateAlias {
+            collection_name: self.full(to),
+            alias_name,
         });
-        let actions = delete.into_iter().chain(create);
+        let actions = delete.into_iter().chain([create]);
         let request = ChangeAliases {
             actions: actions.map(|action| AliasOperations { action: Some(action) }).collect(),
             ..ChangeAliases::default()
@@ -107,7 +105,7 @@ impl Inner {
             .map(drop)
     }
 
-    /// Removes a collection of the server, which may be gone already.
+    /// Removes a collection of the server with its aliases. It may be gone already.
     pub(super) async fn remove_collection(&self, name: &str) -> Result<(), StoreError> {
         let request = DeleteCollection {
             collection_name: self.full(name),

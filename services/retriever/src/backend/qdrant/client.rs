@@ -2,21 +2,23 @@
 //!
 //! Every call here may be made twice: see the protocol in the module above.
 
+use std::error::Error;
 use std::fmt::Debug;
 use std::future::Future;
+use std::io;
 use std::time::Duration;
 
 use emend_core::{Backoff, Secret, without_secrets};
 use qdrant_client::qdrant::collections_client::CollectionsClient;
 use qdrant_client::qdrant::points_client::PointsClient;
 use qdrant_client::qdrant::qdrant_client::QdrantClient;
-use qdrant_client::qdrant::{HealthCheckReply, HealthCheckRequest};
+use qdrant_client::qdrant::{HealthCheckReply, HealthCheckRequest, ListAliasesRequest};
 use tokio::sync::OnceCell;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
-use tonic::{Code, Request, Response, Status};
+use tonic::{Code, Request, Response, Status, TimeoutExpired};
 
 use super::settings::{MAX_CALL_TIMEOUT, QdrantSettings};
 use crate::backend::StoreError;
@@ -31,6 +33,10 @@ const BACKOFF: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_
 
 /// Largest answer: a page of sections, or the candidates of a search.
 const MAX_ANSWER_BYTES: usize = 256 << 20;
+
+/// The operations that a probe makes.
+const VERSION: &str = "say its version";
+const ALIASES: &str = "list the aliases";
 
 /// Most characters of what a server says that are passed on.
 const MAX_REASON: usize = 400;
@@ -132,18 +138,34 @@ impl Client {
 
     /// Checks once that the server is there and new enough.
     pub(super) async fn check(&self) -> Result<(), StoreError> {
-        self.checked.get_or_try_init(|| self.probe()).await.copied()
+        let check = async || {
+            let reply = self
+                .retried(VERSION, HealthCheckRequest {}, |request| self.version(request))
+                .await;
+            self.is_new_enough(reply)
+        };
+        self.checked.get_or_try_init(check).await.copied()
     }
 
-    /// Asks the server for its version, once, without another try.
+    /// Asks the server for its version, and for what every operation asks first: the version is told to everybody, with
+    /// whatever key. Each once, without another try.
     pub(super) async fn probe(&self) -> Result<(), StoreError> {
-        let mut client = QdrantClient::new(self.connection());
-        let reply = self
-            .attempt("say its version", HealthCheckRequest {}, |request| {
-                client.health_check(request)
-            })
-            .await;
-        let HealthCheckReply { version, .. } = reply.map_err(|failed| self.error("say its version", &failed))?;
+        let reply = self.attempt(VERSION, HealthCheckRequest {}, |request| self.version(request));
+        self.is_new_enough(reply.await)?;
+        let list = |request| {
+            let mut client = self.collections();
+            async move { client.list_aliases(request).await }
+        };
+        let listed = self.attempt(ALIASES, ListAliasesRequest {}, list).await;
+        listed.map(drop).map_err(|status| self.error(ALIASES, &status))
+    }
+
+    async fn version(&self, request: Request<HealthCheckRequest>) -> Result<Response<HealthCheckReply>, Status> {
+        QdrantClient::new(self.connection()).health_check(request).await
+    }
+
+    fn is_new_enough(&self, reply: Result<HealthCheckReply, Status>) -> Result<(), StoreError> {
+        let HealthCheckReply { version, .. } = reply.map_err(|status| self.error(VERSION, &status))?;
         if new_enough(&version) {
             return Ok(());
         }
@@ -169,21 +191,35 @@ impl Client {
         F: Future<Output = Result<Response<R>, Status>>,
     {
         self.check().await?;
+        let status = match self.retried(operation, request, send).await {
+            Ok(reply) => return Ok(reply),
+            Err(status) => status,
+        };
+        if status.code() == Code::NotFound {
+            return Err(StoreError::UnknownCollection {
+                name: collection.to_owned(),
+                known: Vec::new(),
+            });
+        }
+        Err(self.error(operation, &status))
+    }
+
+    /// Attempts a call, a few times where the server did not answer.
+    async fn retried<T: Clone, R, F>(
+        &self,
+        operation: &'static str,
+        request: T,
+        send: impl Fn(Request<T>) -> F,
+    ) -> Result<R, Status>
+    where
+        F: Future<Output = Result<Response<R>, Status>>,
+    {
         let mut tries = 1;
         loop {
             let status = match self.attempt(operation, request.clone(), &send).await {
-                Ok(reply) => return Ok(reply),
-                Err(status) => status,
+                Err(status) if tries < TRIES && is_transient(&status) => status,
+                done => return done,
             };
-            if status.code() == Code::NotFound {
-                return Err(StoreError::UnknownCollection {
-                    name: collection.to_owned(),
-                    known: Vec::new(),
-                });
-            }
-            if tries == TRIES || !is_transient(&status) {
-                return Err(self.error(operation, &status));
-            }
             tracing::debug!(operation, tries, code = ?status.code(), "Qdrant did not answer, trying again");
             tokio::time::sleep(BACKOFF.jittered(tries, Duration::ZERO)).await;
             tries += 1;
@@ -202,8 +238,10 @@ impl Client {
         let mut request = Request::new(request);
         request.set_timeout(self.timeout);
         match tokio::time::timeout(self.timeout, send(request)).await {
-            Ok(answered) => answered.map(Response::into_inner),
-            Err(_) => Err(Status::deadline_exceeded(format!(
+            Ok(Ok(answer)) => Ok(answer.into_inner()),
+            // The connection keeps the limit too, and may be first to say so.
+            Ok(Err(status)) if !causes(&status).any(|cause| cause.is::<TimeoutExpired>()) => Err(status),
+            _ => Err(Status::deadline_exceeded(format!(
                 "no answer within {:?} when asked to {operation}",
                 self.timeout
             ))),
@@ -212,7 +250,10 @@ impl Client {
 
     fn error(&self, operation: &'static str, status: &Status) -> StoreError {
         let url = self.url.clone();
-        let reason = reason(status);
+        let reason = reason(status, &self.key);
+        if fails_in_tls(status) {
+            return StoreError::Untrusted { url, reason };
+        }
         match status.code() {
             Code::Unauthenticated | Code::PermissionDenied => StoreError::Refused { url, reason },
             Code::ResourceExhausted => StoreError::Busy { url, reason },
@@ -226,23 +267,40 @@ impl Client {
 
 /// Whether the server may answer when it is asked again: it was not there, or went away.
 fn is_transient(status: &Status) -> bool {
-    matches!(status.code(), Code::Unavailable | Code::Aborted)
-        || (status.code() == Code::Unknown && std::error::Error::source(status).is_some())
+    let gone = matches!(status.code(), Code::Unavailable | Code::Aborted)
+        || (status.code() == Code::Unknown && status.source().is_some());
+    gone && !fails_in_tls(status)
 }
 
-/// What a status says, with the cause of a broken connection, shortened.
-fn reason(status: &Status) -> String {
+/// Whether there is no connection because TLS with the server failed, which another try does not change.
+fn fails_in_tls(status: &Status) -> bool {
+    causes(status).any(|cause| {
+        // An error of TLS comes within one of I/O, which does not name it as its source.
+        let within = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        cause.is::<rustls::Error>() || within.is_some_and(|within| within.is::<rustls::Error>())
+    })
+}
+
+/// What a status came from, outermost first.
+fn causes(status: &Status) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    std::iter::successors(status.source(), |cause| (*cause).source())
+}
+
+/// What a status says, with the cause of a broken connection, shortened, and without the key should it be said.
+fn reason(status: &Status, key: &Key) -> String {
     let mut said = match status.message() {
         "" => format!("{:?}", status.code()),
         message => message.to_owned(),
     };
-    let mut cause = std::error::Error::source(status);
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if !said.contains(&text) {
-            said = format!("{said}: {text}");
+    for cause in causes(status).map(ToString::to_string) {
+        if !said.contains(&cause) {
+            said = format!("{said}: {cause}");
         }
-        cause = error.source();
+    }
+    if let Some(key) = key.0.as_ref().and_then(|key| key.to_str().ok())
+        && !key.is_empty()
+    {
+        said = said.replace(key, "***");
     }
     said.chars().take(MAX_REASON).collect()
 }

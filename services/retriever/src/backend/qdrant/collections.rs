@@ -312,20 +312,19 @@ impl Inner {
         Ok(counted.result.unwrap_or_default().count)
     }
 
-    /// Removes a collection with all copies of it, and returns how many documents it had.
+    /// Removes a collection with all copies of it, and returns how many documents it had. What readers see goes last, and
+    /// with it its alias, so that nothing is left that could not be asked to be removed again.
     pub(super) async fn drop_collection(&self, name: &str) -> Result<u64, StoreError> {
         let real = self.real(name).await?;
         // Nothing of somebody else's.
         self.described(&real).await?;
         let documents = self.count(&real, Filter::must([of_kinds(&[KIND_DOCUMENT])])).await?;
-        if real == name {
-            self.remove_collection(name).await?;
-        } else {
-            self.point(name, None).await?;
-        }
         for copy in self.copies(name).await? {
-            self.remove_collection(&copy).await?;
+            if copy != real {
+                self.remove_collection(&copy).await?;
+            }
         }
+        self.remove_collection(&real).await?;
         Ok(documents)
     }
 

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use futures::try_join;
 use qdrant_client::qdrant::{
-    DenseVector, Filter, Query as ServerQuery, QueryPoints, SearchParams, VectorInput, query, vector_input,
+    DenseVector, Filter, QuantizationSearchParams, Query as ServerQuery, QueryPoints, SearchParams, VectorInput, query,
+    vector_input,
 };
 use tokio::sync::Mutex;
 
@@ -156,16 +157,21 @@ impl Searching<'_> {
 
     fn dense(&self, embedding: &[f32]) -> QueryPoints {
         let Search { ef, exact, .. } = self.search;
-        let params = (ef.is_some() || *exact).then(|| SearchParams {
+        let params = SearchParams {
             hnsw_ef: ef.map(|ef| ef as u64),
             exact: exact.then_some(true),
+            // Whoever made the collection may have had it keep bytes, and the score of bytes is not the cosine.
+            quantization: Some(QuantizationSearchParams {
+                rescore: Some(true),
+                ..QuantizationSearchParams::default()
+            }),
             ..SearchParams::default()
-        });
+        };
         let embedding = DenseVector {
             data: embedding.to_vec(),
         };
         QueryPoints {
-            params,
+            params: Some(params),
             ..self.query(vector_input::Variant::Dense(embedding), DENSE)
         }
     }

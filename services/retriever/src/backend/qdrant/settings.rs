@@ -37,7 +37,7 @@ pub struct Layout {
     pub write_consistency: Option<u32>,
     /// Whether embeddings are read from disk rather than kept in memory.
     pub on_disk: bool,
-    /// Whether embeddings are also kept as bytes, which are compared first.
+    /// Whether embeddings are also kept as bytes, which are compared first; what they find is compared again as it is.
     pub scalar_quantization: bool,
     /// Links of a point in the HNSW graph; the server's default where unset.
     pub m: Option<u32>,
@@ -52,6 +52,8 @@ pub struct Timing {
     pub grace: Duration,
     /// By how much the clocks of two retrievers may differ.
     pub skew: Duration,
+    /// How long this retriever takes for one document before it gives up; as long as `writing` at most.
+    pub write: Duration,
     /// How long a writer may take for one document. Others take a writer that takes longer for dead.
     pub writing: Duration,
 }
@@ -61,6 +63,7 @@ impl Default for Timing {
         Self {
             grace: Duration::from_secs(60),
             skew: Duration::from_secs(300),
+            write: Duration::from_secs(600),
             writing: Duration::from_secs(600),
         }
     }

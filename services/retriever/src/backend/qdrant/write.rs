@@ -1,7 +1,5 @@
 //! Writers: how a version of a document becomes visible. The protocol is described in the module above.
 
-use std::time::Duration;
-
 use futures::{StreamExt, TryStreamExt, stream};
 use qdrant_client::qdrant::{
     DeletePoints, Filter, GetPoints, PointId, PointStruct, RetrievedPoint, UpdateMode, UpsertPoints, WriteOrdering,
@@ -14,9 +12,6 @@ use super::wire::{
     Kept, all_payload, in_state, kept, of_versions, passage_point, record_id, record_point, section_point, vectors,
 };
 use crate::backend::{EmbedderInfo, NewDocument, StoreError};
-
-/// How long writing one document may take.
-const MAX_WRITE: Duration = Duration::from_secs(600);
 
 /// Times that a record is changed again because somebody else was faster.
 const SWAPS: usize = 32;
@@ -46,26 +41,20 @@ enum Written {
 }
 
 impl Inner {
-    /// Stores a document as a new version.
+    /// Stores a document as a new version. Returns the versions that were visible before it.
     pub(super) async fn put(
         &self,
         name: &str,
         embedder: &EmbedderInfo,
         document: &NewDocument,
-    ) -> Result<(), StoreError> {
-        let write = async {
-            self.ensure(name, embedder).await?;
-            for _ in 0..WRITES {
-                if let Written::Published(replaced) = self.write(name, document).await? {
-                    return Ok(replaced);
-                }
+    ) -> Result<Vec<Version>, StoreError> {
+        self.ensure(name, embedder).await?;
+        for _ in 0..WRITES {
+            if let Written::Published(replaced) = self.write(name, document).await? {
+                return Ok(replaced);
             }
-            Err(self.contended(name, &document.id))
-        };
-        let written = tokio::time::timeout(MAX_WRITE, write).await;
-        let replaced = written.unwrap_or_else(|_| Err(self.too_slow("the document was not written in time")))?;
-        self.clean_later(name, &document.id, replaced).await;
-        Ok(())
+        }
+        Err(self.contended(name, &document.id))
     }
 
     /// One try to store a document.
