@@ -172,6 +172,18 @@ fn what_title_and_headings_say_need_not_be_said_again_below_them() {
     let rows = answer_sentences(&asks, &passage, None);
     assert!(restates_question(&asks, &rows[1]), "{rows:?}");
     assert!(!restates("Who approves leave", "Every employee has 25 days of it."));
+    // That something is so says neither how nor why.
+    let sentence = View::new("The charger is reset by the dealer in the main town.");
+    for (question, says) in [
+        ("Who can reset the charger?", false),
+        ("Is the charger reset?", true),
+        ("How is the charger reset?", false),
+        ("Why is the charger reset?", false),
+    ] {
+        let asks = Question::new(question);
+        let found = restates_question(&asks, &answer_sentences(&asks, &sentence, None)[0]);
+        assert_eq!(found, says, "{question}");
+    }
 }
 
 #[test]
