@@ -17,7 +17,7 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 use emend_chassis::TracedChannel;
-use emend_core::Deadline;
+use emend_core::{Deadline, without_secrets};
 use emend_orchestrator::{catalog::Catalog, graph::Graph};
 use emend_proto::v1::{
     AskStreamRequest, Question, SearchMode, WalkResult, WalkStatus,
@@ -207,6 +207,7 @@ fn not_an_orchestrator(url: &str, error: anyhow::Error) -> anyhow::Error {
     let Some(status) = error.downcast_ref::<tonic::Status>() else {
         return error;
     };
+    let url = without_secrets(url);
     let advice = "give --url the address of the orchestrator that `emend up` prints";
     let message = match status.code() {
         tonic::Code::Unimplemented => {

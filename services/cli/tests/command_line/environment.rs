@@ -9,7 +9,13 @@ const SECRET: &str = "pl4nted-s3cret";
 
 /// Runs the command with secrets in every variable that takes one.
 fn with_secrets(place: &Place, arguments: &[&str]) -> Output {
+    with_secrets_and(place, arguments, &[])
+}
+
+/// The same with more variables.
+fn with_secrets_and(place: &Place, arguments: &[&str], more: &[(&str, &str)]) -> Output {
     let address = |port: &str| format!("http://user:{SECRET}@127.0.0.1:{port}/v1");
+    let more = more.iter().copied();
     let output = place
         .emend(arguments)
         // No Python that could fetch a package.
@@ -23,6 +29,17 @@ fn with_secrets(place: &Place, arguments: &[&str]) -> Output {
         .env("EMEND_LLM_FALLBACK_API_KEY", SECRET)
         .env("EMEND_EMBEDDER_URL", address("3"))
         .env("EMEND_EMBEDDER_API_KEY", SECRET)
+        .env("EMEND_QDRANT_URL", address("4"))
+        .env("EMEND_QDRANT_API_KEY", SECRET)
+        .env("EMEND_TAVILY_URL", address("5"))
+        .env("EMEND_TAVILY_API_KEY", SECRET)
+        .env("EMEND_BRAVE_URL", address("6"))
+        .env("EMEND_BRAVE_API_KEY", SECRET)
+        .env("EMEND_SEARXNG_URL", address("7"))
+        .env("EMEND_API_KEY", SECRET)
+        .env("EMEND_SERVICE_API_KEY", SECRET)
+        .env("OTEL_EXPORTER_OTLP_ENDPOINT", address("9"))
+        .envs(more)
         .output()
         .unwrap();
     let shown = stdout(&output) + &stderr(&output);
@@ -77,6 +94,48 @@ fn errors_and_logs_show_no_secret() {
     assert!(stderr(&output).contains("127.0.0.1:1"), "{}", stderr(&output));
     let output = with_secrets(&place, &["models", "fetch", "--embedder", "openai:tiny"]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+}
+
+#[test]
+fn addresses_of_services_and_stores_show_no_password() {
+    let place = Place::new();
+    let docs = place.docs.path().to_str().unwrap();
+    let url = format!("http://user:{SECRET}@127.0.0.1:10");
+    let walk = place.data.path().join("walk.json");
+    let walk = walk.to_str().unwrap();
+    fs::write(walk, place.ask(&["--json", "--", ASKED]).stdout).unwrap();
+    let commands = [
+        &["ask", "--", ASKED][..],
+        &["ask", "--json", "--", ASKED],
+        &["ingest", docs],
+        &["collections", "list"],
+        &["documents", "list"],
+        &[
+            "feedback",
+            "record",
+            "--question",
+            ASKED,
+            "--result",
+            walk,
+            "--verdict",
+            "right",
+        ],
+        &["replay", "--threshold", "relevant=0.6", walk],
+        &["doctor", "--patience", "5s", "--search"],
+        &["health", &url],
+    ];
+    let at_services = [("EMEND_URL", url.as_str()), ("EMEND_RETRIEVER_URL", &url)];
+    let at_store = [("EMEND_STORE", "qdrant"), ("EMEND_QDRANT_TIMEOUT", "1")];
+    // At once: they wait for what is not there.
+    std::thread::scope(|scope| {
+        for arguments in commands {
+            for more in [&at_services, &at_store] {
+                let arguments = [&["-vv"], arguments].concat();
+                let place = &place;
+                scope.spawn(move || with_secrets_and(place, &arguments, more));
+            }
+        }
+    });
 }
 
 #[test]
