@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Gets the real programs that tests talk to where they are installed: a llama.cpp server (python3 with venv), a searx
 # (Debian, as root), a reader of OpenMetrics (python3 with venv), clients of OpenAI's protocol and of MCP (python3 with venv,
-# npm), a browser, and what clients in Python, TypeScript (with npm), Go and Java (with mvn) are made with. A test whose
-# program is missing says so and passes. Run it again at any time.
+# npm), stubs of gRPC-Web (npm), a browser, and what clients in Python, TypeScript (with npm), Go and Java (with mvn) are made
+# with. A test whose program is missing says so and passes. Run it again at any time.
 #
 # `tests/peers.sh all` also builds what takes long, once, with Go: the API servers of three versions of Kubernetes, etcd and
 # Helm, which the chart is tested with, Jaeger, which traces are read in, and Prometheus' promtool, which reads the alerts.
@@ -67,11 +67,19 @@ debian searx searx-run
 open_metrics=prometheus-client==0.26.0
 install open-metrics python3 "$open_metrics" pip_packages "$open_metrics"
 
-# Clients of the gateway: the packages of their makers, in Python and for Node.
+# What generates from the contracts.
+buf=1.75.0
+
+# Clients of the gateway: the packages of their makers, in Python and for Node, and stubs of gRPC-Web as browsers have them.
 clients_python=(openai==3.54.0 mcp==2.3.0)
 clients_node=(openai@7.57.0 @modelcontextprotocol/sdk@1.32.2)
 install clients-python python3 "${clients_python[*]}" pip_packages "${clients_python[@]}"
 install clients-node npm "${clients_node[*]}" npm_packages "${clients_node[@]}"
+clients_web=(
+    @connectrpc/connect@2.2.0 @connectrpc/connect-web@2.2.0 @bufbuild/protobuf@2.17.0 @bufbuild/protoc-gen-es@2.17.0
+    google-proto-files@6.0.1 "@bufbuild/buf@$buf"
+)
+install clients-web npm "${clients_web[*]}" npm_packages "${clients_web[@]}"
 
 # The page in a browser: a driver and rules of accessibility for Node, and Debian's Chromium.
 page=services/gateway/tests/page
@@ -80,8 +88,6 @@ debian chromium chromium
 
 # What the clients of tests/clients need, in the versions that their own files name. A test runs a client with what was
 # installed from exactly these files, which `installed` has, and with nothing else.
-buf=1.75.0
-
 python_client() {
     python3 -m venv "$1/venv" >/dev/null 2>&1 &&
         timeout 120 "$1/venv/bin/pip" download "${pip[@]}" --only-binary=:all: --dest "$1/wheels" --requirement "$2/requirements.txt" &&

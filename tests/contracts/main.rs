@@ -5,6 +5,7 @@
 mod bounds;
 mod clients;
 mod comments;
+mod languages;
 mod reasons;
 
 use std::path::Path;

@@ -373,7 +373,7 @@ func run() error {
 	said, err = tooManyStreams(ctx, stores)
 	check("retry", said, err, func() bool { return said.Code == codes.ResourceExhausted && said.RetryAfter > 0 })
 	end, err := deadline(ctx, late)
-	check("deadline", end, err, func() bool { return end != "WALK_STATUS_ANSWERED" })
+	check("deadline", end, err, func() bool { return end == "WALK_STATUS_FAILED" })
 	code, err := cancelled(ctx, late)
 	check("cancel", code, err, func() bool { return code == codes.Canceled })
 	seen, err := balance(ctx, strings.Split(*balanced, ","), access)

@@ -282,7 +282,7 @@ def main():
         lambda: too_many_streams(retriever),
         lambda said: said["code"] == "RESOURCE_EXHAUSTED" and said["retry_after"] > 0,
     )
-    check("deadline", lambda: deadline(slow), lambda end: end[0] != "WALK_STATUS_ANSWERED")
+    check("deadline", lambda: deadline(slow), lambda end: end[0] == "WALK_STATUS_FAILED")
     check("cancel", lambda: cancel(slow), lambda end: end == ("step_started", grpc.StatusCode.CANCELLED))
     check("balance", lambda: balance(given.balance.split(","), given.ca, key), lambda seen: len(seen) == 2)
     check("trace", lambda: trace(orchestrator), lambda ids: ids[0] == ids[1])

@@ -327,7 +327,7 @@ async function main() {
   await check("retry", () => tooManyStreams(retriever), (said) =>
     said.code === "RESOURCE_EXHAUSTED" && said.retryAfter !== undefined && said.retryAfter > 0,
   );
-  await check("deadline", () => deadline(slow), (end) => end !== "WALK_STATUS_ANSWERED");
+  await check("deadline", () => deadline(slow), (end) => end === "WALK_STATUS_FAILED");
   await check("cancel", () => cancel(slow), (code) => code === "CANCELLED");
   await check("balance", () => balance(addresses, access), (seen) => seen.size === addresses.length);
   await check("trace", () => trace(orchestrator), ({ sent, told }) => sent === told);

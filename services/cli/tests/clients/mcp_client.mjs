@@ -32,11 +32,36 @@ const answer = await client.callTool({ name: "ask", arguments: asked }, undefine
 assert.match(answer.content[0].text, /25 days of paid leave a year\. \[1\]/);
 assert.equal(answer.structuredContent.status, "ANSWERED");
 assert.ok(told.some((message) => message.includes("retrieve")), told);
-const passage = await client.readResource({ uri: answer.structuredContent.citations[0].uri });
+const { uri } = answer.structuredContent.citations[0];
+const passage = await client.readResource({ uri });
 assert.match(passage.contents[0].text, /25 days/);
-const explained = await client.callTool({ name: "explain_walk", arguments: { walk: answer.structuredContent.walk } });
+// Over HTTP nobody sees what others asked.
+const { resources } = await client.listResources();
+assert.equal(resources.some((resource) => resource.uri === uri), !overHttp);
+const { resourceTemplates } = await client.listResourceTemplates();
+assert.deepEqual(resourceTemplates.map((template) => template.uriTemplate), ["emend://walks/{walk}/passages/{number}"]);
+
+/** What a tool says. */
+const call = (name, given) => client.callTool({ name, arguments: given });
+const explained = await call("explain_walk", { walk: answer.structuredContent.walk });
+assert.match(explained.content[0].text, /retrieve/);
 assert.match(explained.content[0].text, /ANSWERED/);
-const wrong = await client.callTool({ name: "ask", arguments: { question: "" } });
+
+const found = await call("search", { query: "trains", topK: 2, ...collection });
+assert.ok(found.structuredContent.passages.some(({ text }) => text.includes("second class")), found);
+
+const stored = await call("ingest", { documents: [{ id: "canteen", text: "The canteen closes at three." }], ...collection });
+assert.match(stored.structuredContent.documents[0].status, /^(INGESTED|UNCHANGED)$/);
+const listed = await call("list_collections", {});
+const names = listed.structuredContent.collections.map(({ name }) => name);
+assert.equal(names.length, 1);
+if (overHttp) assert.deepEqual(names, ["handbook"]);
+
+const empty = await call("ask", { question: "" });
+assert.equal(empty.isError, true);
+const wrong = await call("ask", { question: asked.question, graph: "nothing", ...collection });
 assert.equal(wrong.isError, true);
+assert.match(wrong.content[0].text, /self-rag/);
+await assert.rejects(call("nothing", {}), /explain_walk/);
 await client.close();
 console.log("ok");

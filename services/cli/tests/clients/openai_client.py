@@ -1,10 +1,16 @@
-"""Asks through OpenAI's own package: openai_client.py GATEWAY. What is wrong ends it."""
+"""Asks through OpenAI's own package: openai_client.py GATEWAY GATEWAY_OF_A_MODEL. What is wrong ends it."""
 
+import json
 import sys
 
 import openai
 
-client = openai.OpenAI(base_url=sys.argv[1] + "/v1", api_key="none", max_retries=0)
+
+def connect(address):
+    return openai.OpenAI(base_url=address + "/v1", api_key="none", max_retries=0)
+
+
+client = connect(sys.argv[1])
 MODEL = "self-rag@handbook"
 ASKED = "How many days of paid leave does every employee have?"
 
@@ -21,7 +27,6 @@ completion = client.chat.completions.create(
 message = completion.choices[0].message
 assert "25 days of paid leave a year. [1]" in message.content, message
 assert completion.choices[0].finish_reason == "stop"
-assert completion.usage.total_tokens == completion.usage.prompt_tokens + completion.usage.completion_tokens
 cited = message.annotations[0].url_citation
 assert message.content[cited.start_index : cited.end_index] == "[1]", cited
 assert cited.url.endswith("leave.md"), cited
@@ -37,22 +42,26 @@ followed = client.chat.completions.create(
 )
 assert "team lead" in followed.choices[0].message.content, followed
 
-streamed, usage, drafts = "", None, ""
-stream = client.chat.completions.create(
-    model=MODEL,
-    messages=[{"role": "user", "content": ASKED}],
-    stream=True,
-    stream_options={"include_usage": True},
-    extra_body={"emend": {"drafts": True, "options": {"top_k": 2}}},
-)
-for chunk in stream:
-    usage = chunk.usage or usage
-    for choice in chunk.choices:
-        streamed += choice.delta.content or ""
-        drafts += getattr(choice.delta, "reasoning_content", None) or ""
-assert streamed == message.content, streamed
+
+
+def streamed(client, **more):
+    """What a stream says, put together."""
+    content, drafts, annotations, usage = "", "", [], None
+    messages = [{"role": "user", "content": ASKED}]
+    for chunk in client.chat.completions.create(model=MODEL, messages=messages, stream=True, **more):
+        usage = chunk.usage or usage
+        for choice in chunk.choices:
+            content += choice.delta.content or ""
+            drafts += getattr(choice.delta, "reasoning_content", None) or ""
+            annotations += getattr(choice.delta, "annotations", None) or []
+    return content, drafts, annotations, usage
+
+
+plain = streamed(client)
+assert plain == (message.content, "", [annotation.model_dump() for annotation in message.annotations], None), plain
+content, drafts, _, _ = streamed(client, extra_body={"emend": {"drafts": True, "options": {"top_k": 2}}})
+assert content == message.content, content
 assert "25 days" in drafts, drafts
-assert usage is not None
 
 abstained = client.chat.completions.create(
     model=MODEL, messages=[{"role": "user", "content": "Which comet passes near Jupiter?"}]
@@ -76,4 +85,13 @@ for wrong, error in [
                 assert refused.body["code"] == "model_not_found" and MODEL in refused.body["message"], refused.body
         else:
             raise AssertionError(f"{wrong} was taken")
+
+# What the model was asked and said, in whole answers and in streams.
+of_a_model = connect(sys.argv[2])
+usage = of_a_model.chat.completions.create(model=MODEL, messages=[{"role": "user", "content": ASKED}]).usage
+assert usage.prompt_tokens > 0 and usage.completion_tokens > 0, usage
+assert usage.total_tokens == usage.prompt_tokens + usage.completion_tokens, usage
+*_, again = streamed(of_a_model, stream_options={"include_usage": True})
+assert again == usage, (again, usage)
+print(json.dumps(usage.model_dump()))
 print("ok")

@@ -4,7 +4,7 @@
 use std::{
     ffi::OsString,
     fs,
-    net::TcpListener,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -12,6 +12,7 @@ use std::{
 use super::{
     Place,
     security::{Certificates, add_key},
+    silent::Silent,
     stderr, stdout,
     up::Up,
 };
@@ -106,10 +107,25 @@ fn run(command: &mut Command) -> String {
     said
 }
 
-/// `PATH` with a folder before all others.
-fn path_with(first: &Path) -> OsString {
+/// `PATH` with folders before all others.
+fn path_with<const N: usize>(first: [&Path; N]) -> OsString {
     let rest = std::env::var_os("PATH").unwrap_or_default();
-    std::env::join_paths(std::iter::once(first.to_path_buf()).chain(std::env::split_paths(&rest))).unwrap()
+    let first = first.into_iter().map(Path::to_path_buf);
+    std::env::join_paths(first.chain(std::env::split_paths(&rest))).unwrap()
+}
+
+/// All files of a folder and those below it with this extension.
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path, extension));
+        } else if path.extension().is_some_and(|is| is == extension) {
+            found.push(path);
+        }
+    }
+    found
 }
 
 /// Services for a client: one that answers, and one with another collection and a model that never does.
@@ -117,7 +133,8 @@ struct Services {
     quick: Up,
     slow: Up,
     _places: [Place; 2],
-    _silent: TcpListener,
+    /// The model of the one that never answers.
+    silent: Silent,
     /// Where there is TLS: the authority of the services, and beside it the file of a key, without which they take no call.
     protection: Option<Certificates>,
 }
@@ -125,9 +142,7 @@ struct Services {
 impl Services {
     fn start(language: &str, protection: Option<Certificates>) -> Self {
         let places = [Place::new(), Place::new()];
-        // Nobody takes its connections.
-        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-        let model = format!("http://{}/v1", silent.local_addr().unwrap());
+        let silent = Silent::start();
         let mut environment = Vec::new();
         if let Some(files) = &protection {
             let keys = files.path("keys.toml");
@@ -154,7 +169,7 @@ impl Services {
         let quick = Up::start(emend(&places[0], &["up"]).env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1"));
         let slow = Up::start(
             emend(&places[1], &["up"])
-                .env("EMEND_LLM_URL", model)
+                .env("EMEND_LLM_URL", format!("{}/v1", silent.url()))
                 .env("EMEND_LLM_MODEL", "silent")
                 .env("EMEND_LLM_TIMEOUT", "60m")
                 .env("EMEND_DEFAULT_TIMEOUT", "60m"),
@@ -171,7 +186,7 @@ impl Services {
             quick,
             slow,
             _places: places,
-            _silent: silent,
+            silent,
             protection,
         }
     }
@@ -208,6 +223,14 @@ impl Services {
         .collect()
     }
 
+    /// Has a program do all that it can. Of what never has an answer, it gives up one call by a deadline and one by itself,
+    /// and the model is not kept waiting for anybody.
+    fn are_used_by(&self, program: &mut Command) {
+        let said = run(program.args(self.arguments()));
+        assert!(said.contains("25 days"), "{said}");
+        self.silent.is_left_by_all_of(2);
+    }
+
     /// The orchestrator and the retriever that answer, and the files, as the programs for the packages take them.
     fn addresses(&self) -> Vec<String> {
         let addresses = ["orchestrator", "retriever"].map(|service| self.quick.address(service).to_owned());
@@ -221,20 +244,24 @@ impl Services {
 #[test]
 fn a_client_in_python_does_all_that_the_contracts_offer() {
     let Some(installed) = PYTHON.installed() else { return };
+    let Some(buf) = TYPESCRIPT.installed() else { return };
     let place = PYTHON.workplace();
-    let path = path_with(&installed.join("venv/bin"));
-    run(Command::new("sh")
-        .arg("generate.sh")
-        .current_dir(&place)
-        .env("PATH", &path));
+    let path = path_with([&installed.join("venv/bin"), &buf.join("node_modules/.bin")]);
+    // The stubs of its own compiler, and those of buf.
+    let stubs = ["generate.sh", "generate_with_buf.sh"].map(|script| {
+        run(Command::new("sh").arg(script).current_dir(&place).env("PATH", &path));
+        let stubs = place.path().join(format!("made by {script}"));
+        fs::rename(place.path().join("gen"), &stubs).unwrap();
+        stubs
+    });
     Services::open_and_protected(PYTHON.name, |services| {
-        let said = run(Command::new("python")
-            .arg("client.py")
-            .args(services.arguments())
-            .current_dir(&place)
-            .env("PATH", &path)
-            .env("PYTHONPATH", "gen"));
-        assert!(said.contains("25 days"), "{said}");
+        services.are_used_by(
+            Command::new("python")
+                .arg("client.py")
+                .current_dir(&place)
+                .env("PATH", &path)
+                .env("PYTHONPATH", &stubs[usize::from(services.protection.is_some())]),
+        );
     });
 }
 
@@ -246,18 +273,14 @@ fn a_client_in_typescript_does_all_that_the_contracts_offer() {
     let place = TYPESCRIPT.workplace();
     let modules = installed.join("node_modules");
     std::os::unix::fs::symlink(&modules, place.path().join("node_modules")).unwrap();
-    let path = path_with(&modules.join(".bin"));
+    let path = path_with([&modules.join(".bin")]);
     run(Command::new("sh")
         .arg("generate.sh")
         .current_dir(&place)
         .env("PATH", &path));
     run(Command::new("tsc").current_dir(&place).env("PATH", &path));
     Services::open_and_protected(TYPESCRIPT.name, |services| {
-        let said = run(Command::new("node")
-            .arg("dist/client.js")
-            .args(services.arguments())
-            .current_dir(&place));
-        assert!(said.contains("25 days"), "{said}");
+        services.are_used_by(Command::new("node").arg("dist/client.js").current_dir(&place));
     });
 }
 
@@ -266,9 +289,7 @@ fn a_client_in_go_does_all_that_the_contracts_offer() {
     let Some(installed) = GO.installed() else { return };
     let Some(buf) = TYPESCRIPT.installed() else { return };
     let place = GO.workplace();
-    let path = path_with(&buf.join("node_modules/.bin"));
-    let path =
-        std::env::join_paths(std::iter::once(installed.join("bin")).chain(std::env::split_paths(&path))).unwrap();
+    let path = path_with([&installed.join("bin"), &buf.join("node_modules/.bin")]);
     run(Command::new("sh")
         .arg("generate.sh")
         .current_dir(&place)
@@ -281,25 +302,47 @@ fn a_client_in_go_does_all_that_the_contracts_offer() {
         .env("GOPROXY", "off")
         .env("GOFLAGS", "-mod=readonly -modcacherw"));
     Services::open_and_protected(GO.name, |services| {
-        let said = run(Command::new(place.path().join("client")).args(services.arguments()));
-        assert!(said.contains("25 days"), "{said}");
+        services.are_used_by(&mut Command::new(place.path().join("client")));
     });
 }
 
 #[test]
 fn a_client_in_java_does_all_that_the_contracts_offer() {
     let Some(installed) = JAVA.installed() else { return };
+    let Some(buf) = TYPESCRIPT.installed() else { return };
     let place = JAVA.workplace();
+    let repository = installed.join("repository");
     run(Command::new("mvn")
         .args(["-B", "-q", "--offline", "compile"])
-        .arg(format!("-Dmaven.repo.local={}", installed.join("repository").display()))
+        .arg(format!("-Dmaven.repo.local={}", repository.display()))
         .current_dir(&place));
+    // The same with stubs of buf, by the programs that Maven fetched for its own.
+    let bin = place.path().join("bin");
+    fs::create_dir(&bin).unwrap();
+    for (name, folder) in [
+        ("protoc", "com/google/protobuf/protoc"),
+        ("protoc-gen-grpc-java", "io/grpc/protoc-gen-grpc-java"),
+    ] {
+        let found = files(&repository.join(folder), "exe");
+        fs::copy(&found[0], bin.join(name)).unwrap();
+        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    run(Command::new("sh")
+        .arg("generate_with_buf.sh")
+        .current_dir(&place)
+        .env("PATH", path_with([&bin, &buf.join("node_modules/.bin")])));
+    run(Command::new("javac")
+        .args(["-d", "made by buf", "-cp", "target/lib/*", "src/main/java/Client.java"])
+        .args(files(&place.path().join("gen"), "java"))
+        .current_dir(&place));
+    let classes = ["target/classes", "made by buf"];
     Services::open_and_protected(JAVA.name, |services| {
-        let said = run(Command::new("java")
-            .args(["-cp", "target/classes:target/lib/*", "Client"])
-            .args(services.arguments())
-            .current_dir(&place));
-        assert!(said.contains("25 days"), "{said}");
+        let classes = classes[usize::from(services.protection.is_some())];
+        services.are_used_by(
+            Command::new("java")
+                .args(["-cp", &format!("{classes}:target/lib/*"), "Client"])
+                .current_dir(&place),
+        );
     });
 }
 
@@ -346,7 +389,7 @@ fn the_package_for_typescript_is_built_installed_and_used() {
     let modules = installed.join("node_modules");
     let package = place.path().join("proto/typescript");
     std::os::unix::fs::symlink(&modules, package.join("node_modules")).unwrap();
-    let path = path_with(&modules.join(".bin"));
+    let path = path_with([&modules.join(".bin")]);
     let npm = |folder: &Path, arguments: &[&str]| {
         run(Command::new("npm")
             .args(["--offline", "--no-audit", "--no-fund", "--ignore-scripts", "--cache"])

@@ -7,6 +7,8 @@ use std::{
     process::{Command, Stdio},
 };
 
+use emend_testkit::language_model::LanguageModel;
+
 use super::{Place, stderr, stdout, up::Up};
 
 /// A folder of `tests/peers.sh`, if what is to be in it is installed.
@@ -22,9 +24,14 @@ pub(super) fn peer(name: &str) -> Option<PathBuf> {
     folder.canonicalize().ok()
 }
 
+/// The scripts.
+fn scripts() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients")
+}
+
 /// A script of the folder `clients` with these arguments; `None` where its package is not installed.
 fn client(script: &str, arguments: &[&str]) -> Option<Command> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(script);
+    let script = scripts().join(script);
     let mut command = if script.extension().is_some_and(|extension| extension == "py") {
         Command::new(peer("clients-python")?.join("bin/python"))
     } else {
@@ -37,19 +44,28 @@ fn client(script: &str, arguments: &[&str]) -> Option<Command> {
     Some(command)
 }
 
-fn succeeds(mut client: Command) {
+/// Runs a client to its end, and returns what it printed before `ok`.
+fn succeeds(mut client: Command) -> String {
     let output = client.output().unwrap();
+    let said = stdout(&output);
+    let said = said.strip_suffix("ok\n").unwrap_or_default();
     assert!(
         output.status.success() && stdout(&output).ends_with("ok\n"),
         "{client:?}\n{}{}",
         stdout(&output),
         stderr(&output)
     );
+    said.to_owned()
 }
 
 /// `emend up` with the documents of a place.
 fn start(place: &Place) -> Up {
-    let up = Up::start(&mut place.emend(&["up"]));
+    start_with(place, &[])
+}
+
+/// The same with these variables of the environment.
+fn start_with(place: &Place, environment: &[(&str, &str)]) -> Up {
+    let up = Up::start(place.emend(&["up"]).envs(environment.iter().copied()));
     let docs = place.docs.path().to_str().unwrap();
     let stored = place
         .emend(&["ingest", "--url", up.url("retriever"), "-c", "handbook", docs])
@@ -60,16 +76,41 @@ fn start(place: &Place) -> Up {
 }
 
 #[test]
-fn packages_of_openai_and_mcp_use_the_gateway() {
+fn packages_of_openai_use_the_gateway() {
+    let places = [Place::new(), Place::new()];
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let mut ups = None;
+    for script in ["openai_client.py", "openai_client.mjs"] {
+        let Some(mut client) = client(script, &[]) else {
+            continue;
+        };
+        let (model, plain, of_a_model) = ups.get_or_insert_with(|| {
+            let model = runtime.block_on(LanguageModel::start());
+            let environment = [
+                ("EMEND_LLM_URL", model.url()),
+                ("EMEND_LLM_MODEL", "stand-in".to_owned()),
+                // What is asked again is graded again.
+                ("EMEND_GRADE_CACHE_ENTRIES", "0".to_owned()),
+            ];
+            let environment = environment.each_ref().map(|(name, value)| (*name, value.as_str()));
+            let of_a_model = start_with(&places[1], &environment);
+            (model, start(&places[0]), of_a_model)
+        });
+        let before = model.requests();
+        client.args([plain.url("gateway"), of_a_model.url("gateway")]);
+        let usage: serde_json::Value = serde_json::from_str(&succeeds(client)).unwrap();
+        // The script asked twice, and each time it was told the same: ten tokens in and five out a request.
+        let requests = model.requests() - before;
+        assert_eq!(usage["prompt_tokens"], 10 * requests / 2, "{script}: {usage}");
+        assert_eq!(usage["completion_tokens"], 5 * requests / 2, "{script}: {usage}");
+    }
+}
+
+#[test]
+fn packages_of_mcp_use_the_gateway() {
     let place = Place::new();
-    let scripts = [
-        "openai_client.py",
-        "openai_client.mjs",
-        "mcp_client.py",
-        "mcp_client.mjs",
-    ];
     let mut up = None;
-    for script in scripts {
+    for script in ["mcp_client.py", "mcp_client.mjs"] {
         let Some(mut client) = client(script, &[]) else {
             continue;
         };
@@ -77,6 +118,40 @@ fn packages_of_openai_and_mcp_use_the_gateway() {
         client.arg(up.url("gateway"));
         succeeds(client);
     }
+}
+
+/// Stubs for browsers, made of the contracts as their page says, in Node.
+#[test]
+fn a_stub_for_browsers_uses_the_gateway() {
+    let Some(packages) = peer("clients-web") else { return };
+    let program = tempfile::tempdir().unwrap();
+    let modules = packages.join("node_modules");
+    std::os::unix::fs::symlink(&modules, program.path().join("node_modules")).unwrap();
+    let proto = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto");
+    let template = proto.join("buf.gen.web.yaml");
+    // Google's messages of errors come with a package.
+    let google = Path::new("node_modules/google-proto-files");
+    let details = google.join("google/rpc/error_details.proto");
+    for (contracts, only) in [(proto.as_path(), None), (google, Some(details))] {
+        let mut generate = Command::new(modules.join(".bin/buf"));
+        generate
+            .arg("generate")
+            .arg(contracts)
+            .args(["--output", "gen", "--template"]);
+        generate.arg(&template).current_dir(&program);
+        if let Some(only) = only {
+            generate.arg("--path").arg(only);
+        }
+        let output = generate.output().unwrap();
+        assert!(output.status.success(), "{generate:?}\n{}", stderr(&output));
+    }
+    let script = program.path().join("grpc_web_client.mjs");
+    fs::copy(scripts().join("grpc_web_client.mjs"), &script).unwrap();
+    let place = Place::new();
+    let up = start(&place);
+    let mut client = Command::new("node");
+    client.arg(script).arg(up.url("gateway"));
+    succeeds(client);
 }
 
 #[test]

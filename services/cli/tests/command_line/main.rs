@@ -22,6 +22,7 @@ mod replay;
 mod security;
 #[cfg(unix)]
 mod setup;
+mod silent;
 #[cfg(target_os = "linux")]
 mod stream;
 mod terminal;
@@ -322,6 +323,11 @@ fn a_running_cluster_takes_documents_and_questions_and_ends_on_sigterm() {
     let mut urls = std::collections::HashMap::new();
     while urls.len() < 7 {
         let line = lines.next().expect("seven addresses").unwrap();
+        assert_eq!(
+            urls.is_empty(),
+            line.starts_with("gateway "),
+            "the first line is the gateway's: {line}"
+        );
         if let [name, url] = line.split_whitespace().collect::<Vec<_>>()[..] {
             urls.insert(name.to_owned(), url.to_owned());
         }

@@ -482,7 +482,7 @@ public final class Client {
         "retry",
         () -> tooManyStreams(retriever),
         said -> said.code() == Status.Code.RESOURCE_EXHAUSTED && said.retryAfter() > 0);
-    check("deadline", () -> deadline(slow), end -> !end.equals("WALK_STATUS_ANSWERED"));
+    check("deadline", () -> deadline(slow), "WALK_STATUS_FAILED"::equals);
     check("cancel", () -> cancel(slow), Status.Code.CANCELLED::equals);
     check("balance", () -> balance(given.get("--balance"), access), seen -> seen.size() == 2);
     check("trace", () -> trace(orchestrator), ids -> ids.get(0).equals(ids.get(1)));
