@@ -40,7 +40,7 @@ pub(crate) fn content(chunks: &[Value], name: &str) -> String {
 
 /// What the stand-in answers.
 pub(crate) const ANSWER: &str = "Everybody has 25 days. [1] Managers approve it. [2]\n\n\
-    [1] handbook/leave.md — Leave  \n[2] https://example.com/who — Who approves";
+    [1] handbook/leave.md — Leave  \n[2] web: https://example.com/who — Who approves";
 
 #[tokio::test]
 async fn an_answer_has_its_citations_and_its_usage() {
