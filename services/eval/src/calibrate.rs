@@ -21,6 +21,7 @@ const CONSTRUCTED: &str = ", constructed";
 
 /// One model, or one data set of it, on questions that it was not fitted to.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Row {
     /// What is judged.
     pub task: &'static str,

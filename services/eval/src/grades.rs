@@ -25,6 +25,7 @@ const AT_ONCE: usize = 16;
 
 /// The judgements of one data set, or of a part of it.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Row {
     /// What was judged.
     pub task: &'static str,

@@ -19,10 +19,11 @@ use crate::{
 };
 
 /// Version of the JSON: it goes up when a key is renamed, removed or means something else.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// All that was measured. As JSON it is the one object that `--json` prints.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Report {
     /// How it was run.
     #[serde(flatten)]
@@ -39,6 +40,7 @@ pub struct Report {
 
 /// How a report came about.
 #[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Run {
     /// Version of this object's keys.
     pub schema: u32,
@@ -70,6 +72,7 @@ pub struct Run {
 
 /// A question set and what storing its corpus took.
 #[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct SetReport {
     /// Its name.
     pub name: String,
@@ -87,6 +90,7 @@ pub struct SetReport {
 
 /// How fast a graph went through a set.
 #[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Speed {
     /// The set.
     pub set: String,

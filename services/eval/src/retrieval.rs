@@ -21,7 +21,7 @@ use crate::{
 const TOP_K: u32 = 10;
 
 /// Version of the JSON of [`Report`]: it goes up when a key is renamed, removed or means something else.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// A retriever, before any graph corrects it.
 pub trait Searcher: Sync {
@@ -31,6 +31,7 @@ pub trait Searcher: Sync {
 
 /// How well one mode finds the documents that hold the answers to the local questions of one set.
 #[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Row {
     /// The set; `mean` for the mean of all sets.
     pub set: String,
@@ -52,6 +53,7 @@ pub struct Row {
 
 /// All rows, by set and mode.
 #[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Report {
     schema: u32,
     rows: Vec<Row>,

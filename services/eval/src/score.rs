@@ -67,6 +67,7 @@ impl Ending {
 /// One question's trip through one graph, judged. As JSON it is a line of `--out`: the question with all that its file
 /// says of it, and these fields.
 #[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Walk<'a> {
     /// The question.
     #[serde(flatten)]

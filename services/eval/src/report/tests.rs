@@ -201,7 +201,7 @@ fn the_keys_of_the_json_are_stable() {
     keys(&json, "", &mut found);
     keys(&serde_json::to_value(&walks[0]).unwrap(), "(line)", &mut found);
     insta::assert_snapshot!(found.into_iter().collect::<Vec<_>>().join("\n"));
-    assert_eq!(json["schema"], 1);
+    assert_eq!(json["schema"], 2);
     let metrics = &json["groups"][0]["kinds"][0];
     assert_eq!(metrics["expect"], "local");
     assert_eq!(metrics["graphs"][0]["graph"], "plain-rag");

@@ -36,6 +36,7 @@ pub struct Paired {
 
 /// How far a graph is from the baseline, in points of 100.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Difference {
     /// Questions that both graphs walked.
     pub questions: u32,

@@ -15,6 +15,7 @@ const EXAMPLES: usize = 3;
 
 /// A count and what it is a share of.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Share {
     /// How many.
     pub count: u32,
@@ -44,6 +45,7 @@ impl Share {
 /// What one graph did on some questions. Shares are of the questions unless said; what a walk costs is of the walks that
 /// ended in a result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Metrics {
     /// Graph that was walked.
     pub graph: String,
@@ -166,6 +168,7 @@ pub struct Ranked<'a> {
 
 /// How well the retriever finds the documents that hold the answers, before any graph corrects it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Retrieval {
     /// Such a document comes first; of the questions of kind local that could be searched.
     pub hit_at_1: Share,
@@ -201,6 +204,7 @@ pub enum By {
 
 /// All questions, those of a set, or those in a language.
 #[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Group {
     /// What they have in common.
     pub by: By,
@@ -214,6 +218,7 @@ pub struct Group {
 
 /// Questions of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Kind {
     /// `local`, `web`, `none`, `absent`, or `all`.
     pub expect: &'static str,
@@ -296,6 +301,7 @@ fn compared<'a>(walks: impl Iterator<Item = &'a Walk<'a>>, graphs: &[String]) ->
 
 /// Why walks of a graph failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Failure {
     /// The graph.
     pub graph: String,
