@@ -145,38 +145,3 @@ async fn corrective_rag_answers_in_the_language_of_the_handbook() {
 async fn self_rag_answers_in_the_language_of_the_handbook() {
     assert_eq!(wrong("self-rag").await, Vec::<String>::new());
 }
-
-/// Pages in Korean about other things.
-const KOREAN_PAGES: [&str; 14] = [
-    "회의실은 안내 데스크에서 예약한다. 예약은 하루 전까지 바꿀 수 있다.",
-    "주차장은 지하 2층에 있다. 방문객은 두 시간까지 무료로 세울 수 있다.",
-    "프린터의 종이는 3층 창고에 있다. 토너는 담당자에게 신청한다.",
-    "구내식당은 정오에 연다. 식권은 한 장에 6천 원이다.",
-    "도서실의 책은 2주 동안 빌릴 수 있다. 늦으면 하루에 500원을 낸다.",
-    "건강검진은 해마다 10월에 한다. 비용은 회사가 낸다.",
-    "체육관은 밤 10시에 닫는다. 수건은 가져와야 한다.",
-    "출입증을 잃어버리면 바로 보안팀에 알린다. 새 출입증은 1만 원이다.",
-    "우편물은 오후 4시에 모은다. 등기는 총무팀이 보낸다.",
-    "사내 강의는 한 달에 한 번 열린다. 신청은 인사팀에서 받는다.",
-    "자전거 보관소는 정문 옆에 있다. 자물쇠는 각자 준비한다.",
-    "휴게실의 커피는 한 잔에 천 원이다. 컵은 씻어서 돌려놓는다.",
-    "택배는 1층에서 찾는다. 사흘이 지나면 돌려보낸다.",
-    "사진은 하루에 스무 장까지 인쇄할 수 있다. 큰 사진은 따로 맡긴다.",
-];
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_answer_in_another_language_is_found_beside_many_pages_in_the_questions_own() {
-    let fixture = Fixture::with_flags(Plan::default(), &["--embedder", "e5-small"]).await;
-    let names: Vec<String> = (0..KOREAN_PAGES.len()).map(|number| format!("{number}.txt")).collect();
-    let mut pages = vec![("handbook.md", ENGLISH)];
-    pages.extend(names.iter().map(String::as_str).zip(KOREAN_PAGES));
-    fixture.ingest("mixed", &pages).await;
-    let asked = question(
-        "호텔비는 하룻밤에 얼마까지 쓸 수 있나요?",
-        "self-corrective-rag",
-        "mixed",
-    );
-    let result = fixture.ask(asked).await.unwrap();
-    assert_eq!(result.status(), WalkStatus::Answered, "{}", result.answer);
-    assert!(result.answer.contains("120"), "{}", result.answer);
-}

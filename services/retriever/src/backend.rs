@@ -349,7 +349,7 @@ pub struct SearchHit {
     pub text: String,
     /// See [`Section::headings`]; those of its section.
     pub headings: Vec<String>,
-    /// Higher is better: cosine similarity (−1 to 1) of a dense search, where the question's language is taken off it; BM25
-    /// (0 or more) of a sparse search; the sum of reciprocal ranks (below 0.04) of a hybrid search.
+    /// Higher is better: cosine similarity (−1 to 1) of a dense search, BM25 (0 or more) of a sparse search, the sum of
+    /// reciprocal ranks (below 0.04) of a hybrid search.
     pub score: f64,
 }

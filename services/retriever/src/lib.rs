@@ -13,7 +13,6 @@ mod fusion;
 mod headings;
 mod ingest;
 mod library;
-mod question_means;
 mod read_back;
 mod room;
 mod service;

@@ -15,7 +15,6 @@ use crate::backend::{
 };
 use crate::error::RetrieverError;
 use crate::headings;
-use crate::question_means::QuestionMeans;
 use crate::read_back::unit_letter;
 use crate::room::Room;
 use crate::split::SplitSettings;
@@ -120,12 +119,8 @@ impl Library {
             return Ok(Query::Sparse(terms()));
         }
         let terms = (mode != SearchMode::Dense).then(terms);
-        let embedding = self.embed(Input::Query, vec![text.clone()]).await?.into_iter().next();
+        let embedding = self.embed(Input::Query, vec![text]).await?.into_iter().next();
         let embedding = embedding.unwrap_or_default();
-        let embedding = match QuestionMeans::of(self.embedder.id()) {
-            Some(means) => means.take_off(&text, embedding),
-            None => embedding,
-        };
         Ok(match terms {
             None => Query::Dense(embedding),
             Some(terms) => Query::Hybrid(embedding, terms),
