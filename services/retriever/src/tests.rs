@@ -8,18 +8,62 @@ mod ingest;
 mod keys;
 mod read_back;
 mod retrieve;
+mod shared_server;
 
 use std::path::Path;
 
 use clap::Parser;
 use emend_proto::v1::retriever_service_client::RetrieverServiceClient;
 use emend_proto::v1::{DeleteDocumentsRequest, Document, IngestRequest, IngestResponse, IngestStatus, RetrieveRequest};
+use emend_test_qdrant::Server as Qdrant;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 
 use super::*;
+
+/// Where collections are kept while retrievers come and go.
+enum Place {
+    /// A folder, for one retriever at a time.
+    Edge(tempfile::TempDir),
+    /// A stand-in for a Qdrant server, and its address.
+    Qdrant(Qdrant, String),
+}
+
+impl Place {
+    fn edge() -> Self {
+        Self::Edge(tempfile::tempdir().unwrap())
+    }
+
+    async fn qdrant() -> Self {
+        let (server, url) = Qdrant::start().await;
+        Self::Qdrant(server, url)
+    }
+
+    /// A retriever's options.
+    fn options(&self, more: &[&str]) -> Options {
+        let place = match self {
+            Self::Edge(folder) => ["--data-dir", folder.path().to_str().unwrap()].to_vec(),
+            Self::Qdrant(_, url) => ["--store", "qdrant", "--qdrant-url", url].to_vec(),
+        };
+        Options::parse_from([&["emend-retriever", "--embedder", "hashed"], &*place, more].concat())
+    }
+
+    /// A retriever over it.
+    async fn start(&self, more: &[&str]) -> Running {
+        Running::with(self.options(more), serve).await
+    }
+
+    /// The store alone.
+    async fn store(&self) -> Arc<dyn VectorStore> {
+        let nobody = Holder {
+            orchestrator: None,
+            retriever: None,
+        };
+        open_store(&self.options(&[]), &nobody).await.unwrap()
+    }
+}
 
 /// A retriever on a port of its own.
 struct Running {

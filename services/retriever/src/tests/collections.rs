@@ -239,6 +239,37 @@ async fn what_is_no_export_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_repair_restores_what_the_index_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut retriever = Running::start(folder.path(), &[]).await;
+    retriever
+        .store([
+            document("a", "The lantern is lit."),
+            document("b", "The harbour is calm."),
+        ])
+        .await;
+    retriever.stop().await;
+    std::fs::remove_dir_all(folder.path().join("default").join("index")).unwrap();
+    let mut retriever = Running::start(folder.path(), &[]).await;
+    let repaired = retriever
+        .client
+        .repair_collection(RepairCollectionRequest::default())
+        .await;
+    let expected = RepairCollectionResponse {
+        restored: 2,
+        ..RepairCollectionResponse::default()
+    };
+    assert_eq!(repaired.unwrap().into_inner(), expected);
+    assert_eq!(retriever.retrieve(query("lantern")).await[0].document_id, "a");
+    let again = retriever
+        .client
+        .repair_collection(RepairCollectionRequest::default())
+        .await;
+    assert_eq!(again.unwrap().into_inner(), RepairCollectionResponse::default());
+    retriever.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_collection_is_removed_and_repaired() {
     let folder = tempfile::tempdir().unwrap();
     let mut retriever = Running::start(folder.path(), &[]).await;

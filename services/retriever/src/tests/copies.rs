@@ -107,8 +107,7 @@ fn lantern(collection: &str) -> RetrieveRequest {
 }
 
 /// Leaves a copy that was begun, which another one does not go on with.
-async fn begun_with_another_embedder(folder: &Path, name: &str) {
-    let store = EdgeStore::open(folder).unwrap();
+async fn begun_with_another_embedder(store: Arc<dyn VectorStore>, name: &str) {
     let draft = store.draft(name).await.unwrap();
     let embedder = EmbedderInfo {
         id: "third".to_owned(),
@@ -130,9 +129,22 @@ async fn begun_with_another_embedder(folder: &Path, name: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_copy_goes_on_where_it_broke_off_and_takes_its_place_when_it_is_whole() {
-    let folder = tempfile::tempdir().unwrap();
-    begun_with_another_embedder(folder.path(), "new").await;
-    let mut retriever = Running::start(folder.path(), &["--chunk-tokens", "64"]).await;
+    goes_on_where_it_broke_off(&Place::edge()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_on_qdrant_goes_on_where_it_broke_off_and_takes_its_place_when_it_is_whole() {
+    let place = Place::qdrant().await;
+    goes_on_where_it_broke_off(&place).await;
+    let Place::Qdrant(server, _) = place else { return };
+    // A collection, a copy and its alias: nothing of what broke off or was replaced.
+    let names = server.names();
+    assert_eq!(names.len(), 3, "{names:?}");
+}
+
+async fn goes_on_where_it_broke_off(place: &Place) {
+    begun_with_another_embedder(place.store().await, "new").await;
+    let mut retriever = place.start(&["--chunk-tokens", "64"]).await;
     retriever.import_foreign("old", &["anchor", "buoy", "lantern"]).await;
     let error = retriever.client.retrieve(lantern("old")).await.unwrap_err();
     assert_eq!(error.code(), Code::FailedPrecondition, "{error:?}");
@@ -180,9 +192,22 @@ async fn a_copy_goes_on_where_it_broke_off_and_takes_its_place_when_it_is_whole(
         "{made:?}"
     );
 
-    // Onto itself, and again.
-    retriever.copy("old", "old").await.unwrap();
-    assert_eq!(retriever.retrieve(lantern("old")).await, found);
+    // Onto itself, where the store can do that, and again.
+    match place {
+        Place::Edge(_) => {
+            retriever.copy("old", "old").await.unwrap();
+            assert_eq!(retriever.retrieve(lantern("old")).await, found);
+        }
+        Place::Qdrant(..) => {
+            let occupied = retriever.copy("old", "old").await.unwrap_err();
+            assert!(
+                occupied.code() == Code::FailedPrecondition && occupied.message().contains("was not made by a copy"),
+                "{occupied:?}"
+            );
+            retriever.copy("new", "new").await.unwrap();
+            assert_eq!(retriever.retrieve(lantern("new")).await, found);
+        }
+    }
     retriever.remove("old", "buoy").await;
     retriever.copy("old", "new").await.unwrap();
     assert_eq!(retriever.described("new").await.documents, 1);
@@ -192,8 +217,13 @@ async fn a_copy_goes_on_where_it_broke_off_and_takes_its_place_when_it_is_whole(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_copied_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut retriever = Running::start(folder.path(), &[]).await;
+    for place in [Place::edge(), Place::qdrant().await] {
+        refuses_what_cannot_be_copied(&place).await;
+    }
+}
+
+async fn refuses_what_cannot_be_copied(place: &Place) {
+    let mut retriever = place.start(&[]).await;
     retriever.store([document("a", "The lantern is lit at dusk.")]).await;
     let nothing = retriever.copy("nothing", "new").await.unwrap_err();
     assert!(

@@ -134,7 +134,51 @@ fn orphaned_points_are_removed_and_missing_points_restored() {
         .unwrap();
     index.remove(stored.iter().copied().step_by(2)).unwrap();
     drop(index);
+    let collection = collection_in(folder.path());
+    let expected = Repaired {
+        removed: 5 + 1,
+        restored: 15,
+        incomplete: Vec::new(),
+    };
+    assert_eq!(collection.repair().unwrap(), expected);
+    assert_eq!(collection.repair().unwrap(), Repaired::default());
+    collection.close();
     check(folder.path(), 10);
+}
+
+#[test]
+fn points_that_are_lost_are_restored_when_the_collection_is_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    filled(folder.path(), 10);
+    let stored = points(folder.path());
+    index(folder.path()).remove(stored.iter().copied().step_by(3)).unwrap();
+    check(folder.path(), 10);
+}
+
+#[test]
+fn what_is_done_to_a_removed_collection_says_that_it_was_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    filled(folder.path(), 1);
+    let collection = collection_in(folder.path());
+    assert_eq!(collection.search(&search(1, 4, 1)).unwrap().len(), 1);
+    let aside = folder.path().join(".removed-notes");
+    collection.retire(&aside, || Ok(())).unwrap();
+    for error in [
+        collection
+            .put(&embedder(4), &document("d", "text", 1, 1, 4))
+            .unwrap_err(),
+        collection.delete(&["d0".to_owned()]).unwrap_err(),
+        collection.search(&search(1, 4, 1)).unwrap_err(),
+        collection.documents("", 10).unwrap_err(),
+        collection.repair().unwrap_err(),
+        collection.retire(&aside, || Ok(())).unwrap_err(),
+    ] {
+        assert!(
+            matches!(&error, StoreError::Removed { name } if name == NAME),
+            "{error:?}"
+        );
+    }
+    assert!(!folder.path().join(NAME).exists(), "nothing makes it again");
 }
 
 #[test]
