@@ -1,4 +1,4 @@
-//! Every contract says how its stubs are called in the languages that cannot tell by themselves.
+//! Every contract says how its stubs are called in the languages that cannot tell by themselves, and the packages are whole.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,4 +29,14 @@ fn every_contract_has_the_options_of_the_languages() {
         count += 1;
     }
     assert!(count >= 8, "{count} contracts");
+}
+
+/// A package is published from its own folder, with the licence that it has there.
+#[test]
+fn the_packages_have_the_licence_of_the_repository() {
+    let licence = fs::read(root().join("LICENSE")).unwrap();
+    for package in ["python", "typescript"] {
+        let copy = fs::read(root().join("proto").join(package).join("LICENSE")).unwrap();
+        assert!(copy == licence, "proto/{package}/LICENSE is another text than LICENSE");
+    }
 }

@@ -17,6 +17,10 @@ use super::{
     up::Up,
 };
 
+/// The packages, as their builders name their archives.
+const PYTHON_PACKAGE: &str = "emend_client-0.1.0";
+const TYPESCRIPT_PACKAGE: &str = "emend-client-0.1.0";
+
 /// The root of the repository.
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
@@ -361,16 +365,45 @@ fn the_package_for_python_is_built_installed_and_used() {
             .env("PIP_FIND_LINKS", &wheels))
     };
     let python = installed.join("venv/bin/python");
-    pip(&python, &["wheel", "--no-deps", "--wheel-dir", "wheel", "proto/python"]);
-    let wheel = fs::read_dir(place.path().join("wheel"))
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap()
-        .path();
-    run(Command::new(python).args(["-m", "venv", "fresh"]).current_dir(&place));
+    // The source distribution, and wheels of the repository and of that distribution alone.
+    run(Command::new(&python)
+        .args([
+            "-m",
+            "hatchling",
+            "build",
+            "--target",
+            "sdist",
+            "--directory",
+            "../../sdist",
+        ])
+        .current_dir(place.path().join("proto/python")));
+    let listed = |archive: &str, module: &str| {
+        let archive = place.path().join(archive);
+        run(Command::new(&python).args(["-m", module, "-l"]).arg(archive))
+    };
+    let sdist = format!("sdist/{PYTHON_PACKAGE}.tar.gz");
+    assert!(listed(&sdist, "tarfile").contains(&format!("{PYTHON_PACKAGE}/LICENSE")));
+    run(Command::new(&python)
+        .args(["-m", "tarfile", "-e", &sdist, "unpacked"])
+        .current_dir(&place));
+    let unpacked = format!("unpacked/{PYTHON_PACKAGE}");
+    let wheel = format!("{PYTHON_PACKAGE}-py3-none-any.whl");
+    for (source, folder) in [("proto/python", "of-repository"), (unpacked.as_str(), "of-sdist")] {
+        pip(&python, &["wheel", "--no-deps", "--wheel-dir", folder, source]);
+        let names = listed(&format!("{folder}/{wheel}"), "zipfile");
+        for name in [
+            "emend/__init__.py",
+            "emend/py.typed",
+            "emend/v1/orchestrator_pb2.pyi",
+            "emend/v1/orchestrator_pb2_grpc.py",
+            &format!("{PYTHON_PACKAGE}.dist-info/licenses/LICENSE"),
+        ] {
+            assert!(names.contains(name), "{folder} has no {name}:\n{names}");
+        }
+    }
+    run(Command::new(&python).args(["-m", "venv", "fresh"]).current_dir(&place));
     let fresh = place.path().join("fresh/bin/python");
-    pip(&fresh, &["install", wheel.to_str().unwrap()]);
+    pip(&fresh, &["install", &format!("of-sdist/{wheel}")]);
     Services::open_and_protected(PYTHON.name, |services| {
         let said = run(Command::new(&fresh)
             .arg("package.py")
@@ -400,9 +433,17 @@ fn the_package_for_typescript_is_built_installed_and_used() {
     };
     npm(&package, &["run", "build"]);
     npm(&package, &["pack", "--pack-destination", ".."]);
+    let packed = format!("proto/{TYPESCRIPT_PACKAGE}.tgz");
+    let names = run(Command::new("tar").args(["-tzf", &packed]).current_dir(&place));
+    for name in ["LICENSE", "README.md", "dist/index.js", "dist/index.d.ts"] {
+        assert!(
+            names.contains(&format!("package/{name}\n")),
+            "it has no {name}:\n{names}"
+        );
+    }
     // Into a project that has chosen versions of what the package needs.
     let project = place.path();
-    npm(project, &["install", "--omit=dev", "./proto/emend-client-0.1.0.tgz"]);
+    npm(project, &["install", "--omit=dev", &format!("./{packed}")]);
     run(Command::new("tsc")
         .args([
             "--strict",
