@@ -4,6 +4,8 @@ mod accepts;
 #[cfg(any(feature = "openai", feature = "local-chat"))]
 mod call;
 mod choice;
+#[cfg(feature = "openai")]
+mod clock;
 mod error;
 mod failure;
 #[cfg(feature = "openai")]
@@ -29,6 +31,8 @@ use tokio::time::Instant;
 
 pub use accepts::Accepts;
 pub use choice::LocalModel;
+#[cfg(feature = "openai")]
+pub use clock::ChainClock;
 pub use error::ChatError;
 pub use failure::ModelFailure;
 #[cfg(feature = "openai")]
@@ -75,6 +79,9 @@ pub struct ChatRequest {
     pub deadline: Option<Instant>,
     /// Id of the prompt that rendered the messages, with language and version. Recorded in the span.
     pub prompt: Option<String>,
+    /// The time of this request over all models of a chain, set by the chain.
+    #[cfg(feature = "openai")]
+    pub clock: Option<ChainClock>,
     /// The model that failed before, when this request goes to a fallback model.
     pub instead_of: Option<InsteadOf>,
     /// Counts the model calls that this request makes.

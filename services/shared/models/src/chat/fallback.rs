@@ -2,15 +2,17 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream};
 use futures::{FutureExt, StreamExt};
 use tokio::time::Instant;
 
-use super::{Chat, ChatDelta, ChatError, ChatReply, ChatRequest, InsteadOf};
+use super::{ChainClock, Chat, ChatDelta, ChatError, ChatReply, ChatRequest, InsteadOf};
 
-/// Calls its first model, and falls back to each further model once, in order, until the deadline.
+/// Calls its first model, and falls back to each further model once, in order, until the deadline. One timeout holds for all of
+/// them together: see [`ChainClock`].
 ///
 /// A model falls through to the next when it is unavailable, rate limited beyond the deadline, too slow, refuses, or
 /// sends a bad reply or one that the caller does not accept. A rejected request (4xx) is final, and so is a stream that
@@ -18,18 +20,21 @@ use super::{Chat, ChatDelta, ChatError, ChatReply, ChatRequest, InsteadOf};
 pub(super) struct Chain {
     first: Arc<dyn Chat>,
     others: Arc<[Arc<dyn Chat>]>,
+    timeout: Duration,
 }
 
 impl Chain {
-    /// Creates a chain of `first`, then `others` in order.
-    pub(super) fn new(first: Arc<dyn Chat>, others: Vec<Arc<dyn Chat>>) -> Self {
+    /// Creates a chain of `first`, then `others` in order, which together have `timeout` for a request.
+    pub(super) fn new(first: Arc<dyn Chat>, others: Vec<Arc<dyn Chat>>, timeout: Duration) -> Self {
         Self {
             first,
             others: others.into(),
+            timeout,
         }
     }
 
-    fn state(&self, request: ChatRequest) -> FallbackState {
+    fn state(&self, mut request: ChatRequest) -> FallbackState {
+        request.clock = Some(ChainClock::new(self.timeout, 1 + self.others.len()));
         FallbackState {
             request,
             others: self.others.iter().cloned().collect(),
@@ -118,6 +123,9 @@ impl FallbackState {
         } else {
             None
         };
+        if let Some(clock) = &mut self.request.clock {
+            clock.next_model();
+        }
         if let Some(next) = &next {
             tracing::warn!(%error, model = next.model(), "falling back to the next chat model");
         }

@@ -50,7 +50,7 @@ impl ChatOptions {
         Ok(Some(if others.is_empty() {
             Arc::new(first)
         } else {
-            Arc::new(Chain::new(Arc::new(first), others))
+            Arc::new(Chain::new(Arc::new(first), others, self.llm_timeout))
         }))
     }
 }
@@ -189,7 +189,8 @@ impl Inner {
     }
 
     async fn complete(&self, request: &ChatRequest) -> Result<ChatReply, ChatError> {
-        let (mut slot, deadline) = self.enter(request).await?;
+        let (mut slot, until) = self.enter(request).await?;
+        let deadline = until.first;
         let call = async {
             loop {
                 // Holds the concurrency slot until the body is read.

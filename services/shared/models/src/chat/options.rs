@@ -46,8 +46,8 @@ pub struct ChatOptions {
     )]
     pub llm_api_key_refused: Option<Infallible>,
     /// Fallback model for --llm-url, as URL#MODEL, for example http://127.0.0.1:11434/v1#llama3.1. Called when the
-    /// models before it are unavailable, are rate limited beyond the deadline, do not answer within --llm-timeout,
-    /// refuse, or send an empty, truncated or unparsable reply. Repeatable, or comma-separated; tried in order, each
+    /// models before it are unavailable, are rate limited beyond the deadline, do not answer within their share of
+    /// --llm-timeout, refuse, or send an empty, truncated or unparsable reply. Repeatable, or comma-separated; tried in order, each
     /// once.
     #[arg(
         long,
@@ -90,8 +90,10 @@ pub struct ChatOptions {
     /// applies if unset.
     #[arg(long, env = "EMEND_LLM_FREQUENCY_PENALTY", value_name = "P", allow_negative_numbers = true, value_parser = penalty)]
     pub llm_frequency_penalty: Option<f32>,
-    /// Timeout of one model call: its retries and reading the reply to its end. The wait for a concurrency slot before
-    /// it is not counted. The caller's deadline also applies: with fallback models, set the timeout to a fraction of it.
+    /// Timeout of one request: its retries, reading the reply to its end, and the same of the fallback models. Each model
+    /// has an equal share of what is left for it and those after it; a stream that has begun has all of it. The wait for a
+    /// concurrency slot is not counted, or of a hundred grades that queue for eight slots the last would fail for the time of
+    /// those before them. The caller's deadline also applies, undivided: with fallback models, set the timeout below it.
     #[arg(long, env = "EMEND_LLM_TIMEOUT", default_value = "60s", value_parser = emend_core::duration)]
     pub llm_timeout: Duration,
     /// Record prompts and replies in spans, and with walks in this process their questions, passages and answers. Off by default, because questions and passages may be confidential.

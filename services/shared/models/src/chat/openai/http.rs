@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::dialect::{Dialect, Feature};
 use super::limit::{Held, Slot};
 use super::{Inner, wire};
+use crate::chat::clock::Until;
 use crate::chat::{ChatError, ChatRequest, call};
 
 /// Maximum attempts per call on transient errors, including the first.
@@ -23,15 +24,19 @@ const MAX_BODY: usize = 8 << 20;
 const MAX_ERROR_BODY: usize = 64 << 10;
 
 impl Inner {
-    /// Waits for a concurrency slot. Returns the slot and the call's deadline: the earlier of the
-    /// caller's deadline and the client's timeout, which starts when the slot is acquired.
-    pub(super) async fn enter(&self, request: &ChatRequest) -> Result<(Slot, Instant), ChatError> {
+    /// Waits for a concurrency slot. Returns the slot and when the call has to be over: at the earlier of the caller's
+    /// deadline and the client's timeout, which starts when the slot is acquired. In a chain it is the timeout of all its
+    /// models.
+    pub(super) async fn enter(&self, request: &ChatRequest) -> Result<(Slot, Until), ChatError> {
+        let asked = Instant::now();
         let latest = || Instant::now() + self.timeout;
         let slot = self.admit(request.deadline.unwrap_or_else(latest)).await?;
-        Ok((
-            slot,
-            request.deadline.map_or_else(latest, |deadline| deadline.min(latest())),
-        ))
+        let end = request.deadline.map_or_else(latest, |deadline| deadline.min(latest()));
+        let until = match &request.clock {
+            Some(clock) => clock.begin(asked.elapsed(), end),
+            None => Until { first: end, end },
+        };
+        Ok((slot, until))
     }
 
     async fn admit(&self, deadline: Instant) -> Result<Slot, ChatError> {

@@ -12,6 +12,7 @@ use tracing::{Instrument, Span};
 use super::limit::Slot;
 use super::sse::Events;
 use super::{Inner, wire};
+use crate::chat::clock::Until;
 use crate::chat::length::Room;
 use crate::chat::{ChatDelta, ChatError, ChatRequest, FinishReason, Receipt, Usage, call};
 
@@ -25,7 +26,9 @@ struct Reading {
     /// The concurrency slot, held until the reply is complete.
     _slot: Slot,
     events: Events,
-    deadline: Instant,
+    until: Until,
+    /// Whether there was text, so that nobody stands in for the model any more.
+    has_begun: bool,
     ready: VecDeque<ChatDelta>,
     model: String,
     text: String,
@@ -93,14 +96,15 @@ async fn next(inner: &Inner, state: State) -> Option<(Result<ChatDelta, ChatErro
 }
 
 async fn ask(inner: &Inner, request: &ChatRequest) -> Result<Box<Reading>, ChatError> {
-    let (slot, deadline) = inner.enter(request).await?;
-    let sent = tokio::time::timeout_at(deadline, inner.send(request, true, (slot, deadline))).await;
+    let (slot, until) = inner.enter(request).await?;
+    let sent = tokio::time::timeout_at(until.first, inner.send(request, true, (slot, until.first))).await;
     let (response, slot) = sent.unwrap_or_else(|_| Err(inner.timeout()))?;
     Ok(Box::new(Reading {
         response,
         _slot: slot,
         events: Events::default(),
-        deadline,
+        until,
+        has_begun: false,
         ready: VecDeque::new(),
         model: inner.model.clone(),
         text: String::new(),
@@ -136,7 +140,12 @@ impl Reading {
             if self.ended {
                 return self.finish(inner);
             }
-            let chunk = tokio::time::timeout_at(self.deadline, self.response.chunk()).await;
+            let deadline = if self.has_begun {
+                self.until.end
+            } else {
+                self.until.first
+            };
+            let chunk = tokio::time::timeout_at(deadline, self.response.chunk()).await;
             match chunk.map_err(|_| inner.timeout())? {
                 Ok(Some(bytes)) => {
                     self.read = self.read.saturating_add(bytes.len());
@@ -200,6 +209,7 @@ impl Reading {
             self.cut(inner);
         }
         if !text.is_empty() {
+            self.has_begun |= !text.trim().is_empty();
             self.text.push_str(&text);
             self.ready.push_back(ChatDelta::Text(text));
         }

@@ -1,3 +1,4 @@
+mod clock;
 mod dialect;
 mod fallback;
 mod hostile;

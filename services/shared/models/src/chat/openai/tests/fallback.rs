@@ -3,8 +3,11 @@
 use super::*;
 use crate::chat::{Accepts, Receipt, TokenLogprobs};
 
+/// A timeout of a chain that no test waits for.
+pub(super) const LONG: Duration = Duration::from_secs(600);
+
 /// A chain of the model of the first server, then the models of the others as fallbacks.
-fn chain(servers: &[&HttpServer], flags: &[&str]) -> Arc<dyn Chat> {
+pub(super) fn chain(servers: &[&HttpServer], flags: &[&str]) -> Arc<dyn Chat> {
     let (first, others) = servers.split_first().unwrap();
     let mut flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
     flags.extend(["--llm-url".to_owned(), first.url().to_owned()]);
@@ -15,7 +18,7 @@ fn chain(servers: &[&HttpServer], flags: &[&str]) -> Arc<dyn Chat> {
     options(&flags).connect().unwrap().unwrap()
 }
 
-async fn answering(text: &'static str) -> HttpServer {
+pub(super) async fn answering(text: &'static str) -> HttpServer {
     HttpServer::start(move |_, _| reply_with(text)).await
 }
 
@@ -36,6 +39,7 @@ async fn a_model_that_cannot_be_had_is_stood_in_for() {
         let chat = Chain::new(
             Arc::new(first.client(&["--llm-timeout", timeout])),
             vec![Arc::new(second.client(&["--llm-model", "other"]))],
+            LONG,
         );
         let receipt = Receipt::default();
         let request = ChatRequest {
@@ -239,6 +243,7 @@ async fn a_stream_is_stood_in_for_before_its_first_text() {
         let chat = Chain::new(
             Arc::new(first.client(&["--llm-timeout", timeout])),
             vec![Arc::new(second.client(&[]))],
+            LONG,
         );
         let request = ChatRequest {
             top_logprobs: 1,
@@ -279,7 +284,7 @@ async fn a_stream_that_breaks_after_its_first_text_is_not_stood_in_for() {
     let half = Ok(ChatDelta::Text("half".to_owned()));
     let second: Arc<dyn Chat> = Arc::new(Streaming(vec![Ok(ChatDelta::Text("never".to_owned()))]));
     let said = vec![half, Err(down())];
-    let chat = Chain::new(Arc::new(Streaming(said.clone())), vec![second]);
+    let chat = Chain::new(Arc::new(Streaming(said.clone())), vec![second], LONG);
     assert_eq!(chat.stream(ask()).collect::<Vec<_>>().await, said);
 }
 
@@ -299,9 +304,13 @@ async fn a_stream_says_what_the_last_model_says_and_what_is_held_back_is_not_los
     };
     let first = || Arc::new(Streaming(vec![place("a"), Err(bad("first"))]));
     let said = vec![place(" "), text(" "), place("b"), text("b"), Err(bad("second"))];
-    let chat = Chain::new(first(), vec![Arc::new(Streaming(said.clone()))]);
+    let chat = Chain::new(first(), vec![Arc::new(Streaming(said.clone()))], LONG);
     assert_eq!(chat.stream(ask()).collect::<Vec<_>>().await, said);
-    let chat = Chain::new(first(), vec![Arc::new(Streaming(vec![text(" "), Err(bad("second"))]))]);
+    let chat = Chain::new(
+        first(),
+        vec![Arc::new(Streaming(vec![text(" "), Err(bad("second"))]))],
+        LONG,
+    );
     assert_eq!(chat.stream(ask()).collect::<Vec<_>>().await, [Err(bad("second"))]);
 }
 

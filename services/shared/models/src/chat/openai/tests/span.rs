@@ -52,6 +52,7 @@ async fn each_model_of_a_chain_has_a_span_of_its_own() {
             Arc::new(second.client(&["--llm-model", "other"])),
             Arc::new(third.client(&["--llm-model", "last"])),
         ],
+        Duration::from_secs(600),
     );
     chat.complete(ask()).await.unwrap();
     assert_eq!(spans.of("otel.name"), ["chat small", "chat other", "chat last"]);
