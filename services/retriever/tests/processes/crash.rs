@@ -169,10 +169,11 @@ async fn seen(client: &mut Client, number: usize, editions: usize) -> Option<usi
         }
     };
     let text: Option<String> = read.map(|read| read.passages.iter().map(|passage| passage.text.as_str()).collect());
-    let edition = text.map(|text| {
+    let edition = text.and_then(|text| {
         let mut known = 0..editions;
         let edition = known.find(|edition| text.trim_end() == sentence(number, *edition).repeat(8).trim_end());
-        edition.unwrap_or_else(|| panic!("{number} is no edition: {text}"))
+        assert!(edition.is_some(), "{number} is no edition: {text}");
+        edition
     });
     let request = RetrieveRequest {
         query: sentence(number, edition.unwrap_or_default()),
@@ -218,8 +219,8 @@ async fn what_was_replaced_or_removed_is_so_and_the_rest_is_old_or_new() {
         for number in to_replace.by_ref().take(4) {
             sender.send(edition(number, new)).await.unwrap();
         }
-        for number in first..first + REPLACED {
-            states[number].push(Some(new));
+        for states in &mut states[first..first + REPLACED] {
+            states.push(Some(new));
         }
         let mut to_remove = first + REPLACED..first + REPLACED + REMOVED;
         let mut removing = JoinSet::new();
