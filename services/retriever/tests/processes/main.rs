@@ -6,6 +6,8 @@ mod crash;
 #[cfg(unix)]
 mod disk;
 #[cfg(unix)]
+mod modes;
+#[cfg(unix)]
 mod reader;
 
 use std::{

@@ -112,16 +112,32 @@ pub(crate) fn read(name: &str, format: Format, bytes: &[u8], bounds: Bounds<'_>)
             drop(sender.send(read.map(|_| answer)));
         });
     }
-    if let Some(mut input) = process.0.stdin.take() {
-        // It reads all before it does anything; where it died, its answer says so.
-        drop(
-            input
-                .write_all(&message::encode_request(format, name))
-                .and_then(|()| input.write_all(bytes)),
-        );
-    }
+    let input = process.0.stdin.take();
+    thread::scope(|scope| {
+        // Dropped, and so killed, before the thread below is waited for.
+        let process = process;
+        // A process that hangs takes no more than fits into the pipe.
+        scope.spawn(move || {
+            if let Some(mut input) = input {
+                // It reads all before it does anything; where it died, its answer says so.
+                let begun = input.write_all(&message::encode_request(format, name));
+                drop(begun.and_then(|()| input.write_all(bytes)));
+            }
+        });
+        answer_of(process.0.id(), &receiver, format, bounds)
+    })
+}
+
+/// The answer of a process, once it is there; an error where it dies before, takes too much, or is not waited for any more.
+fn answer_of(
+    process: u32,
+    answers: &mpsc::Receiver<io::Result<Vec<u8>>>,
+    format: Format,
+    bounds: Bounds<'_>,
+) -> Result<Extracted, DocumentError> {
+    let broken = |reason: String| DocumentError::Broken { format, reason };
     loop {
-        match receiver.recv_timeout(LOOK_EVERY) {
+        match answers.recv_timeout(LOOK_EVERY) {
             Ok(Ok(answer)) => {
                 let broke_off = || broken("its reader broke off; save it in another format".to_owned());
                 return message::answer(&answer).unwrap_or_else(|| Err(broke_off()));
@@ -133,7 +149,7 @@ pub(crate) fn read(name: &str, format: Format, bytes: &[u8], bounds: Bounds<'_>)
         if let Some(error) = bounds.stopped() {
             return Err(error);
         }
-        if resident(process.0.id()).is_some_and(|bytes| bytes > MAX_READER_BYTES) {
+        if resident(process).is_some_and(|bytes| bytes > MAX_READER_BYTES) {
             let limit = MAX_READER_BYTES;
             return Err(DocumentError::TooMuchMemory { limit });
         }
