@@ -1,8 +1,16 @@
 //! What the environment holds: secrets that are shown nowhere, and options of services.
 
-use std::{fs, process::Output};
+use std::{fs, process::Output, time::Duration};
 
-use super::{ASKED, Place, stderr, stdout};
+use emend_core::Deadline;
+use emend_proto::v1::{
+    self, orchestrator_service_client::OrchestratorServiceClient, retriever_service_client::RetrieverServiceClient,
+};
+use emend_testkit::http_server::HttpServer;
+use tonic::Code;
+use tonic_types::StatusExt as _;
+
+use super::{ASKED, Place, stderr, stdout, up::Up};
 
 /// Planted wherever a secret may stand.
 const SECRET: &str = "pl4nted-s3cret";
@@ -206,6 +214,51 @@ fn options_of_services_hold_when_they_run_together() {
         let error = up(variable, "http://127.0.0.1:1");
         assert!(error.contains(variable) && error.contains("unset it"), "{error}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_most_calls_at_once_hold_for_services_that_run_together() {
+    let place = Place::new();
+    // A model that does not answer holds its caller.
+    let model = HttpServer::replying(Vec::new()).await.shut();
+    let up = Up::start(
+        place
+            .emend(&["up", "--generator", "llm"])
+            .env("EMEND_MAX_IN_FLIGHT", "1")
+            .env("EMEND_LLM_URL", model.url())
+            .env("EMEND_LLM_MODEL", "tiny"),
+    );
+    let docs = place.docs.path().to_str().unwrap();
+    let stored = place
+        .emend(&["ingest", "--url", up.url("retriever"), docs])
+        .output()
+        .unwrap();
+    assert_eq!(stored.status.code(), Some(0), "{}", stderr(&stored));
+    let asked = || {
+        let question = v1::Question {
+            question: ASKED.to_owned(),
+            graph: "plain-rag".to_owned(),
+            ..v1::Question::default()
+        };
+        let request = v1::AskRequest {
+            question: Some(question),
+        };
+        emend_chassis::request(request, Deadline::after(Duration::from_secs(60)))
+    };
+    let mut client = OrchestratorServiceClient::new(up.channel("orchestrator"));
+    let mut first = client.clone();
+    let held = tokio::spawn(async move { first.ask(asked()).await });
+    model.wait_for(1).await;
+    let refused = client.ask(asked()).await.unwrap_err();
+    assert_eq!(refused.code(), Code::ResourceExhausted, "{refused:?}");
+    assert!(refused.get_details_retry_info().is_some(), "{refused:?}");
+    // Each service has a place of its own.
+    let listed = RetrieverServiceClient::new(up.channel("retriever"))
+        .list_collections(v1::ListCollectionsRequest::default())
+        .await;
+    assert!(listed.is_ok(), "{listed:?}");
+    assert!(!held.is_finished());
+    held.abort();
 }
 
 #[test]

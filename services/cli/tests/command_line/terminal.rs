@@ -180,6 +180,160 @@ fn errors_of_graphs_and_options_are_shown_as_text() {
 }
 
 #[test]
+fn what_is_stored_is_shown_as_text() {
+    let place = Place::new();
+    fs::remove_file(place.docs.path().join("leave.md")).unwrap();
+    hostile_document(place.docs.path());
+    let docs = place.docs.path().to_str().unwrap();
+    shows_no_control(&place, &["ingest", docs], "ingested");
+    let id = place.docs.path().join("leave.md");
+    let id = id.to_str().unwrap();
+    for json in [&[][..], &["--json"]] {
+        let run = |arguments: &[&str], says: &str| shows_no_control(&place, &[arguments, json].concat(), says);
+        run(&["documents", "list"], "leave.md");
+        run(&["documents", "show", id], "25 days");
+        run(&["documents", "show", "--chunks", id], "25 days");
+        run(&["documents", "show", &format!("no{HOSTILE}")], "no");
+        run(&["collections", "list"], "default");
+        run(&["collections", "describe", "default"], "default");
+        run(&["collections", "describe", &format!("no{HOSTILE}")], "no");
+        run(&["collections", "repair", "default"], "");
+    }
+    shows_no_control(&place, &["collections", "export", "default"], "leave.md");
+    shows_no_control(&place, &["collections", "import", &format!("no{HOSTILE}")], "no␛");
+    shows_no_control(
+        &place,
+        &["collections", "delete", "-y", &format!("no{HOSTILE}")],
+        "invalid request",
+    );
+    let found = ["ask", "-vv", "--graph", "plain-rag", "-c", "default", "--", ASKED];
+    shows_no_control(&place, &found, "25 days");
+}
+
+#[test]
+fn walks_and_what_is_said_of_them_are_shown_as_text() {
+    let place = Place::new();
+    fs::remove_file(place.docs.path().join("leave.md")).unwrap();
+    hostile_document(place.docs.path());
+    let docs = place.docs.path().to_str().unwrap();
+    let asked = format!("{ASKED}{HOSTILE}");
+    let walked = shows_no_control(&place, &["ask", "--json", "--docs", docs, "--", &asked], "25 days");
+    let walk = place.data.path().join("walk.json");
+    fs::write(&walk, &walked.stdout).unwrap();
+    let walk = walk.to_str().unwrap();
+    shows_no_control(&place, &["trace", walk], "retrieve");
+    shows_no_control(&place, &["trace", &format!("no{HOSTILE}")], "no␛");
+    let hostile = format!("no{HOSTILE}");
+    for (more, says) in [
+        (&[][..], "the path is that of the record"),
+        (&["--threshold", "relevant=0.9999"], "relevant"),
+        (&["--graph", "plain-rag"], "the path turned"),
+        (&["--graph", &hostile], "no␛"),
+        (&["--option", &format!("{hostile}=1")], "no␛"),
+        (&["--json"], "events"),
+    ] {
+        shows_no_control(&place, &[&["replay", walk], more].concat(), says);
+    }
+    // A file of somebody else, whose walk says anything.
+    let mut forged: serde_json::Value = serde_json::from_slice(&walked.stdout).unwrap();
+    for (place, text) in [("graph", HOSTILE), ("reason", HOSTILE)] {
+        forged[place] = text.into();
+    }
+    for step in forged["steps"].as_array_mut().unwrap() {
+        for field in ["node", "action", "outcome", "summary", "error", "query"] {
+            step[field] = format!("forged{HOSTILE}").into();
+        }
+    }
+    for call in forged["record"]["calls"].as_array_mut().unwrap() {
+        call["method"] = format!("forged{HOSTILE}").into();
+    }
+    let file = place.data.path().join("forged.json");
+    fs::write(&file, forged.to_string()).unwrap();
+    shows_no_control(&place, &["trace", file.to_str().unwrap()], "forged␛");
+    shows_no_control(&place, &["replay", file.to_str().unwrap()], "");
+
+    let folder = place.data.path().join("feedback");
+    let folder = folder.to_str().unwrap();
+    let record = [
+        "feedback",
+        "record",
+        "--feedback-dir",
+        folder,
+        "--verdict",
+        "right",
+        "--question",
+        &asked,
+    ];
+    let of_result = ["--result", walk, "--comment", HOSTILE, "--relevant", "1"];
+    shows_no_control(&place, &[&record[..], &of_result].concat(), "");
+    shows_no_control(&place, &[&record[..], &["--answer", HOSTILE, "--json"]].concat(), "id");
+    shows_no_control(&place, &[&record[..], &["--result", &hostile]].concat(), "no␛");
+    let out = place.data.path().join("pairs");
+    let export = [
+        "feedback",
+        "export",
+        "--feedback-dir",
+        folder,
+        "--out",
+        out.to_str().unwrap(),
+    ];
+    shows_no_control(&place, &export, "1");
+    shows_no_control(
+        &place,
+        &["feedback", "export", "--feedback-dir", &hostile, "--out", folder],
+        "no␛",
+    );
+}
+
+/// The colours of a text, in order.
+fn colours(text: &[u8]) -> Vec<String> {
+    let text = std::str::from_utf8(text).unwrap();
+    let begun = text.split('\u{1b}').skip(1);
+    begun.map(|rest| rest[..=rest.find('m').unwrap()].to_owned()).collect()
+}
+
+#[test]
+fn a_colour_of_a_document_is_none_of_ours() {
+    let clean = super::LEAVE.to_owned();
+    let hostile = clean
+        .replace("25 days", "\u{1b}[31m25 days\u{1b}[0m")
+        .replace("# Leave", "# Leave\u{1b}[32m")
+        .replace("Leave is approved", "\u{1b}[1mLeave is approved");
+    let runs = [clean, hostile].map(|text| {
+        let place = Place::new();
+        fs::write(place.docs.path().join("leave.md"), text).unwrap();
+        let docs = place.docs.path().to_str().unwrap();
+        let run = |arguments: &[&str]| {
+            let output = place.emend(arguments).env("CLICOLOR_FORCE", "1").output().unwrap();
+            assert_eq!(output.status.code(), Some(0), "{}", super::stderr(&output));
+            [output.stdout, output.stderr]
+        };
+        let asked = run(&["ask", "-v", "--graph", "self-rag", "--docs", docs, "--", ASKED]);
+        let walk = run(&["ask", "--json", "--graph", "self-rag", "--docs", docs, "--", ASKED]);
+        let file = place.data.path().join("walk.json");
+        fs::write(&file, &walk[0]).unwrap();
+        run(&["ingest", docs]);
+        let id = place.docs.path().join("leave.md");
+        let shown = [
+            asked,
+            run(&["trace", file.to_str().unwrap()]),
+            run(&["replay", file.to_str().unwrap()]),
+            run(&["ask", "-vv", "--graph", "plain-rag", "-c", "default", "--", ASKED]),
+            run(&["documents", "list"]),
+            run(&["documents", "show", id.to_str().unwrap()]),
+            run(&["documents", "show", "--chunks", id.to_str().unwrap()]),
+        ];
+        shown.map(|written| written.map(|text| colours(&text)))
+    });
+    let [clean, hostile] = runs;
+    assert!(
+        clean.iter().flatten().any(|colours| !colours.is_empty()),
+        "nothing is coloured"
+    );
+    assert_eq!(hostile, clean);
+}
+
+#[test]
 fn a_set_of_questions_is_measured_and_shown_as_text() {
     let (place, data) = (Place::new(), tempfile::tempdir().unwrap());
     let set = [b"set".as_slice(), HOSTILE.as_bytes()].concat();
