@@ -1,5 +1,8 @@
 //! Bad input is a clear error that names the field, and loses nothing.
 
+use std::collections::HashMap;
+
+use emend_cli::cluster::Plan;
 use emend_proto::v1::{IngestStatus, RetrieveRequest};
 use emend_tests::{Fixture, document, question, violated};
 use tonic::Code;
@@ -47,6 +50,74 @@ async fn unknown_names_are_answered_with_the_known_ones() {
     let status = fixture.ask(question("What?", "self-rag", "unknown")).await.unwrap_err();
     assert_eq!(status.code(), Code::NotFound);
     assert!(status.message().contains("known"), "{}", status.message());
+    fixture.cluster.stop().await;
+}
+
+/// A collection with the longest name, which no other has.
+fn long_name(number: usize) -> String {
+    format!("{number:03}-{}", "n".repeat(60))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_retriever_refuses_at_length_is_not_answered_from_the_web() {
+    let web = tempfile::tempdir().unwrap();
+    std::fs::write(
+        web.path().join("comet.html"),
+        "<title>Comets</title><p>The comet Halvorsen passes the moons of Jupiter every 76 years.</p>",
+    )
+    .unwrap();
+    let fixture = Fixture::start_with(Plan::default(), Some(web.path())).await;
+    let documents = (0..150).map(|number| document(&long_name(number), "a", "Some text about lighthouses."));
+    let mut stored = fixture
+        .retriever()
+        .ingest(futures::stream::iter(documents.collect::<Vec<_>>()))
+        .await
+        .unwrap()
+        .into_inner();
+    while let Some(answer) = stored.message().await.unwrap() {
+        assert_eq!(answer.status(), IngestStatus::Ingested, "{answer:?}");
+    }
+    let asked = "Which comet passes the moons of Jupiter?";
+    // The web does answer it.
+    let known = fixture
+        .ask(question(asked, "corrective-rag", &long_name(7)))
+        .await
+        .unwrap();
+    assert!(known.answer.contains("Halvorsen"), "{known:?}");
+    let overlong: HashMap<String, String> = (0..64)
+        .map(|number| (format!("field {number}"), "v".repeat(5000)))
+        .collect();
+    for graph in ["corrective-rag", "self-corrective-rag", "plain-rag"] {
+        let status = fixture.ask(question(asked, graph, "unknown")).await.unwrap_err();
+        assert_eq!(status.code(), Code::NotFound, "{graph}: {status:?}");
+        let mut filtered = question(asked, graph, &long_name(7));
+        filtered.filter = overlong.clone();
+        let status = fixture.ask(filtered).await.unwrap_err();
+        let fields = violated(&status);
+        assert!(
+            fields.iter().all(|field| field.contains("filter") || field == "…"),
+            "{graph}: {fields:?}"
+        );
+    }
+    // Neither error is longer than the clients of other languages take by default.
+    let request = RetrieveRequest {
+        query: asked.to_owned(),
+        collection: "unknown".to_owned(),
+        ..RetrieveRequest::default()
+    };
+    let missing = fixture.retriever().retrieve(request.clone()).await.unwrap_err();
+    assert_eq!(missing.code(), Code::NotFound);
+    let filtered = RetrieveRequest {
+        collection: long_name(7),
+        filter: overlong,
+        ..request
+    };
+    let refused = fixture.retriever().retrieve(filtered).await.unwrap_err();
+    assert_eq!(refused.code(), Code::InvalidArgument);
+    for status in [missing, refused] {
+        let bytes = status.message().len() + status.details().len();
+        assert!(bytes < 8 << 10, "{bytes} bytes: {}", status.message());
+    }
     fixture.cluster.stop().await;
 }
 

@@ -177,6 +177,29 @@ async fn a_language_model_that_refuses_the_key_fails_the_walk_and_says_what_to_d
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_language_model_that_is_down_is_asked_three_times_and_each_call_is_counted() {
+    let server = HttpServer::start(|_, _| HttpAnswer::response("503 Service Unavailable", "", "down")).await;
+    let url = format!("{}/v1", server.url());
+    let flags = ["--llm-url", &url, "--llm-model", "some-model"];
+    let fixture = Fixture::with_flags(Plan::default(), &flags).await;
+    fixture.ingest("village", &[("lighthouse", LIGHTHOUSE)]).await;
+    let result = fixture.ask(question(ASKED, "plain-rag", "village")).await.unwrap();
+    assert_eq!(result.status(), WalkStatus::Failed, "{result:?}");
+    let failure = result.failure.as_ref().unwrap();
+    assert_eq!(
+        (failure.service.as_str(), failure.code.as_str()),
+        ("generator", "UNAVAILABLE"),
+        "{failure:?}"
+    );
+    let requests = server.seen().requests;
+    // One layer retries: the client of the model, and none of those above it.
+    assert!((1..=3).contains(&requests), "{requests} requests");
+    let usage = result.usage.unwrap();
+    assert_eq!(usage.model_calls as usize, requests, "{usage:?}");
+    fixture.cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_a_web_search_an_abstention_is_no_failure() {
     let fixture = Fixture::start().await;
     fixture.ingest("village", &[("lighthouse", LIGHTHOUSE)]).await;
