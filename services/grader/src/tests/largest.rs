@@ -1,11 +1,23 @@
 //! The largest requests: what they make others wait for, and what they take.
 
-use emend_core::Turns;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
+use std::thread::ThreadId;
+use std::time::Duration;
+
+use emend_core::{Deadline, Scope, Turns};
 use emend_proto::v1::{GradeGroundednessRequest, GradeUsefulnessRequest, RefineKnowledgeRequest, Sentence};
+use tokio_util::sync::CancellationToken;
 use tonic::Code;
 use tonic_types::StatusExt;
+use tracing::Instrument;
+use tracing::instrument::WithSubscriber;
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
-use super::{Gated, documents, embedded, llm, passage, soon};
+use super::{Gated, documents, embedded, llm, options, passage, soon};
+use crate::error::GradeError;
+use crate::{backend, groundedness};
 
 /// Evidence at its largest: a hundred passages of 64 KiB, in sentences.
 fn evidence() -> Vec<emend_proto::v1::Passage> {
@@ -54,6 +66,77 @@ async fn a_small_call_is_not_behind_the_largest() {
         ..RefineKnowledgeRequest::default()
     };
     soon(grader.client.clone().refine_knowledge(refine)).await.unwrap();
+}
+
+/// Counts the pieces that are computed for a call: on which other thread its span is entered.
+#[derive(Clone)]
+struct Pieces {
+    begun: Arc<AtomicUsize>,
+    caller: ThreadId,
+}
+
+impl<S: tracing::Subscriber> Layer<S> for Pieces {
+    fn on_enter(&self, _: &tracing::span::Id, _: Context<'_, S>) {
+        if std::thread::current().id() != self.caller {
+            self.begun.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Runs a piece at each place of the queue at once. By then every piece that had begun before has ended.
+async fn take_all_places() {
+    let places = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let barrier = Arc::new(Barrier::new(places));
+    let waiting = (0..places).map(|_| {
+        let barrier = Arc::clone(&barrier);
+        Turns::shared().piece(0, move || barrier.wait().is_leader())
+    });
+    soon(futures::future::try_join_all(waiting)).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_largest_call_computes_no_further_piece_once_its_deadline_has_passed() {
+    let begun = Arc::new(AtomicUsize::new(0));
+    let pieces = Pieces {
+        begun: Arc::clone(&begun),
+        caller: std::thread::current().id(),
+    };
+    let subscriber = tracing::Dispatch::new(tracing_subscriber::registry().with(pieces));
+    let span = tracing::dispatcher::with_default(&subscriber, || tracing::error_span!("the largest call"));
+    let backend = backend::load(&options(&[])).await.unwrap();
+    let largest = GradeGroundednessRequest {
+        question: "How many steps?".to_owned(),
+        passages: evidence(),
+        answer: "He counts ninety steps. The gulls count ninety keepers. ".repeat(500),
+        sentences: Vec::new(),
+    };
+    let scope = Scope {
+        deadline: Deadline::after(Duration::from_secs(3600)),
+        cancel: CancellationToken::new(),
+    };
+    let call = async move { groundedness::grade(&*backend, largest, &scope).await };
+    let call = tokio::spawn(call.instrument(span).with_subscriber(subscriber));
+    // It is in the middle of thousands of pieces.
+    while begun.load(Ordering::SeqCst) < 20 {
+        assert!(!call.is_finished());
+        tokio::task::yield_now().await;
+    }
+    tokio::time::advance(Duration::from_secs(3600)).await;
+    let error = soon(call).await.unwrap().unwrap_err();
+    assert!(matches!(error, GradeError::OutOfTime { .. }), "{error:?}");
+    let before = begun.load(Ordering::SeqCst);
+    take_all_places().await;
+    let after = begun.load(Ordering::SeqCst);
+    assert!(
+        after - before <= 1,
+        "{} pieces began after the deadline",
+        after - before
+    );
+    for _ in 0..200 {
+        Turns::shared().piece(0, || ()).await.unwrap();
+    }
+    take_all_places().await;
+    assert_eq!(begun.load(Ordering::SeqCst), after, "it goes on");
 }
 
 #[tokio::test]
