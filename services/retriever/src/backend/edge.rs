@@ -12,6 +12,10 @@
 //! durable transaction of the catalog publishes it and replaces its earlier version; the points of the earlier version
 //! are removed. After a crash at any point, one version is complete. Points that belong to neither are removed when the
 //! collection is opened.
+//!
+//! The engine multiplies the weights of words by their inverse document frequency when it searches. Removed points count as
+//! if they were there until their segment is rewritten, in the background: when they are a fifth of it and it has 256 points
+//! or more. Scores of words then are those of the documents that are there.
 
 mod catalog;
 mod collection;
@@ -24,6 +28,7 @@ mod ranking;
 mod space;
 mod units;
 mod usage;
+mod writer;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -353,15 +358,7 @@ impl VectorStore for EdgeStore {
             Ok(optimize.then_some(collection))
         });
         async move {
-            if let Some(collection) = stored.await? {
-                // This runs in the background, but blocks the next write to the collection.
-                tokio::task::spawn_blocking(move || {
-                    if let Err(error) = collection.optimize() {
-                        tracing::warn!(error = emend_core::error_chain(&error), folder = %collection.folder().display(),
-                            "cannot optimize the vector index, searches stay exact but get slower");
-                    }
-                });
-            }
+            optimize_later(stored.await?);
             Ok(())
         }
         .boxed()
@@ -369,7 +366,16 @@ impl VectorStore for EdgeStore {
 
     fn delete<'a>(&'a self, collection: &'a str, documents: Vec<String>) -> BoxFuture<'a, Result<u32, StoreError>> {
         let collection = collection.to_owned();
-        self.run(move |store| store.with(&collection, |collection| collection.delete(&documents)))
+        let deleted = self.run(move |store| {
+            let (count, optimize) = store.with(&collection, |collection| collection.delete(&documents))?;
+            Ok((count, store.known(&collection).filter(|_| optimize)))
+        });
+        async move {
+            let (count, collection) = deleted.await?;
+            optimize_later(collection);
+            Ok(count)
+        }
+        .boxed()
     }
 
     fn search<'a>(&'a self, collection: &'a str, search: Search) -> BoxFuture<'a, Result<Vec<SearchHit>, StoreError>> {
@@ -417,6 +423,17 @@ impl VectorStore for EdgeStore {
         });
         closed.map(drop).boxed()
     }
+}
+
+/// Optimizes a collection for which that is due. This runs in the background, but blocks the next write to it.
+fn optimize_later(due: Option<Arc<Collection>>) {
+    let Some(collection) = due else { return };
+    tokio::task::spawn_blocking(move || {
+        if let Err(error) = collection.optimize() {
+            tracing::warn!(error = emend_core::error_chain(&error), folder = %collection.folder().display(),
+                "cannot optimize the vector index, searches stay exact but get slower");
+        }
+    });
 }
 
 /// Removes the files of a collection that is gone already.

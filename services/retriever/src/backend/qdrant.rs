@@ -60,8 +60,10 @@
 //!
 //! The weights of words are those of [`Terms`](crate::terms::Terms). The server multiplies them by the inverse document
 //! frequency when it searches (`Modifier::Idf`), which it counts in each shard. It counts passages of versions that are not
-//! visible too, and removed ones until its optimizer has rewritten their segment; so scores of words differ a little from
-//! those of a collection that was filled at once, as they do on the local disk.
+//! visible too, and removed ones until its optimizer has rewritten their segment, which it does when a fifth of at least a
+//! thousand points are removed, unless it is set otherwise (`deleted_threshold`, `vacuum_min_vector_number`). So scores of
+//! words are those of a collection with a few more passages, a quarter of its own or some hundreds at most, and become those
+//! of the documents that are there. On the local disk it is the same, from 256 points on.
 
 mod aliases;
 mod clean;

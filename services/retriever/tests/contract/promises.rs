@@ -1,5 +1,7 @@
 //! What every store promises, one at a time.
 
+use std::time::Duration;
+
 use emend_core::{Code, ServiceError};
 use emend_retriever::backend::{
     CollectionInfo, EmbedderInfo, ListedDocument, NewDocument, Query, ReadUnits, Repaired, Search, StoreError,
@@ -324,6 +326,10 @@ pub(crate) async fn rare_words_count_for_more_and_the_count_follows_the_document
         among_many.score,
         among_two.score
     );
+    // And the more others, however they come.
+    let many = document("many", 500, &[("harbour keeper", 1200)]);
+    store.put("notes", &embedder(), many).await.unwrap();
+    assert!(first("lantern").await.score > among_many.score + 1.0);
     assert_eq!(first("harbour lantern").await.document, "rare");
     assert!(first("harbour").await.score < among_many.score);
     // Words that nobody has, and none at all.
@@ -336,6 +342,26 @@ pub(crate) async fn rare_words_count_for_more_and_the_count_follows_the_document
     let hits = store.search("notes", hybrid).await.unwrap();
     assert_eq!((hits.len(), hits[0].document.as_str()), (3, "rare"));
     assert!(hits.iter().all(|hit| hit.score > 0.0 && hit.score < 0.04), "{hits:?}");
+
+    // When they go, the score goes back: not before the store has rewritten what they were in, as its documentation says.
+    let gone = (0..9)
+        .map(|number| format!("common{number}"))
+        .chain(["many".to_owned()]);
+    assert_eq!(store.delete("notes", gone.collect()).await.unwrap(), 10);
+    subject.settle("notes").await;
+    let went_back = async {
+        while (first("lantern").await.score - among_two.score).abs() > 1e-6 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let waited = tokio::time::timeout(Duration::from_secs(60), went_back).await;
+    assert!(
+        waited.is_ok(),
+        "{} and not {}",
+        first("lantern").await.score,
+        among_two.score
+    );
+    assert!(first("harbour").await.score > 0.5, "no longer a word of nearly all");
 }
 
 pub(crate) async fn a_removed_collection_can_be_made_again_with_another_embedder(subject: &Subject) {

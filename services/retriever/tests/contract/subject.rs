@@ -125,6 +125,17 @@ impl Subject {
         }
     }
 
+    /// Does what time does to a collection: removes what searches could still have needed, and rewrites what it was in. The
+    /// store on the local disk does both by itself, at once.
+    pub(crate) async fn settle(&self, collection: &str) {
+        if let Kept::Server(server) = &self.kept {
+            server.store(AT_ONCE).repair(collection).await.unwrap();
+            if let Some(stand_in) = &server.stand_in {
+                stand_in.optimize(&format!("{}{collection}", server.prefix));
+            }
+        }
+    }
+
     /// Removes what the test has made.
     pub(crate) async fn end(self) {
         for collection in self.store.collections().await.unwrap() {

@@ -9,14 +9,12 @@ use super::index::{self, MAX_CHUNKS};
 use super::open::{INDEX, Need, Open, OpenError, points_of};
 use super::space::Space;
 use super::usage::Usage;
+use super::writer::Writer;
 use super::{private, publish, ranking, units};
 use crate::backend::{
     CollectionInfo, DocumentUnits, EmbedderInfo, ListedDocument, NewDocument, ReadUnits, Repaired, Search, SearchHit,
     StoreError, StoredDocument,
 };
-
-/// Inserted points after which the index is optimized. As many are still compared exhaustively in a few milliseconds.
-const OPTIMIZE_AT: usize = 8192;
 
 /// Maximum size of the engine's log. It is never read, and shrinks only when the index is opened.
 const MAX_LOG_BYTES: u64 = 256 << 20;
@@ -40,13 +38,6 @@ pub(super) struct Collection {
     /// Whether the collection was removed. Its folder may be that of another one by now.
     removed: AtomicBool,
     space: Space,
-}
-
-#[derive(Default)]
-struct Writer {
-    /// 0 until it is read from the catalog.
-    next_version: u64,
-    inserted: usize,
 }
 
 impl Collection {
@@ -221,23 +212,23 @@ impl Collection {
         });
         let replaced = replaced.map_err(|error| self.recover(OPERATION, error))?;
         self.forget_info();
-        self.remove_points(replaced);
+        writer.removed += self.remove_points(replaced);
         writer.inserted += chunks;
-        Ok(writer.inserted >= OPTIMIZE_AT)
+        Ok(writer.is_due())
     }
 
-    /// Removes documents and returns how many existed.
-    pub(super) fn delete(&self, documents: &[String]) -> Result<u32, StoreError> {
+    /// Removes documents. Returns how many existed, and whether [`optimize`](Self::optimize) is due.
+    pub(super) fn delete(&self, documents: &[String]) -> Result<(u32, bool), StoreError> {
         const OPERATION: &str = "remove documents";
-        let _writer = self.writer();
+        let mut writer = self.writer();
         self.space.for_upkeep(self.existing_folder())?;
         self.ensure_open(Need::Index).map_err(self.failed(OPERATION))?;
         let removed = self.read_once(|open| Ok(open.catalog.delete(documents)?));
         let removed = removed.map_err(|error| self.recover(OPERATION, error))?;
         self.forget_info();
         let count = u32::try_from(removed.len()).unwrap_or(u32::MAX);
-        self.remove_points(removed);
-        Ok(count)
+        writer.removed += self.remove_points(removed);
+        Ok((count, writer.is_due()))
     }
 
     pub(super) fn search(&self, search: &Search) -> Result<Vec<SearchHit>, StoreError> {
@@ -252,14 +243,14 @@ impl Collection {
         })
     }
 
-    /// Optimizes the index and trims its log if enough points were inserted.
+    /// Optimizes the index and trims its log if enough points were inserted or removed.
     pub(super) fn optimize(&self) -> Result<(), StoreError> {
         const OPERATION: &str = "build the vector index";
         let mut writer = self.writer();
-        if writer.inserted < OPTIMIZE_AT {
+        if !writer.is_due() || self.is_removed() {
             return Ok(());
         }
-        writer.inserted = 0;
+        writer.optimized();
         let optimized = self.read_once(|open| match &open.index {
             Some(index) => Ok(index.optimize()?),
             None => Ok(()),
@@ -319,22 +310,24 @@ impl Collection {
         Ok(Ok(()))
     }
 
-    /// Removes the points of versions that no new reader can see. If this fails, they are removed when the index is
-    /// opened again.
-    fn remove_points(&self, versions: impl IntoIterator<Item = super::catalog::Version>) {
-        let mut versions = versions.into_iter().peekable();
-        if versions.peek().is_none() {
-            return;
+    /// Removes the points of versions that no new reader can see, and returns how many there are. If this fails, they are
+    /// removed when the index is opened again.
+    fn remove_points(&self, versions: impl IntoIterator<Item = super::catalog::Version>) -> usize {
+        let points: Vec<_> = versions.into_iter().flat_map(points_of).collect();
+        let count = points.len();
+        if count == 0 {
+            return 0;
         }
         // Wait for the searches that began before the versions were removed.
         drop(self.write_lock());
         let removed = self.read_once(|open| match &open.index {
-            Some(index) => Ok(index.remove(versions.flat_map(points_of))?),
+            Some(index) => Ok(index.remove(points.into_iter())?),
             None => Ok(()),
         });
         if let Err(error) = removed {
             tracing::warn!(%error, collection = self.name, "cannot remove replaced passages until the index is opened again");
         }
+        count
     }
 
     /// Runs `work` on the open collection. On failure, reopens the collection and retries once.

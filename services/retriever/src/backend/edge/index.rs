@@ -10,12 +10,13 @@ use std::path::Path;
 
 use qdrant_edge::external::serde_json::{self, Value, json};
 use qdrant_edge::{
-    CreateIndex, DEFAULT_VECTOR_NAME, Distance, EdgeConfig, EdgeShard, EdgeSparseVectorParams, EdgeVectorParams,
-    FieldIndexOperations, Filter, JsonPath, Modifier, NamedQuery, PayloadFieldSchema, PayloadSchemaType, PointId,
-    PointInsertOperations, PointOperations, PointStruct, QueryEnum, ScrollRequest, SearchParams, SearchRequest,
-    UpdateOperation, Vector, VectorInternal, Vectors, WalOptions, WithPayloadInterface,
+    CreateIndex, DEFAULT_VECTOR_NAME, Distance, EdgeConfig, EdgeOptimizersConfig, EdgeShard, EdgeSparseVectorParams,
+    EdgeVectorParams, FieldIndexOperations, Filter, JsonPath, Modifier, NamedQuery, PayloadFieldSchema,
+    PayloadSchemaType, PointId, PointInsertOperations, PointOperations, PointStruct, QueryEnum, ScrollRequest,
+    SearchParams, SearchRequest, UpdateOperation, Vector, VectorInternal, Vectors, WalOptions, WithPayloadInterface,
 };
 
+use super::writer::VACUUM_AT;
 use crate::backend::filter::{
     METADATA, NUMBERS, NUMBERS_FIELD, NUMBERS_VALUE, bound, field_keyword, keywords, numbers, value_keyword,
 };
@@ -101,6 +102,10 @@ impl Index {
             let config = EdgeConfig::builder()
                 .vector(DEFAULT_VECTOR_NAME, vectors)
                 .sparse_vector(TERMS, terms)
+                .optimizers(EdgeOptimizersConfig {
+                    vacuum_min_vector_number: Some(VACUUM_AT),
+                    ..EdgeOptimizersConfig::default()
+                })
                 .wal_options(log)
                 .build();
             if folder.join("segments").exists() {

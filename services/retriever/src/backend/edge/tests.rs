@@ -272,7 +272,7 @@ fn the_log_of_the_engine_shrinks_when_the_index_is_opened_and_writes_go_on() {
     // Operation numbers continue from the log. If they restarted, these operations would be taken for old ones.
     put("d3", 100);
     put("new", 200);
-    assert_eq!(collection.delete(&["d4".to_owned()]).unwrap(), 1);
+    assert_eq!(collection.delete(&["d4".to_owned()]).unwrap().0, 1);
     let best = |seed| collection.search(&search(seed, DIMENSIONS, 1)).unwrap().remove(0);
     assert_eq!(
         (best(100).document.as_str(), best(200).document.as_str()),

@@ -141,6 +141,39 @@ async fn a_catalog_that_is_empty_damaged_or_lost_is_no_new_collection() {
 }
 
 #[test]
+fn words_of_many_removed_passages_count_until_the_index_is_optimized() {
+    let folder = tempfile::tempdir().unwrap();
+    let collection = collection_in(folder.path());
+    let put = |id: &str, text: &str, chunks| collection.put(&embedder(4), &document(id, text, 1, chunks, 4)).unwrap();
+    let score = || {
+        let words = Search {
+            query: Query::Sparse(Terms::of_query("lantern")),
+            ..search(1, 4, 1)
+        };
+        collection.search(&words).unwrap()[0].score
+    };
+    assert!(!put("rare", "lantern keeper", 1) && !put("other", "harbour keeper", 1));
+    let before = score();
+    // Replaced: as many passages are removed, and then again when the document is.
+    assert!(!put("many", "harbour keeper", 300));
+    assert!(put("many", "harbour wall", 300), "due");
+    collection.optimize().unwrap();
+    assert_eq!(
+        collection.delete(&["other".to_owned()]).unwrap(),
+        (1, false),
+        "no longer due"
+    );
+    put("other", "harbour keeper", 1);
+    assert_eq!(collection.delete(&["many".to_owned()]).unwrap(), (1, true));
+    let removed = score();
+    assert!(removed > before + 1.0, "{removed} {before}");
+    collection.optimize().unwrap();
+    assert!((score() - before).abs() < 1e-6, "{} {before}", score());
+    collection.close();
+    assert_eq!(points(folder.path()).len(), 2);
+}
+
+#[test]
 fn what_a_crash_left_of_a_new_catalog_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join(NAME)).unwrap();
