@@ -1,29 +1,28 @@
 //! Messages that nobody means to send, to every call of every service: each is answered, and none with INTERNAL or UNKNOWN.
 //!
-//! `EMEND_HOSTILE_CASES=1000` sends other messages each time, and so many to each call.
+//! A case is some messages to each call. `EMEND_FUZZ_SECONDS=60` sends others for so long.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod messages;
 mod raw;
 
-use std::cell::Cell;
-
 use emend_cli::cluster::{Component, Plan};
+use emend_fuzz::fuzz_cases;
 use emend_testkit::language_model::LanguageModel;
 use emend_tests::{Fixture, PATIENCE, question};
-use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use proptest::{
+    strategy::{Strategy as _, ValueTree as _},
+    test_runner::{TestCaseError, TestRunner},
+};
 use prost_reflect::{DescriptorPool, DynamicMessage, MethodDescriptor, ServiceDescriptor};
 use tokio::{runtime::Runtime, time::timeout};
 use tonic::{Code, Status};
 
-/// Streams of messages for each call.
+/// Streams of messages for each call, unless there is a time.
 const CASES: u32 = 16;
+/// Streams of messages in a row that a call may refuse.
+const MOST_REFUSED: u32 = 200;
 /// Answers are smaller than this, in bytes, whatever is asked.
 const MAX_ANSWER_BYTES: usize = 64 << 20;
 /// Calls that may not be served for any of these messages: there is no feedback folder.
@@ -41,20 +40,6 @@ const FAULTS: [Code; 6] = [
     Code::Cancelled,
     Code::DataLoss,
 ];
-
-fn runner() -> TestRunner {
-    let asked = std::env::var("EMEND_HOSTILE_CASES").ok();
-    let config = Config {
-        cases: asked.as_ref().map_or(CASES, |cases| cases.parse().expect("a number")),
-        failure_persistence: None,
-        max_shrink_iters: 64,
-        ..Config::default()
-    };
-    match asked {
-        Some(_) => TestRunner::new(config),
-        None => TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha)),
-    }
-}
 
 fn component(service: &ServiceDescriptor) -> Component {
     match service.name() {
@@ -101,7 +86,7 @@ fn is_of_model(status: &Status) -> bool {
 }
 
 /// Sends messages to every call there is.
-fn send_to_all(flags: &[&str], runtime: &Runtime) {
+fn send_to_all(name: &str, flags: &[&str], runtime: &Runtime) {
     let pages = tempfile::tempdir().unwrap();
     std::fs::write(
         pages.path().join("bread.md"),
@@ -118,35 +103,42 @@ fn send_to_all(flags: &[&str], runtime: &Runtime) {
         ("ferry.md", "The ferry leaves at seven."),
     ];
     let pool = DescriptorPool::decode(emend_proto::FILE_DESCRIPTOR_SET).unwrap();
-    let mut refused = Vec::new();
-    let mut calls = 0;
-    for method in pool
+    let methods: Vec<_> = pool
         .services()
         .flat_map(|service| service.methods().collect::<Vec<_>>())
-    {
+        .collect();
+    assert!(methods.len() >= 25, "{} calls", methods.len());
+    let streams: Vec<_> = methods
+        .iter()
+        .map(|method| {
+            let most = if method.is_client_streaming() { 4 } else { 1 };
+            messages::stream(&method.input(), most).boxed()
+        })
+        .collect();
+    let send = |method: &MethodDescriptor, sent: Vec<messages::Sent>| {
         // The call before may have removed them.
         runtime.block_on(fixture.ingest(messages::COLLECTION, &stored));
-        let most = if method.is_client_streaming() { 4 } else { 1 };
-        let answered = Cell::new(0);
-        let sent = runner().run(&messages::stream(&method.input(), most), |sent| {
-            let bytes = sent.iter().map(|message| message.to_bytes()).collect();
-            let served = runtime
-                .block_on(served(&fixture, &method, bytes))
-                .map_err(TestCaseError::fail)?;
-            answered.set(answered.get() + u32::from(served));
-            Ok(())
+        let bytes = sent.iter().map(|message| message.to_bytes()).collect();
+        runtime
+            .block_on(served(&fixture, method, bytes))
+            .map_err(|error| format!("{}: {error}", method.full_name()))
+    };
+    // Messages that are all refused try nothing.
+    let mut runner = TestRunner::deterministic();
+    for (method, stream) in methods.iter().zip(&streams) {
+        let is_served = (0..MOST_REFUSED).any(|_| {
+            let sent = stream.new_tree(&mut runner).unwrap().current();
+            send(method, sent).unwrap()
         });
-        if let Err(error) = sent {
-            panic!("{}: {error}", method.full_name());
-        }
-        if answered.get() == 0 {
-            refused.push(method.full_name().to_owned());
-        }
-        calls += 1;
+        let never = NEVER_SERVED.contains(&method.full_name());
+        assert!(is_served || never, "{} refuses all", method.full_name());
     }
-    assert!(calls >= 25, "{calls} calls");
-    refused.retain(|method| !NEVER_SERVED.contains(&method.as_str()));
-    assert_eq!(refused, [""; 0], "messages that are all refused try nothing");
+    fuzz_cases(name, CASES, streams, |streams| {
+        for (method, sent) in methods.iter().zip(streams) {
+            send(method, sent).map_err(TestCaseError::fail)?;
+        }
+        Ok(())
+    });
     runtime.block_on(async {
         fixture.ingest("after", &stored).await;
         let asked = question(
@@ -163,16 +155,20 @@ fn send_to_all(flags: &[&str], runtime: &Runtime) {
 }
 
 #[test]
-fn no_message_breaks_a_call() {
-    send_to_all(&[], &Runtime::new().unwrap());
+fn fuzz_every_call() {
+    send_to_all("every call", &[], &Runtime::new().unwrap());
 }
 
 #[test]
-fn no_message_breaks_a_call_that_asks_a_language_model() {
+fn fuzz_every_call_over_a_language_model() {
     let runtime = Runtime::new().unwrap();
     let model = runtime.block_on(LanguageModel::start());
     let url = model.url();
     let flags = ["--llm-url", &url, "--llm-model", "stand-in"];
     let backends = ["--grader", "llm", "--generator", "llm", "--rewriter", "llm"];
-    send_to_all(&[&flags[..], &backends].concat(), &runtime);
+    send_to_all(
+        "every call over a language model",
+        &[&flags[..], &backends].concat(),
+        &runtime,
+    );
 }

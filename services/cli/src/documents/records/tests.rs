@@ -1,6 +1,8 @@
 use std::fs;
 
 use emend_core::limits::MAX_DOCUMENT_BYTES;
+use emend_fuzz::{damaged, fuzz};
+use proptest::prelude::*;
 
 use super::*;
 use crate::documents::{Reading, find, summary, tests::folder};
@@ -56,15 +58,28 @@ fn a_text_above_the_limit_is_refused_with_its_line() {
     );
 }
 
-proptest::proptest! {
-    #[test]
-    fn any_lines_are_read_or_skipped_each(lines in proptest::collection::vec("[\\x00-\\x09\\x0b-\\x7f]{0,40}|\\{\"id\":[0-9]{1,3},\"text\":\"[a-z]{1,60}\"\\}", 0..20)) {
-        let folder = folder(&[("d.jsonl", lines.join("\n").as_bytes())]);
+#[test]
+fn fuzz_json_lines() {
+    const FILES: [&str; 2] = [
+        "{\"id\":\"a\",\"text\":\"x\"}\n{\"doc_id\":7,\"title\":\"T\",\"text\":\"y\",\"year\":1999}\n",
+        "\n{\"id\":\"b\",\"text\":\"\\u00e9\\n\"}\r\nnonsense\n{\"id\":{\"a\":[1]},\"text\":null}",
+    ];
+    let words = [
+        "{", "[", "\"", "\\", "\n", "\r\n", "\\u", ",", ":", "1e999", "null", "\0", "\u{feff}",
+    ];
+    let lines = "[\\x00-\\x09\\x0b-\\x7f]{0,40}|\\{\"id\":[0-9]{1,3},\"text\":\"[a-z]{1,60}\"\\}";
+    let lines = proptest::collection::vec(lines, 0..20).prop_map(|lines| lines.join("\n").into_bytes());
+    let any = prop_oneof![damaged(FILES, words), lines];
+    fuzz("JSON Lines", any, |bytes| {
+        let folder = folder(&[("d.jsonl", &bytes)]);
         let file = File::open(folder.path().join("d.jsonl")).unwrap();
         let read = json_documents(file, "d".to_owned(), Arc::default(), 50).count();
-        let expected = lines.iter().filter(|line| line.len() > 50 || !line.as_bytes().trim_ascii().is_empty()).count();
-        proptest::prop_assert_eq!(read, expected);
-    }
+        let lines = bytes.split(|byte| *byte == b'\n');
+        // Each line with something in it is a document or an error.
+        let expected = lines.filter(|line| line.len() > 50 || !line.trim_ascii().is_empty());
+        prop_assert_eq!(read, expected.count());
+        Ok(())
+    });
 }
 
 fn reading(fields: Fields) -> Reading {

@@ -4,6 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use emend_core::Deadline;
+use emend_fuzz::{damaged, fuzz_cases};
 use proptest::prelude::*;
 
 use super::{
@@ -73,12 +74,22 @@ fn changed(yaml: &str, changes: &[Change]) -> String {
         let (place, with) = (usize::from(*place), usize::from(*with));
         let at = place % lines.len();
         let other = lines[with % lines.len()].clone();
-        match kind % 5 {
+        match kind % 8 {
             0 => drop(lines.remove(at)),
             1 => lines.insert(at, other),
             2 => lines[at] = other,
+            // A value that another line refers to.
+            3 => name_value(&mut lines, at, with),
+            // A value deep in others.
+            4 => {
+                let deep = place % 40;
+                if let Some((key, value)) = lines[at].split_once(": ") {
+                    let (open, close) = [("[", "]"), ("{a: ", "}")][with % 2];
+                    lines[at] = format!("{key}: {}{value}{}", open.repeat(deep), close.repeat(deep));
+                }
+            }
             // Another word in place of one.
-            3 => {
+            5 | 6 => {
                 let line = &lines[at];
                 let own: Vec<&str> = line
                     .split([' ', ',', '{', '}', ':'])
@@ -102,6 +113,18 @@ fn changed(yaml: &str, changes: &[Change]) -> String {
         }
     }
     lines.join("\n")
+}
+
+/// Names the value of a line, and refers to it in place of the value of another one, which may come before, or be part of it.
+fn name_value(lines: &mut [String], at: usize, with: usize) {
+    let other = with % lines.len();
+    if let Some((key, value)) = lines[at].split_once(':') {
+        lines[at] = format!("{key}: &again{value}");
+    }
+    if let Some((key, _)) = lines[other].split_once(':') {
+        let references = ["*again", "[*again, *again]", "{<<: *again, a: *again}"];
+        lines[other] = format!("{key}: {}", references[with % references.len()]);
+    }
 }
 
 /// Checks a file, and walks its graph over services that do anything at all if it is accepted. Whether it was.
@@ -147,24 +170,70 @@ fn tried(yaml: &str, rolls: &[u8]) -> Result<bool, TestCaseError> {
     Ok(true)
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: FILES, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn bytes_are_no_graph_and_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..400), tail in ".{0,200}") {
+#[test]
+fn fuzz_bytes_are_no_graph() {
+    let bytes = (prop::collection::vec(any::<u8>(), 0..400), ".{0,200}");
+    fuzz_cases("bytes as a graph", FILES, bytes, |(bytes, tail)| {
         let text = format!("{}{tail}", String::from_utf8_lossy(&bytes));
         prop_assert!(!tried(&text, &[0])?);
-    }
+        Ok(())
+    });
+}
 
-    #[test]
-    fn r1_a_graph_that_was_changed_is_refused_or_ends_within_its_worst_case(
-        graph in 0..8_usize,
-        changes in prop::collection::vec(any::<Change>(), 0..4),
-        rolls in prop::collection::vec(any::<u8>(), 1..40),
-    ) {
-        let catalog = Catalog::load(None).unwrap();
-        let yaml = changed(catalog.iter().nth(graph).unwrap().source(), &changes);
-        let accepted = tried(&yaml, &rolls)?;
+#[test]
+fn fuzz_r1_a_graph_that_was_changed_is_refused_or_ends_within_its_worst_case() {
+    let catalog = Catalog::load(None).unwrap();
+    let graphs: Vec<String> = catalog.iter().map(|graph| graph.source().to_owned()).collect();
+    assert_eq!(graphs.len(), 8);
+    let parts = (
+        0..graphs.len(),
+        prop::collection::vec(any::<Change>(), 0..4),
+        prop::collection::vec(any::<u8>(), 1..40),
+    );
+    fuzz_cases("changed graphs", FILES, parts, |(graph, changes, rolls)| {
+        let accepted = tried(&changed(&graphs[graph], &changes), &rolls)?;
         prop_assert!(accepted || !changes.is_empty());
-    }
+        Ok(())
+    });
+}
+
+#[test]
+fn fuzz_graphs_with_anchors_and_nesting() {
+    let catalog = Catalog::load(None).unwrap();
+    let graphs: Vec<String> = catalog.iter().map(|graph| graph.source().to_owned()).collect();
+    let words = [
+        "&a ",
+        "*a",
+        "<<: *a",
+        "[",
+        "]",
+        "{",
+        "}",
+        "{a: ",
+        "- ",
+        "? ",
+        ": ",
+        "|",
+        ">",
+        "!!",
+        "!<x>",
+        "---\n",
+        "...\n",
+        "%YAML 9.9\n",
+        "\n",
+        "\n  ",
+        "\t",
+        "#",
+        "'",
+        "\"",
+        "visits(retrieve)",
+        "99999999999",
+        "0x",
+        ".inf",
+        "~",
+    ];
+    let parts = (damaged(graphs, words), prop::collection::vec(any::<u8>(), 1..40));
+    fuzz_cases("graphs with anchors and nesting", FILES, parts, |(bytes, rolls)| {
+        tried(&String::from_utf8_lossy(&bytes), &rolls).map(drop)
+    });
 }

@@ -1,5 +1,6 @@
 //! Documents of every format with damage at random: each is read or refused, and no text is far longer than its document.
 
+use emend_fuzz::{damaged, fuzz};
 use proptest::prelude::*;
 
 use super::*;
@@ -20,24 +21,6 @@ fn check(name: &str, bytes: &[u8]) -> Result<(), TestCaseError> {
         Err(error) => prop_assert!(!error.to_string().contains("broke off"), "{error}"),
     }
     Ok(())
-}
-
-/// Bytes of `whole` with a few of them changed, and some cut off or doubled.
-fn damaged(whole: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
-    let length = whole.len();
-    let changes = proptest::collection::vec((0..length, any::<u8>()), 0..8);
-    (changes, 0..length, 0..length, 0..3_u8).prop_map(move |(changes, from, to, kind)| {
-        let mut bytes = whole.clone();
-        for (at, byte) in changes {
-            bytes[at] = byte;
-        }
-        let (from, to) = (from.min(to), from.max(to));
-        match kind {
-            0 => bytes,
-            1 => [&bytes[..from], &bytes[to..]].concat(),
-            _ => [&bytes[..to], &bytes[from..]].concat(),
-        }
-    })
 }
 
 /// Markup of these elements in any order, ended or not.
@@ -111,54 +94,114 @@ const HTML: &[&str] = &[
     "svg",
 ];
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+/// What nothing is put between.
+const NOTHING: [&str; 0] = [];
 
-    #[test]
-    fn markup_of_packages(word in soup(WORD), sheet in soup(SHEET), open in soup(OPEN), page in soup(HTML)) {
+#[test]
+fn fuzz_markup_of_packages() {
+    let parts = (soup(WORD), soup(SHEET), soup(OPEN), soup(HTML));
+    fuzz("markup of packages", parts, |(word, sheet, open, page)| {
         check("a.docx", &docx(&word))?;
         check("a.xlsx", &xlsx("S", &sheet))?;
         for kind in ["text", "spreadsheet", "presentation"] {
             check("a.odt", &opendocument(kind, &open))?;
         }
         let root = r#"<package><manifest><item id="a" href="a.xhtml"/></manifest><spine><itemref idref="a"/></spine></package>"#;
-        check("a.epub", &package(&[
+        let epub = package(&[
             ("mimetype", b"application/epub+zip"),
-            ("META-INF/container.xml", br#"<container><rootfile full-path="root.opf"/></container>"#),
+            (
+                "META-INF/container.xml",
+                br#"<container><rootfile full-path="root.opf"/></container>"#,
+            ),
             ("root.opf", root.as_bytes()),
             ("a.xhtml", page.as_bytes()),
-        ]))?;
-        check("a.html", page.as_bytes())?;
-    }
+        ]);
+        check("a.epub", &epub)?;
+        check("a.html", page.as_bytes())
+    });
+}
 
-    #[test]
-    fn bytes_of_packages(bytes in damaged(docx("<w:p><w:r><w:t>Tides</w:t></w:r></w:p>")), slides in damaged(pptx(&[("Tides", "spring")]))) {
-        check("a.docx", &bytes)?;
-        check("a.pptx", &slides)?;
-    }
+#[test]
+fn fuzz_bytes_of_packages() {
+    let word = damaged([docx("<w:p><w:r><w:t>Tides</w:t></w:r></w:p>")], NOTHING);
+    let slides = damaged([pptx(&[("Tides", "spring")])], NOTHING);
+    fuzz("bytes of packages", (word, slides), |(word, slides)| {
+        check("a.docx", &word)?;
+        check("a.pptx", &slides)
+    });
+}
 
-    #[test]
-    fn bytes_of_a_pdf(bytes in damaged(pdf(&["Tides rise twice a day", "Ferries leave at seven"]))) {
-        check("a.pdf", &bytes)?;
-    }
+#[test]
+fn fuzz_bytes_of_a_pdf() {
+    let words = [
+        "[",
+        "<<",
+        "(",
+        "1 0 R ",
+        "stream\n",
+        "endstream",
+        "endobj\n",
+        "q ",
+        "BT ",
+        "/Kids ",
+        "99999999 ",
+    ];
+    let bytes = damaged([pdf(&["Tides rise twice a day", "Ferries leave at seven"])], words);
+    fuzz("bytes of a PDF", bytes, |bytes| check("a.pdf", &bytes));
+}
 
-    #[test]
-    fn bytes_of_a_message(bytes in damaged(b"Subject: Tides\nFrom: A <a@b.c>\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/html; charset=utf-8\nContent-Transfer-Encoding: base64\n\nPHA+VGlkZXM=\n--b--\n".to_vec())) {
-        check("a.eml", &bytes)?;
-    }
+#[test]
+fn fuzz_bytes_of_a_message() {
+    const MESSAGE: &str = "Subject: Tides\nFrom: A <a@b.c>\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n\
+        --b\nContent-Type: text/html; charset=utf-8\nContent-Transfer-Encoding: base64\n\nPHA+VGlkZXM=\n--b--\n";
+    let words = [
+        "--b\n",
+        "--b--\n",
+        "\n\n",
+        "Content-Type: multipart/mixed; boundary=b\n",
+        "=?utf-8?b?4pyT?=",
+        "(",
+        "\0",
+    ];
+    fuzz("bytes of a message", damaged([MESSAGE], words), |bytes| {
+        check("a.eml", &bytes)
+    });
+}
 
-    #[test]
-    fn any_text(text in "[\\[\\]{}\",:;|#=\\-a-z0-9 \\n\\t]{0,800}", wide in "\\PC{0,80}") {
-        for name in ["a.csv", "a.json", "a.yaml", "a.toml", "a.md", "a.eml", "a.txt", "a.html"] {
+#[test]
+fn fuzz_markdown() {
+    const PAGES: [&str; 2] = [
+        "# Tides\n\nThey *rise* **twice** a [day](http://a.b \"c\").\n\n- one\n  1. two\n\n> quoted\n\n```rust\nlet a = 1;\n```\n\n\
+         | Port | High |\n|---|---:|\n| Torvik | 7:10 |\n\n---\n",
+        "Term\n: what it is\n\n<b>html</b> &amp; `code` ~~gone~~ ![picture](x.png) [^1]\n\n[^1]: a note\n\n    indented\n\nSetext\n===\n",
+    ];
+    let words = [
+        "[", "![", "](", "*", "**", "_", "`", "```", "~~~", "> ", "- ", "1. ", "| ", "|-", "\n", "\n\n", "    ", "# ",
+        "<b>", "<!--", "&", "\\", "[^1]", ": ", "\0", "\u{feff}", "\u{2028}",
+    ];
+    fuzz("Markdown", damaged(PAGES, words), |bytes| check("a.md", &bytes));
+}
+
+#[test]
+fn fuzz_text_of_every_format() {
+    let text = ("[\\[\\]{}\",:;|#=\\-a-z0-9 \\n\\t]{0,800}", "\\PC{0,80}");
+    fuzz("text of every format", text, |(text, wide)| {
+        for name in [
+            "a.csv", "a.json", "a.yaml", "a.toml", "a.md", "a.eml", "a.txt", "a.html",
+        ] {
             check(name, text.as_bytes())?;
             check(name, wide.as_bytes())?;
         }
-    }
+        Ok(())
+    });
+}
 
-    #[test]
-    fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+#[test]
+fn fuzz_any_bytes() {
+    fuzz("any bytes", proptest::collection::vec(any::<u8>(), 0..400), |bytes| {
         for name in ["a.pdf", "a.html", "a.txt", "a.doc", "a.zip", "a.csv"] {
             check(name, &bytes)?;
         }
-    }
+        Ok(())
+    });
 }

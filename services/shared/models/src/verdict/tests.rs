@@ -1,3 +1,5 @@
+mod hostile;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -326,11 +328,6 @@ fn scores_come_from_the_token_of_the_verdict() {
 }
 
 proptest! {
-    #[test]
-    fn no_text_panics(text in "\\PC{0,80}") {
-        let _ = (parse(&text), utility(&text), support(&text), retrieval(&text), list(&text, 2));
-    }
-
     #[test]
     fn formatting_does_not_matter(yes in any::<bool>(), upper in any::<bool>(), before in "[ \\n*\"'`(]{0,4}", after in "[ \\n*\"'`.!)。！]{0,4}") {
         let word = if yes { "yes" } else { "no" };

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use emend_fuzz::{damaged, fuzz};
 use proptest::prelude::*;
 
 use super::*;
@@ -166,25 +167,77 @@ fn tag_soup() -> impl Strategy<Value = String> {
     proptest::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
 }
 
-proptest! {
-    #[test]
-    fn any_tag_soup_is_read(soup in tag_soup()) {
+#[test]
+fn fuzz_tag_soup() {
+    fuzz("tag soup", tag_soup(), |soup| {
         let page = bounded(&soup).unwrap();
         prop_assert_eq!(page.markdown.trim(), page.markdown.as_str());
-        super::super::read(&soup, SHOWN, Limits { bytes: 1 << 20, stop: &|| false }).unwrap();
-    }
+        super::super::read(
+            &soup,
+            SHOWN,
+            Limits {
+                bytes: 1 << 20,
+                stop: &|| false,
+            },
+        )
+        .unwrap();
+        Ok(())
+    });
+}
 
-    #[test]
-    fn any_text_is_read(text in "[<>/&;#a-zA-Z'\"= !\\[\\]\\PC-]{0,200}") {
+#[test]
+fn fuzz_damaged_pages() {
+    const PAGES: [&str; 3] = [
+        "<!doctype html><html lang=en><head><title>Tides</title><meta charset=utf-8></head><body><h1>Tides</h1><p>They \
+         <b>rise</b> <a href='/twice'>twice</a> a day &amp; fall.</body></html>",
+        "<table><thead><tr><th>Port<th>High</thead><tr><td rowspan=2>Torvik<td colspan=3>7:10<tr><td>19:40</table>",
+        "<ul><li>a<ol start=9><li>b<pre><code>let c = 1 &lt; 2;</code></pre></ol></ul><script>if (a</b) {}</script>\
+         <svg><title>x</title></svg><template><p>no</template><textarea></p></textarea><!-- -- -->",
+    ];
+    let words = NAMES.iter().map(|name| format!("<{name}>")).chain(
+        [
+            "</p>",
+            "</table>",
+            "<!--",
+            "-->",
+            "<![CDATA[",
+            "]]>",
+            "&#x",
+            "&notin;",
+            "\0",
+            "\u{feff}",
+            "<",
+            "'",
+            "\"",
+        ]
+        .map(str::to_owned),
+    );
+    fuzz("damaged pages", damaged(PAGES, words), |bytes| {
+        // One that is too deep is refused.
+        let read = bounded(&String::from_utf8_lossy(&bytes));
+        prop_assert!(matches!(read, Ok(_) | Err(HtmlError::TooDeep)), "{:?}", read);
+        Ok(())
+    });
+}
+
+#[test]
+fn fuzz_text_with_marks() {
+    fuzz("text with marks", "[<>/&;#a-zA-Z'\"= !\\[\\]\\PC-]{0,200}", |text| {
         bounded(&text).unwrap();
-    }
+        Ok(())
+    });
+}
 
-    #[test]
-    fn text_without_tags_stays(words in proptest::collection::vec("[a-z]{1,8}", 1..20)) {
+#[test]
+fn fuzz_text_without_tags_stays() {
+    let words = proptest::collection::vec("[a-z]{1,8}", 1..20);
+    fuzz("text without tags", words, |words| {
         let html: String = words.iter().map(|word| format!("<p><b>{word}</b> <i>{word}")).collect();
         let page = read(&html, ALL).unwrap();
-        let read: Vec<_> = page.markdown.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty()).collect();
+        let letters = |c: char| !c.is_ascii_alphabetic();
+        let read: Vec<_> = page.markdown.split(letters).filter(|word| !word.is_empty()).collect();
         let expected: Vec<_> = words.iter().flat_map(|word| [word.as_str(); 2]).collect();
         prop_assert_eq!(read, expected);
-    }
+        Ok(())
+    });
 }
