@@ -1,7 +1,7 @@
 //! Fuzzing: what reads bytes of others is tried with bytes that nobody means to send.
 //!
-//! A target is a test whose name begins with `fuzz_`. It runs a few cases, the same each time. `EMEND_FUZZ_SECONDS=3600` runs
-//! other ones for so long, and `EMEND_FUZZ_SEED` runs those of a failure again, which names its seed:
+//! A target is a test whose name begins with `fuzz_`. It runs a few cases, the same each time. `EMEND_FUZZ_SECONDS=3600` goes on
+//! with others for so long, from `EMEND_FUZZ_SEED` where it is given. A failure names its seed, which runs it again:
 //!
 //! ```sh
 //! EMEND_FUZZ_SECONDS=60 cargo test -p emend-text fuzz_ -- --nocapture
@@ -12,7 +12,7 @@ mod damage;
 
 use std::env;
 use std::fmt::Debug;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseResult, TestError, TestRng, TestRunner};
@@ -71,23 +71,15 @@ fn run<S: Strategy>(
     strategy: &S,
     check: &impl Fn(S::Value) -> TestCaseResult,
 ) -> Result<u64, String> {
-    let (Some(seconds), None) = (settings.seconds, settings.seed) else {
-        batch(
-            name,
-            cases,
-            settings.seed.unwrap_or_else(|| own_seed(name)),
-            strategy,
-            check,
-        )?;
+    let first = settings.seed.unwrap_or_else(|| own_seed(name));
+    let Some(seconds) = settings.seconds else {
+        batch(name, cases, first, strategy, check)?;
         return Ok(cases.into());
     };
     let until = Instant::now() + Duration::from_secs(seconds);
-    let first = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs().wrapping_mul(1_000_000));
     let mut tried = 0;
-    for seed in first.. {
-        batch(name, cases, seed, strategy, check)?;
+    for number in 0.. {
+        batch(name, cases, first.wrapping_add(number), strategy, check)?;
         tried += u64::from(cases);
         if Instant::now() >= until {
             break;
