@@ -146,9 +146,14 @@ impl Server {
         self.count_of(name, None).unwrap()
     }
 
-    /// Removes the points that a filter finds, behind the back of who stored them, and returns how many there were.
-    pub fn lose(&self, name: &str, filter: q::Filter) -> usize {
+    /// Removes the points that have these values in these fields, behind the back of who stored them, and returns how many
+    /// there were.
+    pub fn lose(&self, name: &str, values: &[(&str, &str)]) -> usize {
         let before = self.points(name);
+        let conditions = values
+            .iter()
+            .map(|(field, value)| q::Condition::matches(*field, (*value).to_owned()));
+        let filter = q::Filter::must(conditions);
         let request = q::DeletePoints {
             collection_name: name.to_owned(),
             wait: Some(true),

@@ -122,8 +122,8 @@ pub enum StoreError {
     },
     /// A stored document is not whole.
     #[error(
-        "document {document:?} of collection {collection:?} is damaged ({reason}): ingest it again, or see what \
-         `emend collections repair` says"
+        "document {document:?} of collection {collection:?} is damaged ({reason}): run `emend collections repair`, which finds \
+         all of them, and then ingest it again"
     )]
     DamagedDocument {
         /// The collection.

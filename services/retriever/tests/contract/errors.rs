@@ -4,7 +4,6 @@ use emend_core::{Code, Reason, Resource, ServiceError};
 use emend_retriever::backend::qdrant::{QdrantSettings, QdrantStore};
 use emend_retriever::backend::{ReadUnits, Repaired, StoreError, Unit, VectorStore};
 use emend_test_qdrant::Server;
-use qdrant_client::qdrant::{Condition, Filter};
 use tonic::Status;
 
 use crate::proxy::{self, Gate};
@@ -34,17 +33,6 @@ async fn filled() -> (Server, String, QdrantStore) {
 async fn put(store: &QdrantStore, id: &str, seed: u64) -> Result<(), StoreError> {
     let new = document(id, seed, &[("first", 2), ("second", 2)]);
     store.put(NAME, &embedder(), new).await
-}
-
-/// Points of a kind.
-fn of_kind(kind: &str) -> Filter {
-    Filter::must([Condition::matches("kind", kind.to_owned())])
-}
-
-/// Points of a kind that belong to a document.
-fn of(document: &str, kind: &str) -> Filter {
-    let conditions = [("kind", kind), ("document", document)];
-    Filter::must(conditions.map(|(field, value)| Condition::matches(field, value.to_owned())))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -137,7 +125,7 @@ async fn a_full_server_and_one_that_refuses_leave_what_was_there() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_document_whose_sections_are_lost_is_damaged_and_named_until_it_is_stored_again() {
     let (server, _, store) = filled().await;
-    assert_eq!(server.lose(NAME, of("a", "section")), 2);
+    assert_eq!(server.lose(NAME, &[("document", "a"), ("kind", "section")]), 2);
     let whole = ReadUnits {
         unit: Unit::Section,
         from: 0,
@@ -179,7 +167,7 @@ async fn a_document_whose_sections_are_lost_is_damaged_and_named_until_it_is_sto
 #[tokio::test(flavor = "multi_thread")]
 async fn a_document_whose_passages_are_lost_is_damaged_and_can_be_removed() {
     let (server, _, store) = filled().await;
-    assert_eq!(server.lose(NAME, of("a", "passage")), 4);
+    assert_eq!(server.lose(NAME, &[("document", "a"), ("kind", "passage")]), 4);
     let error = store.read(NAME, "a").await.unwrap_err();
     assert!(
         error
@@ -208,7 +196,7 @@ async fn a_document_whose_passages_are_lost_is_damaged_and_can_be_removed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_lost_its_record_is_seen_by_nobody_and_removed_by_a_repair() {
     let (server, _, store) = filled().await;
-    assert_eq!(server.lose(NAME, of_kind("document")), 2);
+    assert_eq!(server.lose(NAME, &[("kind", "document")]), 2);
     assert_eq!(store.search(NAME, dense(1, 10, Unit::Chunk)).await.unwrap(), []);
     assert_eq!(store.documents(NAME, "", 10).await.unwrap(), []);
     let expected = Repaired {

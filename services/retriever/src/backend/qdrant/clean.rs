@@ -16,7 +16,10 @@ use super::wire::{
     KIND_ABSENT, KIND_DOCUMENT, KIND_PASSAGE, KIND_SECTION, all_payload, in_state, kept, of_kinds, of_versions, owner,
     owner_fields,
 };
-use crate::backend::{Repaired, StoreError};
+use crate::backend::{Fingerprint, Repaired, StoreError};
+
+/// The fingerprint of a document that is not whole: none has it, so what is ingested again is not taken for unchanged.
+const DAMAGED: Fingerprint = [0; 32];
 
 /// Documents that wait to be cleaned up. What does not find room is cleaned up by the next write or by a repair.
 pub(super) const WAITING: usize = 1 << 16;
@@ -98,7 +101,7 @@ impl Inner {
         Ok(removed)
     }
 
-    /// Cleans up a whole collection, and finds the documents that are not whole.
+    /// Cleans up a whole collection, and finds the documents that are not whole, which can be stored again then.
     pub(super) async fn repair(&self, name: &str) -> Result<Repaired, StoreError> {
         self.described(name).await?;
         let mut repaired = Repaired::default();
@@ -147,7 +150,15 @@ impl Inner {
             repaired.removed += self.clean(name, &document, &[]).await?;
         }
         for document in suspects {
-            if !self.is_whole(name, &document).await? {
+            if let Some(version) = self.damaged(name, &document).await? {
+                self.change(name, &document, |record| match &mut record.current {
+                    Some(current) if current.version == version && current.fingerprint != DAMAGED => {
+                        current.fingerprint = DAMAGED;
+                        true
+                    }
+                    _ => false,
+                })
+                .await?;
                 repaired.incomplete.push(document);
             }
         }
@@ -155,21 +166,22 @@ impl Inner {
         Ok(repaired)
     }
 
-    /// Whether all points of the visible version of a document are there.
-    async fn is_whole(&self, name: &str, document: &str) -> Result<bool, StoreError> {
+    /// The visible version of a document, where not all of its points are there.
+    async fn damaged(&self, name: &str, document: &str) -> Result<Option<Version>, StoreError> {
         for _ in 0..READS {
             let before = self.record(name, document).await?.and_then(|kept| kept.record.current);
-            let Some(current) = before else { return Ok(true) };
+            let Some(current) = before else { return Ok(None) };
             let count = |kind| Filter::must([of_kinds(&[kind]), of_versions(&[current.version])]);
             let passages = self.count(name, count(KIND_PASSAGE)).await?;
             let sections = self.count(name, count(KIND_SECTION)).await?;
             let after = self.record(name, document).await?;
             if after.is_some_and(|kept| kept.record.version() == Some(current.version)) {
-                return Ok((passages, sections) == (current.passages.into(), current.sections.into()));
+                let is_whole = (passages, sections) == (current.passages.into(), current.sections.into());
+                return Ok((!is_whole).then_some(current.version));
             }
         }
         // It is written again and again, each time whole.
-        Ok(true)
+        Ok(None)
     }
 }
 
