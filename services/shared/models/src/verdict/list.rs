@@ -2,7 +2,7 @@
 
 use serde_json::{Deserializer, Map};
 
-use super::value::{Value, normalise, strip_reasoning};
+use super::value::{MAX_STARTS, Value, normalise, strip_reasoning};
 use super::{Parser, Verdict, parse};
 
 /// Nouns before an item's number, as in "strip 2".
@@ -38,9 +38,10 @@ fn in_order(items: impl Iterator<Item = (Option<u64>, Option<Verdict>)>) -> Opti
 }
 
 /// Finds the first JSON array of objects, strings or booleans in `reply`, directly or in an object, or a sequence of
-/// objects. Numbers in brackets are labels, not such an array.
+/// objects, that begins at one of the first [`MAX_STARTS`] places. Numbers in brackets are labels, not such an array.
 fn items(reply: &str) -> Option<Vec<Value>> {
-    reply.match_indices(['[', '{']).find_map(|(at, _)| {
+    let mut starts = reply.match_indices(['[', '{']).take(MAX_STARTS);
+    starts.find_map(|(at, _)| {
         let mut values = Deserializer::from_str(&reply[at..]).into_iter::<Value>();
         let first = values.next()?.ok()?;
         let items = match &first {

@@ -3,6 +3,10 @@
 pub(super) use serde_json::Value;
 use unicode_normalization::UnicodeNormalization;
 
+/// Most places of a reply at which JSON may begin that are tried. A reply that opens thousands of brackets and closes none is no
+/// JSON, and each place may take a parser through all brackets that it allows in each other.
+pub(super) const MAX_STARTS: usize = 256;
+
 /// Removes the reasoning before `</think>` and the lines of code fences.
 pub(super) fn strip_reasoning(text: &str) -> String {
     let after = text.rfind("</think>").map_or(text, |at| &text[at + "</think>".len()..]);
@@ -28,14 +32,15 @@ pub(super) fn normalise(text: &str) -> String {
     lower.trim().to_owned()
 }
 
-/// The reply as a JSON value other than a number or null, or else the first JSON object in it that is not empty.
+/// The reply as a JSON value other than a number or null, or else the first JSON object in it that is not empty and begins at
+/// one of the first [`MAX_STARTS`] places.
 pub(super) fn json(reply: &str) -> Option<Value> {
     if let Ok(value @ (Value::Object(_) | Value::Array(_) | Value::String(_) | Value::Bool(_))) =
         serde_json::from_str(reply)
     {
         return Some(value);
     }
-    reply.match_indices('{').find_map(|(at, _)| {
+    reply.match_indices('{').take(MAX_STARTS).find_map(|(at, _)| {
         let first = serde_json::Deserializer::from_str(&reply[at..])
             .into_iter::<Value>()
             .next()?
@@ -137,6 +142,7 @@ const LABELS: &[&str] = &[
 /// The text after the last `label:`, `label =` or `label is` in `plain`, to the end of its line.
 pub(super) fn labelled(plain: &str) -> Option<String> {
     plain.lines().rev().find_map(|line| {
+        let line = line.trim_end();
         let mut found = None;
         for (at, mark) in line.match_indices([':', '=']).chain(line.match_indices(" is ")) {
             let before = line[..at].trim_end().trim_end_matches(['_', '[', '(', ')', ']']);
@@ -145,12 +151,12 @@ pub(super) fn labelled(plain: &str) -> Option<String> {
                     .strip_suffix(label)
                     .is_some_and(|rest| rest.is_empty() || !rest.ends_with(char::is_alphanumeric))
             });
-            let value = line[at + mark.len()..].trim();
+            let value = line[at + mark.len()..].trim_start();
             if named && !value.is_empty() {
-                found = Some(value.to_owned());
+                found = Some(value);
             }
         }
-        found
+        found.map(str::to_owned)
     })
 }
 

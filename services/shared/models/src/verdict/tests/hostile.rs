@@ -3,6 +3,7 @@
 use emend_fuzz::{damaged, fuzz};
 
 use super::*;
+use crate::verdict::value::MAX_STARTS;
 
 /// Replies of each form that models use.
 const REPLIES: [&str; 26] = [
@@ -108,4 +109,21 @@ fn replies_that_are_not_damaged_are_read() {
             || (2..4).any(|length| list(reply, length).is_some());
         assert!(any, "{reply}");
     }
+}
+
+#[test]
+fn json_is_looked_for_at_the_first_places_where_it_may_begin() {
+    let object = "{\"a\": true}";
+    let two = "[{\"a\": true}, {\"a\": false}]";
+    let after = |open: &str, times: usize, json: &str| format!("{} {json}", open.repeat(times));
+    assert_eq!(parse(&after("{ ", MAX_STARTS - 1, object)), Some(Verdict::Yes));
+    assert!(list(&after("[ ", MAX_STARTS - 1, two), 2).is_some());
+    assert_eq!(parse(&after("{ ", MAX_STARTS, object)), None);
+    assert_eq!(list(&after("[ ", MAX_STARTS, two), 2), None);
+    // Numbers in brackets are labels and no JSON.
+    let lines: String = (1..=2000).map(|number| format!("[{number}] yes\n")).collect();
+    assert_eq!(list(&lines, 2000), Some(vec![Some(Verdict::Yes); 2000]));
+    // Of many labels the last holds.
+    let labels = format!("{}no", "score: ".repeat(50_000));
+    assert_eq!(parse(&labels), Some(Verdict::No));
 }
