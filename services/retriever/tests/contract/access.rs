@@ -117,7 +117,7 @@ async fn a_certificate_for_another_name_and_a_server_without_one_are_not_trusted
         assert!(matches!(error, StoreError::Untrusted { .. }), "{error:?}");
         assert!(!told(&error).contains(KEY), "{error:?}");
     }
-    // In plain text towards a server that expects TLS.
+    // In plain text towards a server that expects TLS: it closes the connection, or says so in TLS.
     let access = Access {
         identity: Some(authority.sign("127.0.0.1")),
         ..Access::default()

@@ -268,7 +268,8 @@ impl Client {
 /// Whether the server may answer when it is asked again: it was not there, or went away.
 fn is_transient(status: &Status) -> bool {
     let gone = matches!(status.code(), Code::Unavailable | Code::Aborted)
-        || (status.code() == Code::Unknown && status.source().is_some());
+        // What the server itself says has no cause here.
+        || (matches!(status.code(), Code::Unknown | Code::Internal) && status.source().is_some());
     gone && !fails_in_tls(status)
 }
 
