@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex as SyncMutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
 use std::time::Duration;
 
 use emend_core::Deadline;
@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tonic::transport::{Channel, Endpoint};
 
 use super::dial::Dial;
-use super::outlier::{Fault, MAX_FAILURES, Standing, is_slow};
+use super::outlier::{Ejection, Fault, MAX_FAILURES, Standing, is_slow};
 use crate::metrics::UpstreamMetrics;
 use crate::tls::{explain, is_alert};
 
@@ -84,21 +84,21 @@ impl Member {
 
     /// Ejects it if it is slow among `all`, of which at least half are to stay.
     fn eject_if_slow(&self, all: &[Arc<Self>]) -> bool {
-        let Some(latency) = self.standing().latency() else {
+        let Some(latency) = self.latency() else {
             return false;
         };
-        let ready = all.iter().filter(|member| member.standing().ejection().is_none());
+        let ready = all.iter().filter(|member| member.ejection().is_none());
         if 2 * (ready.count().saturating_sub(1)) < all.len() {
             return false;
         }
         let others = all.iter().filter(|member| member.address != self.address);
-        let mut others: Vec<_> = others.filter_map(|member| member.standing().latency()).collect();
+        let mut others: Vec<_> = others.filter_map(|member| member.latency()).collect();
         others.sort_unstable();
         let slow = others
             .get(others.len() / 2)
             .is_some_and(|median| is_slow(latency, *median));
         if slow {
-            let ejected = self.standing().eject(Fault::Slow);
+            let ejected = self.standing(|standing| standing.eject(Fault::Slow));
             self.say(ejected, Fault::Slow);
         }
         slow
@@ -111,9 +111,19 @@ impl Member {
         }
     }
 
-    // A panic while the lock is held leaves nothing half-done.
-    fn standing(&self) -> MutexGuard<'_, Standing> {
-        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Looks at how it does, or changes it. The lock is never handed out: two threads that each hold one server's, and
+    /// compare it with the other's, would wait for ever.
+    fn standing<T>(&self, look: impl FnOnce(&mut Standing) -> T) -> T {
+        // A panic while the lock is held leaves nothing half-done.
+        look(&mut self.standing.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn latency(&self) -> Option<Duration> {
+        self.standing(|standing| standing.latency())
+    }
+
+    fn ejection(&self) -> Option<Ejection> {
+        self.standing(|standing| standing.ejection())
     }
 }
 
@@ -150,12 +160,15 @@ impl Load {
     pub(super) fn on(members: &[Arc<Member>], deadline: Deadline) -> Result<Self, Option<Resting>> {
         let start = fastrand::usize(..members.len().max(1));
         let (before, after) = members.split_at_checked(start).unwrap_or_default();
-        let mut drawn = after.iter().chain(before).filter(|member| member.standing().is_ready());
+        let mut drawn = after
+            .iter()
+            .chain(before)
+            .filter(|member| member.standing(|standing| standing.is_ready()));
         let chosen = match (drawn.next(), drawn.next()) {
             (Some(one), Some(other)) => {
                 let slower = |one: &Member, other: &Member| {
-                    let (one, other) = (one.standing().latency(), other.standing().latency());
-                    one.zip(other).is_some_and(|(one, other)| is_slow(one, other))
+                    let both = one.latency().zip(other.latency());
+                    both.is_some_and(|(one, other)| is_slow(one, other))
                 };
                 if slower(one, other) && one.eject_if_slow(members) {
                     other
@@ -174,7 +187,7 @@ impl Load {
                 None => return Err(resting(members)),
             },
         };
-        let began = chosen.standing().begin();
+        let began = chosen.standing(|standing| standing.begin());
         let others = chosen.calls.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
             member: Arc::clone(chosen),
@@ -186,20 +199,20 @@ impl Load {
 
     /// Whether it is the one call that sees how an ejected server does.
     pub(super) fn is_probe(&self) -> bool {
-        self.member.standing().ejection().is_some()
+        self.member.ejection().is_some()
     }
 
     /// The server answered, whatever it said.
     pub(super) fn answered(&mut self) {
         self.waits = None;
         let took = self.began.elapsed();
-        self.member.standing().answered(took, self.calls);
+        self.member.standing(|standing| standing.answered(took, self.calls));
     }
 
     /// The server did what it was asked to. Whether it comes back by it.
     pub(super) fn worked(mut self) -> bool {
         self.waits = None;
-        let back = self.member.standing().worked(self.began);
+        let back = self.member.standing(|standing| standing.worked(self.began));
         if back {
             tracing::info!(address = %self.member.address, "a server works again");
         }
@@ -209,7 +222,7 @@ impl Load {
     /// The server failed, and said this.
     pub(super) fn failed(mut self, said: &str) {
         self.waits = None;
-        self.member.standing().say(said);
+        self.member.standing(|standing| standing.say(said));
         self.fault(Fault::Fails, 1);
     }
 
@@ -225,7 +238,9 @@ impl Load {
     }
 
     fn fault(&self, fault: Fault, failures: u32) {
-        let ejected = self.member.standing().failed(self.began, fault, failures);
+        let ejected = self
+            .member
+            .standing(|standing| standing.failed(self.began, fault, failures));
         self.member.say(ejected, fault);
     }
 }
@@ -241,24 +256,17 @@ impl Drop for Load {
 
 /// Of the servers that were ejected for being slow the one with the fewest calls.
 fn slow(members: &[Arc<Member>]) -> Option<&Arc<Member>> {
-    let is_slow = |member: &Member| {
-        member
-            .standing()
-            .ejection()
-            .is_some_and(|ejection| ejection.fault == Fault::Slow)
-    };
+    let is_slow = |member: &Member| member.ejection().is_some_and(|ejection| ejection.fault == Fault::Slow);
     let slow = members.iter().filter(|member| is_slow(member));
     slow.min_by_key(|member| member.calls.load(Ordering::Relaxed))
 }
 
 /// The first of the servers that is asked again.
 fn resting(members: &[Arc<Member>]) -> Option<Resting> {
-    let ejected = members
-        .iter()
-        .filter_map(|member| Some((member, member.standing().ejection()?)));
+    let ejected = members.iter().filter_map(|member| Some((member, member.ejection()?)));
     let (member, ejection) = ejected.min_by_key(|(_, ejection)| ejection.until)?;
     let said = match ejection.fault {
-        Fault::Fails => format!(" ({})", member.standing().said()),
+        Fault::Fails => format!(" ({})", member.standing(|standing| standing.said().to_owned())),
         Fault::Silent | Fault::Slow => String::new(),
     };
     Some(Resting {

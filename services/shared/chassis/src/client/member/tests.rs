@@ -50,6 +50,29 @@ async fn calls_go_to_those_who_have_few() {
     assert!(Load::on(&[], later()).unwrap_err().is_none());
 }
 
+#[test]
+fn threads_that_compare_two_servers_from_both_sides_do_not_wait_for_each_other() {
+    const THREADS: usize = 4;
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let members: Arc<[_]> = runtime.block_on(async { members(2) }).into();
+    let (done, ended) = std::sync::mpsc::channel();
+    for _ in 0..THREADS {
+        let (members, done) = (Arc::clone(&members), done.clone());
+        std::thread::spawn(move || {
+            for _ in 0..10_000 {
+                let mut load = call(&members);
+                load.answered();
+                load.worked();
+            }
+            done.send(()).unwrap();
+        });
+    }
+    for _ in 0..THREADS {
+        let ended = ended.recv_timeout(Duration::from_secs(60));
+        ended.expect("threads hold each other's locks");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_server_that_leaves_calls_unanswered_rests_and_is_tried_again() {
     let members = members(2);
@@ -175,7 +198,7 @@ async fn a_server_with_more_calls_is_not_slow_for_that() {
     }
     assert!(ports(&members, 100).contains(&1));
     // As the last choice it is believed at once, whoever else is asked.
-    members[0].standing().eject(Fault::Slow);
+    members[0].standing(|standing| standing.eject(Fault::Slow));
     let first = call(&members[..1]);
     sleep(Duration::from_millis(1)).await;
     let second = call(&members[..1]);
