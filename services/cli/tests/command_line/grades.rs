@@ -153,7 +153,7 @@ fn wrong_pairs_that_were_made_up_are_ranked_against_right_ones_of_people() {
             (
                 row["labels"].as_str().unwrap(),
                 row["pairs"].as_u64().unwrap(),
-                row["roc_auc"].is_number(),
+                row["rocAuc"].is_number(),
             )
         })
         .collect();
@@ -186,7 +186,7 @@ fn grades_are_compared_with_their_labels_by_kind() {
     assert_eq!(kinds, [("human", 30), ("constructed", 30)]);
     assert!(
         rows.iter()
-            .all(|row| row["roc_auc"].as_f64().unwrap() > 0.9 && row["lang"] != "ko"),
+            .all(|row| row["rocAuc"].as_f64().unwrap() > 0.9 && row["lang"] != "ko"),
         "{rows:?}"
     );
     let output = place.emend(&["eval", "grades", "--data", data]).output().unwrap();
