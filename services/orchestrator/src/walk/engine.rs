@@ -270,7 +270,7 @@ impl WalkRun<'_> {
         settled.inspect_err(|error| span::step_failed(&recorder.span, error))?;
         self.overrun(cost, &report);
         if self.walk_request.content {
-            span::found(&recorder.span, node.action(), &self.context.state.query, &report);
+            span::found(&recorder.span, node.action(), &self.context.state, &report);
         }
         self.metrics.stepped(node.action(), outcome);
         self.metrics.corrected(node.action(), self.context.state.generations);

@@ -5,8 +5,8 @@ use emend_proto::v1::{EdgeTaken, WalkResult, WalkStatus, chat_message::Role};
 use serde_json::{Value, json};
 use tracing::{Span, field::Empty, info_span};
 
-use super::{action::Report, error::WalkError, question::Question};
-use crate::graph::Action;
+use super::{action::Report, error::WalkError, question::Question, state::State};
+use crate::graph::{Action, Purpose};
 
 /// Most messages of a conversation in a span, the latest; most passages of a step.
 const MAX_MESSAGES: usize = 10;
@@ -58,10 +58,12 @@ pub(super) fn asked(span: &Span, question: &Question) {
 }
 
 /// Tells what a step searched for and what it found, with scores. Only for where content is recorded.
-pub(super) fn found(span: &Span, action: Action, query: &str, report: &Report) {
-    if !matches!(action, Action::Retrieve | Action::WebSearch | Action::RefineAndSearch) {
-        return;
-    }
+pub(super) fn found(span: &Span, action: Action, state: &State, report: &Report) {
+    let query = match action {
+        Action::Retrieve => state.query(Purpose::Retrieval),
+        Action::WebSearch | Action::RefineAndSearch => state.query(Purpose::WebSearch),
+        _ => return,
+    };
     let documents: Vec<Value> = report
         .passages
         .iter()

@@ -18,8 +18,11 @@ const MIN_USEFULNESS: f64 = 0.2;
 #[derive(Debug)]
 pub(crate) struct State {
     question: Question,
-    /// The query of retrieval and web search: the question, until it is rewritten.
+    /// The query of retrieval: the question, until it is rewritten.
     pub(super) query: String,
+    /// The query of web search, which leaves the deployment: the question, or what it was last rewritten to for the web. No
+    /// document has a part in it.
+    pub(super) web_query: String,
     /// Queries searched so far, with their purpose. A rewrite treats them as failed.
     searched: Vec<(Purpose, String)>,
     /// What the last retrieval found, best first, before grading.
@@ -114,6 +117,7 @@ impl State {
     pub(crate) fn new(question: Question) -> State {
         State {
             query: question.text().to_owned(),
+            web_query: question.text().to_owned(),
             question,
             searched: Vec::new(),
             retrieved: Vec::new(),
@@ -145,6 +149,7 @@ impl State {
     pub(super) fn stand_alone(&mut self, text: String) {
         debug_assert!(self.steps.is_empty(), "the walk has begun");
         self.query.clone_from(&text);
+        self.web_query.clone_from(&text);
         self.question = self.question.clone().standing_alone(text);
     }
 
@@ -160,10 +165,27 @@ impl State {
         }
     }
 
-    /// Remembers that the walk's query is being searched.
+    /// The walk's query for that purpose.
+    pub(super) fn query(&self, purpose: Purpose) -> &str {
+        match purpose {
+            Purpose::Retrieval => &self.query,
+            Purpose::WebSearch => &self.web_query,
+        }
+    }
+
+    /// Replaces the walk's query. What was made for the documents, and may hold words of theirs, is never sent to the web.
+    pub(super) fn rewritten(&mut self, purpose: Purpose, query: &str) {
+        query.clone_into(&mut self.query);
+        if purpose == Purpose::WebSearch {
+            query.clone_into(&mut self.web_query);
+        }
+    }
+
+    /// Remembers that the walk's query for that purpose is being searched.
     pub(super) fn searching(&mut self, purpose: Purpose) {
-        if !self.has_searched(purpose, &self.query) {
-            self.searched.push((purpose, self.query.clone()));
+        let query = self.query(purpose);
+        if !self.has_searched(purpose, query) {
+            self.searched.push((purpose, query.to_owned()));
         }
     }
 

@@ -19,7 +19,7 @@ use super::{
     grades::{errors, passes, tell, verdict},
 };
 use crate::{
-    graph::{GenerateSegmentOutcome, MinimumSupport, Options, Weights, Writing},
+    graph::{GenerateSegmentOutcome, MinimumSupport, Options, Purpose, Weights, Writing},
     walk::{
         beam::{Hypothesis, Segment},
         deadline::Share,
@@ -147,7 +147,7 @@ pub(super) async fn run(
         let mut query = format!("{} {}", context.state.question().text(), last.text);
         // The retriever rejects longer queries (R15), and the model decides how long a sentence is.
         query.truncate(query.floor_char_boundary(MAX_QUESTION_BYTES));
-        context.state.query.clone_from(&query);
+        context.state.rewritten(Purpose::Retrieval, &query);
         report = report.with_query(searched, query);
     }
     let outcome = if next.iter().all(|hypothesis| hypothesis.complete) {

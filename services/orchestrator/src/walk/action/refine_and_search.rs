@@ -62,7 +62,7 @@ pub(super) async fn run(
                 Ok(response) => add_usage(&mut report.usage, response.usage),
                 Err(failure) => errors.push(failure.to_string()),
             }
-            context.state.query.clone_from(&query);
+            context.state.rewritten(Purpose::WebSearch, &query);
             context.state.searching(Purpose::WebSearch);
             report = report.with_query(previous, query);
             match found {

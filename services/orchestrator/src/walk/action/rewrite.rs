@@ -59,6 +59,7 @@ pub(super) async fn run(
         return Ok((RewriteOutcome::Exhausted, report));
     }
     let report = Report::of(format!("query: {query}")).costing(response.usage);
-    let previous = std::mem::replace(&mut context.state.query, query.clone());
+    let previous = context.state.query.clone();
+    context.state.rewritten(purpose, &query);
     Ok((RewriteOutcome::Rewritten, report.with_query(previous, query)))
 }

@@ -1,4 +1,5 @@
-//! Searches the web with the walk's query. The results are evidence like any other, marked WEB
+//! Searches the web with the question, or with what it was rewritten to for the web (never with a query that documents had
+//! a part in). The results are evidence like any other, marked WEB
 //! (R6). Where the question leaves the web alone, nobody is called and the search is unavailable.
 
 use emend_proto::v1::{Origin, SearchRequest, SearchResponse};
@@ -29,7 +30,7 @@ pub(super) async fn run(
         WebResults::Exactly(most) => most.count(options),
         WebResults::FillTo(most) => most.count(options).saturating_sub(held),
     };
-    let request = request(&context.state.query, wanted);
+    let request = request(&context.state.web_query, wanted);
     context.state.searching(Purpose::WebSearch);
     let response = match context.services.search(request, context.hop(Share::Half)).await {
         Ok(response) => response,
