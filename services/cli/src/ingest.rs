@@ -77,7 +77,7 @@ pub async fn run(options: IngestOptions) -> Result<ExitCode> {
     } else {
         report(&outcome);
     }
-    let is_complete = outcome.failed.is_empty() && outcome.skipped == 0;
+    let is_complete = outcome.failed.is_empty() && outcome.skipped.is_empty();
     Ok(match (options.strict, outcome.failed.is_empty() || options.watch) {
         (true, _) if !is_complete => ExitCode::from(INCOMPLETE),
         (false, false) => ExitCode::from(1),

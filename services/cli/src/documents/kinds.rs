@@ -110,7 +110,7 @@ pub struct Kinds(BTreeMap<FileKind, (usize, BTreeSet<String>)>);
 
 impl Kinds {
     /// Counts another file or line.
-    pub fn add(&mut self, skipped: &Skipped) {
+    fn add(&mut self, skipped: &Skipped) {
         let (count, extensions) = self.0.entry(skipped.kind).or_default();
         *count += 1;
         // A line's number comes behind the file's name.
@@ -126,14 +126,6 @@ impl Kinds {
         {
             extensions.insert(extension);
         }
-    }
-
-    /// Takes back `count` files or lines of a kind.
-    pub fn remove(&mut self, kind: FileKind, count: usize) {
-        if let Some((counted, _)) = self.0.get_mut(&kind) {
-            *counted = counted.saturating_sub(count);
-        }
-        self.0.retain(|_, (counted, _)| *counted > 0);
     }
 }
 

@@ -93,10 +93,11 @@ pub(super) fn find(folder: &Path, reading: &Reading, part: Option<&Arc<Part>>, f
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) => {
-                found.unread.push(path_of(&error).unwrap_or(folder).to_owned());
+                let source = path_of(&error).unwrap_or(folder);
+                found.unread.push(source.to_owned());
                 found
                     .skipped
-                    .push(left_out(FileKind::Unreadable, folder, &error.to_string()));
+                    .push(left_out(FileKind::Unreadable, source, &error.to_string()));
                 continue;
             }
         };

@@ -16,8 +16,7 @@ use crate::{
 const MAX_NAMED: usize = 10;
 
 /// The outcome of an ingest: the numbers of documents, and the failures.
-#[derive(Clone, Debug, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// New or changed documents that were stored.
     pub ingested: u64,
@@ -25,12 +24,8 @@ pub struct Outcome {
     pub unchanged: u64,
     /// Documents that were unreadable or rejected by the retriever, with the reason.
     pub failed: BTreeMap<String, String>,
-    /// Files that are neither text nor documents that are read, and lines of JSON Lines that are too long.
-    pub skipped: u64,
-    /// The same by their kinds.
-    pub skipped_kinds: Kinds,
-    /// Such lines, as `file:line`, with the reason.
-    pub skipped_lines: BTreeMap<String, String>,
+    /// Files that are neither text nor documents that are read, and lines of JSON Lines that are too long, as `file:line`.
+    pub skipped: BTreeMap<String, Skipped>,
     /// Documents that were removed because they are gone from where they were ingested from.
     pub removed: u64,
     /// Passages of the documents that were stored.
@@ -40,12 +35,7 @@ pub struct Outcome {
 impl Outcome {
     /// Counts a file or line that is skipped.
     pub(super) fn skip(&mut self, skipped: &Skipped) {
-        self.skipped += 1;
-        self.skipped_kinds.add(skipped);
-        if skipped.kind == FileKind::LongLine {
-            self.skipped_lines
-                .insert(skipped.source.clone(), skipped.reason.clone());
-        }
+        self.skipped.insert(skipped.source.clone(), skipped.clone());
     }
 
     /// Counts a document that could not be read or stored.
@@ -53,7 +43,7 @@ impl Outcome {
         self.failed.insert(document.to_owned(), reason.to_owned());
     }
 
-    /// Forgets the failures of a file that is read again or gone, and of its lines.
+    /// Forgets that a file failed or was skipped that is read again or gone, and the same of its lines.
     pub(super) fn forget(&mut self, file: &Path) {
         let file = file.display().to_string();
         let is_of_file = |source: &str| {
@@ -61,11 +51,12 @@ impl Outcome {
             source == file || line.is_some_and(|line| line.bytes().all(|byte| byte.is_ascii_digit()))
         };
         self.failed.retain(|document, _| !is_of_file(document));
-        let before = self.skipped_lines.len();
-        self.skipped_lines.retain(|line, _| !is_of_file(line));
-        let forgotten = before - self.skipped_lines.len();
-        self.skipped -= forgotten as u64;
-        self.skipped_kinds.remove(FileKind::LongLine, forgotten);
+        self.skipped.retain(|source, _| !is_of_file(source));
+    }
+
+    /// What is skipped, by kind.
+    fn skipped_kinds(&self) -> Kinds {
+        self.skipped.values().collect()
     }
 
     /// Counts what became of a document.
@@ -85,11 +76,17 @@ impl Outcome {
 
     /// The last line of JSON.
     pub(super) fn summary(&self) -> Value {
-        let mut summary = json!(self);
-        if let Some(fields) = summary.as_object_mut() {
-            fields.insert("event".to_owned(), json!("summary"));
-        }
-        summary
+        let skipped = self.skipped.iter().map(|(source, skipped)| (source, &skipped.reason));
+        json!({
+            "event": "summary",
+            "ingested": self.ingested,
+            "unchanged": self.unchanged,
+            "removed": self.removed,
+            "passages": self.passages,
+            "failed": self.failed,
+            "skipped": skipped.collect::<BTreeMap<_, _>>(),
+            "skippedKinds": self.skipped_kinds(),
+        })
     }
 }
 
@@ -146,14 +143,20 @@ pub fn report(outcome: &Outcome) {
         parts.push("nothing to do".to_owned());
     }
     terminal::eprintln(format_args!("documents: {}", parts.join(", ")));
-    if outcome.skipped > 0 {
+    if !outcome.skipped.is_empty() {
         terminal::eprintln(format_args!(
             "skipped: {} (-v names them)",
-            printable_line(&outcome.skipped_kinds.to_string())
+            printable_line(&outcome.skipped_kinds().to_string())
         ));
     }
-    for (line, reason) in outcome.skipped_lines.iter().take(MAX_NAMED) {
-        terminal::eprintln(format_args!("  {}: {}", printable_line(line), printable(reason)));
+    // A file that is no document surprises nobody; a line that is none does.
+    let lines = outcome.skipped.values().filter(|line| line.kind == FileKind::LongLine);
+    for line in lines.take(MAX_NAMED) {
+        terminal::eprintln(format_args!(
+            "  {}: {}",
+            printable_line(&line.source),
+            printable(&line.reason)
+        ));
     }
     for (document, reason) in outcome.failed.iter().take(MAX_NAMED) {
         terminal::eprintln(format_args!("  {}: {}", printable_line(document), printable(reason)));

@@ -24,13 +24,13 @@ fn a_file_that_is_read_again_has_no_earlier_failures() {
     outcome.forget(Path::new("/a.jsonl"));
     let failed: Vec<&String> = outcome.failed.keys().collect();
     assert_eq!(failed, ["/a.jsonl.md", "/a.jsonl:b", "/b.jsonl:7"]);
-    let lines: Vec<&String> = outcome.skipped_lines.keys().collect();
-    assert_eq!(lines, ["/b.jsonl:8"]);
-    assert_eq!(outcome.skipped, 2);
+    let summary = outcome.summary();
+    let reason = "is longer than 40 MiB";
     assert_eq!(
-        outcome.skipped_kinds.to_string(),
-        "1 image (.png), 1 line that is too long (.jsonl)"
+        summary["skipped"],
+        json!({"/a.jsonl:8.png": reason, "/b.jsonl:8": reason})
     );
+    assert_eq!(summary["skippedKinds"], json!({"image": 1, "long_line": 1}));
     outcome.forget(Path::new("/b.jsonl"));
-    assert_eq!(outcome.skipped_kinds.to_string(), "1 image (.png)");
+    assert_eq!(outcome.skipped_kinds().to_string(), "1 image (.png)");
 }
