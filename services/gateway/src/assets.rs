@@ -52,7 +52,7 @@ const SVG: &str = "image/svg+xml";
 const TEXT: &str = "text/plain; charset=utf-8";
 
 /// All files below `assets/` but the style; `index.html` is the page at `/`.
-static ASSETS: [Asset; 21] = [
+static ASSETS: [Asset; 22] = [
     asset("icon.svg", SVG, include_bytes!("../assets/icon.svg")),
     asset(PAGE, HTML, include_bytes!("../assets/index.html")),
     asset(
@@ -61,6 +61,11 @@ static ASSETS: [Asset; 21] = [
         include_bytes!("../assets/js/answer-view.js"),
     ),
     asset("js/api.js", SCRIPT, include_bytes!("../assets/js/api.js")),
+    asset(
+        "js/document-view.js",
+        SCRIPT,
+        include_bytes!("../assets/js/document-view.js"),
+    ),
     asset("js/documents.js", SCRIPT, include_bytes!("../assets/js/documents.js")),
     asset("js/dom.js", SCRIPT, include_bytes!("../assets/js/dom.js")),
     asset("js/format.js", SCRIPT, include_bytes!("../assets/js/format.js")),

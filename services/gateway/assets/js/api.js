@@ -76,6 +76,12 @@ export function documents(collection, pageToken = '') {
   return json(`v1/collections/${encodeURIComponent(collection)}/documents?${query}`);
 }
 
+/** A page of what is stored of a document: its sections in order, with their places. */
+export function storedDocument(collection, id, { pageSize, pageToken, signal }) {
+  const query = new URLSearchParams({ pageSize, pageToken });
+  return json(`v1/collections/${encodeURIComponent(collection)}/documents/${encodeURIComponent(id)}?${query}`, { signal });
+}
+
 export function deleteDocument(collection, id) {
   const path = `v1/collections/${encodeURIComponent(collection)}/documents/${encodeURIComponent(id)}`;
   return json(path, { method: 'DELETE' });

@@ -1,5 +1,6 @@
 // The passages that a walk holds: their scores, what was kept and dropped, and a dialog that shows one in whole.
 
+import { documentView } from './document-view.js';
 import { byId, h, openDialog } from './dom.js';
 import { codePoints, count, enumName, probability, webAddress } from './format.js';
 import { addressOf, pageOf, placeOf } from './place.js';
@@ -45,9 +46,11 @@ export function showPassage(graded, { walk, citation }) {
   const body = h('div.text', { tabindex: '0', dir: 'auto' }, marked(passage.text ?? '', citation?.span));
   const strips = walk.strips.get(passage.id);
   const place = citation?.documentSpan ?? passage.span;
+  const inDocument = placesOf(passage, citation);
   const within = placeOf(passage, citation?.span);
   const link = address && addressOf(address, pageOf(passage, citation?.span));
-  openDialog(byId('passage'), passage.title || source || 'Passage',
+  const dialog = byId('passage');
+  openDialog(dialog, passage.title || source || 'Passage',
     h('p.dim', {},
       passage.origin === 'ORIGIN_WEB' ? 'From the web: ' : 'From your documents: ',
       link ? h('a', { href: link, target: '_blank', rel: 'noopener noreferrer' }, source) : h('span', { dir: 'auto' }, source ?? ''),
@@ -55,10 +58,26 @@ export function showPassage(graded, { walk, citation }) {
       passage.retrievedAt ? ` · fetched ${new Date(passage.retrievedAt).toLocaleString('en')}` : ''),
     within && h('p.within', { dir: 'auto' }, within),
     body,
+    inDocument && passage.origin !== 'ORIGIN_WEB' && documentView({
+      collection: walk.question.collection || 'default',
+      id: passage.documentId,
+      ...inDocument,
+      dialog,
+    }),
     strips && h('h3', {}, 'Strips of the passage before it was refined'),
     strips && h('div.text', { tabindex: '0', dir: 'auto' }, striped(walk.unrefined.get(passage.id) ?? '', strips)),
     metadata(passage.metadata));
   body.querySelector('mark')?.scrollIntoView({ block: 'center' });
+}
+
+/** The places in the document of what is cited, or of the whole passage, and the text there; `null` where they are unknown. */
+function placesOf({ text = '', span, pieces = [] }, citation) {
+  const slice = (span) => codePoints(text).slice(span?.start ?? 0, span?.end ?? 0).join('');
+  if (citation?.documentSpan) return { places: [citation.documentSpan], text: slice(citation.span) };
+  if (pieces.length > 0) {
+    return { places: pieces.map(({ inDocument }) => inDocument), text: pieces.map(({ inText }) => slice(inText)).join('') };
+  }
+  return span ? { places: [span], text } : null;
 }
 
 function marked(text, span) {

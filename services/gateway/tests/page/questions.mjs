@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { ENDED, LEAVE, ask, folder, open, picture, violations } from './browser.mjs';
+import { ENDED, LEAVE, ask, folder, open, picture, url, violations } from './browser.mjs';
 
 describe('a question', () => {
   test('is answered while its walk is drawn, and its citation opens the passage at its characters', () => open(async (page) => {
@@ -22,6 +22,45 @@ describe('a question', () => {
     await page.keyboard.press('Escape');
     assert.equal(await page.locator('#passage[open]').count(), 0);
   }));
+
+  test('opens what it cites in the document itself, and says when that was changed', () => open(async (page) => {
+    const notes = Array.from({ length: 120 }, (_, day) => `# Day ${day}\n\n${'Nothing of note was written down here. '.repeat(60)}\n\n`).join('');
+    const text = (days) => `${notes}# Turtles\n\n`
+      + `🦀 A turtle named Otto guards the lamp room for ${days} days a week.\n`;
+    const put = async (days) => {
+      const form = { multipart: { collection: 'turtles', file: { name: 'turtles.md', mimeType: 'text/markdown', buffer: Buffer.from(text(days)) } } };
+      assert.ok((await page.request.post(`${url}v1/documents`, form)).ok());
+    };
+    await put('five');
+    await page.reload();
+    await page.selectOption('#collection', 'turtles');
+    await ask(page, 'Who guards the lamp room?');
+    const show = async () => {
+      await page.locator('.cite').first().click();
+      await page.getByRole('button', { name: 'Show in the document' }).click();
+      await page.locator('#passage .document .text').waitFor();
+      return page.locator('#passage .document');
+    };
+    const says = (wanted) => page.locator('#passage .document [role=status]').filter({ hasText: wanted }).waitFor();
+    const shown = await show();
+    assert.equal(await shown.locator('mark').textContent(), await page.textContent('#passage > .text mark'));
+    assert.match(await shown.locator('mark').textContent(), /Otto guards/);
+    assert.match(await shown.textContent(), /Nothing of note/);
+    assert.doesNotMatch(await shown.textContent(), /Day 7\b/);
+    await says(/^What comes before these sections is left out/);
+    assert.deepEqual(await violations(page), []);
+    await picture(page, 'document');
+    await page.keyboard.press('Escape');
+
+    await put('six');
+    await show();
+    await says(/^The document was changed/);
+    await page.keyboard.press('Escape');
+    assert.ok((await page.request.delete(`${url}v1/collections/turtles`)).ok());
+    await page.locator('.cite').first().click();
+    await page.getByRole('button', { name: 'Show in the document' }).click();
+    await says(/turtles/);
+  }, {}, { provokes: true }));
 
   test('about a PDF says the page of what it cites', () => open(async (page) => {
     await ask(page, 'When does the ferry to the island sail?');
