@@ -64,6 +64,37 @@ fn helm_finds_nothing_wrong() {
 }
 
 #[test]
+fn the_values_that_the_page_shows_are_those_of_the_chart() {
+    let page = std::fs::read_to_string(root().join("deploy/README.md")).unwrap();
+    let (_, values) = page.split_once("```yaml\n# mine.yaml\n").unwrap();
+    let (values, _) = values.split_once("```").unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), values).unwrap();
+    let more = [
+        "--values",
+        file.path().to_str().unwrap(),
+        "--api-versions",
+        "monitoring.coreos.com/v1",
+    ];
+    let Some(objects) = rendered("default", "emend", &more) else {
+        return;
+    };
+    let all = serde_json::to_string(&objects).unwrap();
+    for shown in [
+        "registry.example.com/emend:0.1.0",
+        "Qwen/Qwen3-8B",
+        "cascade",
+        "PodMonitor",
+        "PrometheusRule",
+    ] {
+        assert!(
+            all.contains(shown),
+            "{shown} is nowhere in what the chart makes of\n{values}"
+        );
+    }
+}
+
+#[test]
 fn a_value_that_does_not_exist_or_has_another_type_is_refused() {
     let Some(helm) = peer("kubernetes/helm") else { return };
     for (wrong, named) in [

@@ -18,6 +18,8 @@ mod ingest;
 mod pages;
 mod pdf;
 mod readme;
+#[cfg(unix)]
+mod recipes;
 mod replay;
 mod security;
 #[cfg(unix)]
