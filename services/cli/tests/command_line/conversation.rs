@@ -94,6 +94,26 @@ fn wide_characters_are_edited_and_lines_are_kept_for_their_owner() {
 }
 
 #[test]
+fn earlier_lines_come_back_with_the_arrow_key_also_in_the_next_conversation() {
+    const UP: &str = "\u{1b}[A";
+    let place = Place::new();
+    let answer = ["25 days of paid leave a year. [1]", "answered by self-corrective-rag"];
+    let mut session = talk(&place, &[]);
+    say(&mut session, ASKED, &answer);
+    say(&mut session, "/graph plain-rag", &["answers come by plain-rag"]);
+    say(
+        &mut session,
+        "/graph self-corrective-rag",
+        &["answers come by self-corrective-rag"],
+    );
+    say(&mut session, &UP.repeat(3), &answer);
+    ended(session);
+    let mut session = talk(&place, &[]);
+    say(&mut session, UP, &answer);
+    ended(session);
+}
+
+#[test]
 fn an_interrupt_calls_off_the_walk_and_not_the_conversation() {
     let place = Place::new();
     // A model that is asked and never answers.

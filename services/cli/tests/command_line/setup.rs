@@ -7,6 +7,7 @@ use std::{
     process::Command,
 };
 
+use emend_test_qdrant::{Access, Server};
 use serde_json::Value;
 
 use super::{ASKED, Place, stderr, stdout, up::Up};
@@ -363,6 +364,37 @@ fn the_doctor_says_what_a_language_model_can_do() {
         said[0].contains("tiny at ") && said[0].contains("no JSON schema, no logprobs, streaming"),
         "{said:?}"
     );
+}
+
+#[test]
+fn the_doctor_says_how_a_qdrant_server_is() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let access = Access {
+        key: Some("pl4nted-k3y".to_owned()),
+        ..Access::default()
+    };
+    let (server, url) = runtime.block_on(Server::start_for(access));
+    let place = Place::new();
+    let store = |url: &str, key: &str| {
+        let mut command = place.emend(&["doctor", "--json", "--base-port", "0"]);
+        command.env("EMEND_STORE", "qdrant").env("EMEND_QDRANT_URL", url);
+        let (status, found) = doctor(command.env("EMEND_QDRANT_API_KEY", key));
+        (status == Some(0), of(&found, "store").concat())
+    };
+    let (sound, said) = store(&url, "pl4nted-k3y");
+    let counted = format!("ok: Qdrant at {url} can be read and written: 0 collections, 0 documents");
+    assert!(sound && said.starts_with(&counted), "{said}");
+    let (sound, said) = store(&url, "pl4nted-gu3ss");
+    assert!(
+        !sound && said.starts_with("error: ") && said.contains("EMEND_QDRANT_API_KEY"),
+        "{said}"
+    );
+    assert!(!said.contains("gu3ss"), "{said}");
+    server.set_version("1.9.0");
+    let (sound, said) = store(&url, "pl4nted-k3y");
+    assert!(!sound && said.contains("1.9.0"), "{said}");
+    let (sound, said) = store("http://127.0.0.1:1", "");
+    assert!(!sound && said.contains("http://127.0.0.1:1"), "{said}");
 }
 
 #[test]
