@@ -28,6 +28,8 @@ pub(crate) struct Library {
     pub(crate) split: SplitSettings,
     /// For documents that are being ingested.
     pub(crate) room: Room,
+    /// For passages that are read to be sent.
+    pub(crate) replies: Room,
     /// The provider of the embedder, for telemetry.
     provider: &'static str,
     duration: Latency,
@@ -46,7 +48,8 @@ impl Library {
             store,
             embedder,
             split,
-            room: Room::new(),
+            room: Room::of_documents(),
+            replies: Room::of_replies(),
             provider,
             duration,
         }

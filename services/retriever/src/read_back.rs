@@ -12,7 +12,7 @@ use crate::library::{Library, passage_id};
 use crate::work::GetDocument;
 
 /// Most bytes of the texts of a page. The identifiers, the fields and the framing of a message have room beside them.
-const MAX_PAGE_BYTES: usize = 3 << 20;
+pub(crate) const MAX_PAGE_BYTES: usize = 3 << 20;
 /// How many identifiers an unknown one is compared with.
 const MAX_COMPARED: usize = 1000;
 

@@ -1,4 +1,4 @@
-//! Room for documents that are worked on.
+//! Room for documents that are worked on, and for replies that are put together.
 
 use std::sync::Arc;
 
@@ -9,6 +9,8 @@ use crate::error::RetrieverError;
 /// Most bytes of documents that are read, split, embedded and stored at once, over all streams: one of the largest, and
 /// small ones beside it. While it is worked on, a document takes some ten times its size.
 const MAX_BYTES: usize = 48 << 20;
+/// Most bytes of passages that are read for replies at once, each taken for as large as a passage may be.
+const MAX_REPLY_BYTES: usize = 96 << 20;
 /// What a place is counted in, in bytes.
 const UNIT: usize = 1 << 10;
 
@@ -19,15 +21,21 @@ pub(crate) struct Room {
     units: usize,
 }
 
-/// A place for a document; dropping it gives it back.
+/// A place in it; dropping it gives it back.
 #[derive(Debug)]
 pub(crate) struct Place {
     _permit: OwnedSemaphorePermit,
 }
 
 impl Room {
-    pub(crate) fn new() -> Self {
+    /// For documents.
+    pub(crate) fn of_documents() -> Self {
         Self::of(MAX_BYTES)
+    }
+
+    /// For replies.
+    pub(crate) fn of_replies() -> Self {
+        Self::of(MAX_REPLY_BYTES)
     }
 
     fn of(bytes: usize) -> Self {
@@ -38,7 +46,7 @@ impl Room {
         }
     }
 
-    /// Waits for a place for a document of so many bytes; one that is larger than the room takes all of it. Those who
+    /// Waits for a place for so many bytes; what is larger than the room takes all of it. Those who
     /// came first get theirs first.
     ///
     /// # Errors

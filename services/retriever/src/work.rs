@@ -4,13 +4,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use emend_chassis::Work;
-use emend_core::Scope;
+use emend_core::{Scope, limits::MAX_PASSAGE_BYTES};
 use emend_proto::v1::{self, Document, IngestResponse, SearchMode};
 
 use crate::backend::{Condition, Repaired, Unit};
 use crate::error::RetrieverError;
 use crate::library::Library;
-use crate::read_back::PageToken;
+use crate::read_back::{MAX_PAGE_BYTES, PageToken};
 
 /// Most documents that a repair names.
 const MAX_INCOMPLETE: usize = 1000;
@@ -33,6 +33,7 @@ impl Work<Library> for Retrieve {
     const NAME: &'static str = "retrieve";
 
     async fn run(self, library: &Library, _: &Scope) -> Result<Self::Reply, RetrieverError> {
+        let _place = library.replies.take(self.top_k * MAX_PASSAGE_BYTES).await?;
         let passages = library.retrieve(self).await?;
         Ok(v1::RetrieveResponse { passages })
     }
@@ -121,6 +122,7 @@ impl Work<Library> for GetDocument {
     const NAME: &'static str = "get_document";
 
     async fn run(self, library: &Library, _: &Scope) -> Result<Self::Reply, RetrieverError> {
+        let _place = library.replies.take(MAX_PAGE_BYTES).await?;
         library.read_back(self).await
     }
 }

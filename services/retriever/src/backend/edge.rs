@@ -60,6 +60,8 @@ struct Store {
     collections: RwLock<BTreeMap<String, Arc<Collection>>>,
     /// At most so many stay open; a collection is opened when it is used first.
     usage: Arc<Usage>,
+    /// A repair reads a whole collection: each waits for the one before, and not at all once its caller is gone.
+    repairs: Arc<tokio::sync::Mutex<()>>,
     /// Unlocked when the file is closed, even by a crash; `None` after the store is closed.
     lock: Mutex<Option<Lock>>,
 }
@@ -119,6 +121,7 @@ impl EdgeStore {
             folder: folder.to_owned(),
             collections: RwLock::new(collections),
             usage,
+            repairs: Arc::default(),
             lock: Mutex::new(Some(lock)),
         })))
     }
@@ -399,7 +402,15 @@ impl VectorStore for EdgeStore {
 
     fn repair<'a>(&'a self, collection: &'a str) -> BoxFuture<'a, Result<Repaired, StoreError>> {
         let collection = collection.to_owned();
-        self.run(move |store| store.with(&collection, Collection::repair))
+        async move {
+            let turn = Arc::clone(&self.0.repairs).lock_owned().await;
+            let repaired = self.run(move |store| {
+                let _turn = turn;
+                store.with(&collection, Collection::repair)
+            });
+            repaired.await
+        }
+        .boxed()
     }
 
     fn draft<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<String, StoreError>> {

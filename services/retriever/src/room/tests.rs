@@ -22,7 +22,7 @@ fn a_document_waits_until_there_is_room_for_it() {
 
 #[test]
 fn one_of_the_largest_documents_has_room_beside_small_ones() {
-    let room = Room::new();
+    let room = Room::of_documents();
     let large = room
         .take(emend_core::limits::MAX_DOCUMENT_BYTES)
         .now_or_never()

@@ -42,6 +42,26 @@ async fn collections_are_opened_when_they_are_used_first() {
     assert_eq!(opens(), (4, 1));
 }
 
+#[tokio::test]
+async fn repairs_whose_callers_are_gone_before_their_turn_are_not_made() {
+    let folder = tempfile::tempdir().unwrap();
+    store_of(folder.path(), 1);
+    let store = EdgeStore::open(folder.path()).unwrap();
+    store.search("c0", search(1, 4, 1)).await.unwrap();
+    let (_, before) = store.0.usage.opens();
+    let held = store.0.repairs.lock().await;
+    let mut waiting: Vec<_> = (0..8).map(|_| store.repair("c0")).collect();
+    for repair in &mut waiting {
+        assert!(futures::poll!(repair).is_pending());
+    }
+    let last = waiting.pop().unwrap();
+    drop((held, waiting));
+    assert_eq!(last.await.unwrap(), Repaired::default());
+    // A later one has its turn after all that was still to be done.
+    store.repair("c0").await.unwrap();
+    assert_eq!(store.0.usage.opens().1, before + 2);
+}
+
 #[test]
 fn the_collection_that_was_not_used_for_longest_is_closed_and_none_in_use() {
     let folder = tempfile::tempdir().unwrap();
