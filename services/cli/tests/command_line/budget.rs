@@ -143,6 +143,11 @@ async fn nor_do_they_where_the_services_have_the_weights_of_the_default_embedder
 }
 
 /// Starts the services over so many stored documents, and has them bear the largest requests with at most so much memory.
+#[expect(
+    clippy::print_stdout,
+    clippy::panic,
+    reason = "it says which RPC hangs, and what it measured"
+)]
 async fn bear_the_largest_requests(place: &Place, up: &mut Command, documents: usize, most: u64) {
     let up = Up::start(
         up.env("EMEND_WEB_FOLDER", place.docs.path())

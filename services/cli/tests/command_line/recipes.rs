@@ -29,7 +29,7 @@ enum Seen {
 }
 
 /// The beginning of each recipe.
-const RECIPES: [(&str, Seen); 11] = [
+const RECIPES: [(&str, Seen); 12] = [
     ("docker build -f deploy/Dockerfile", Seen::By("tests/deploy/compose.rs")),
     (
         "docker compose -f deploy/compose.yaml",
@@ -37,6 +37,7 @@ const RECIPES: [(&str, Seen); 11] = [
     ),
     ("helm upgrade --install emend", Seen::By("tests/deploy/api_server.rs")),
     ("# mine.yaml", Seen::By("tests/deploy/chart.rs")),
+    ("deploy/package.sh dist", Seen::Here),
     ("kubectl -n emend port-forward", Seen::Here),
     ("kubectl -n emend scale", Seen::Here),
     ("emend ask --url http://127.0.0.1:50050 -c handbook --json", Seen::Here),
@@ -61,6 +62,7 @@ fn blocks(page: &str) -> Vec<String> {
 }
 
 /// The recipe that begins so.
+#[expect(clippy::panic, reason = "a test says what it looked for")]
 fn recipe(beginning: &str) -> String {
     let all = PAGES.iter().flat_map(|page| blocks(page));
     let mut found = all.filter(|block| block.starts_with(beginning));
@@ -167,6 +169,33 @@ fn has(program: &str) -> bool {
         println!("NOT RUN: there is no {program}");
     }
     found
+}
+
+#[test]
+fn a_package_has_the_program_its_completions_and_its_manual() {
+    let kitchen = Kitchen::new();
+    // As small as a program can be that says what the real one says.
+    let program = kitchen.at("program");
+    fs::write(&program, "#!/bin/sh\nexec emend \"$@\"\n").unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let unpacked = kitchen.at("unpacked");
+    fs::create_dir(&unpacked).unwrap();
+    symlink(root().canonicalize().unwrap().join("deploy"), kitchen.at("deploy")).unwrap();
+    let lines = recipe("deploy/package.sh dist").replace("/usr/local", "unpacked");
+    kitchen.run(&format!("export EMEND={}\n{lines}", program.display()));
+    let has = |file: &str| fs::read_to_string(unpacked.join(file)).unwrap();
+    assert!(has("bin/emend").contains("exec emend"));
+    for completions in [
+        "bash-completion/completions/emend",
+        "zsh/site-functions/_emend",
+        "fish/vendor_completions.d/emend.fish",
+    ] {
+        assert!(has(&format!("share/{completions}")).contains("doctor"), "{completions}");
+    }
+    for page in ["emend.1", "emend-ask.1", "emend-collections-export.1"] {
+        assert!(has(&format!("share/man/man1/{page}")).contains(".TH"), "{page}");
+    }
+    assert!(has("share/doc/emend/LICENSE").contains("License"));
 }
 
 #[test]
