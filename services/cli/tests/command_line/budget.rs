@@ -8,6 +8,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use emend_core::let_others_first;
 use emend_proto::v1::{GradeDocumentsRequest, Passage, grader_service_client::GraderServiceClient};
 use futures::FutureExt as _;
 use futures::future::join_all;
@@ -26,7 +27,8 @@ const DEADLINE: Duration = Duration::from_secs(2);
 const HANG: Duration = Duration::from_secs(60);
 /// Most time that a health probe may take, beside the time by which this machine is late with everything.
 const MAX_PROBE: Duration = Duration::from_millis(250);
-/// Most times that 99 of 100 small calls may take longer beside large ones, where the services are optimised.
+/// Most times that 99 of 100 small calls may take longer beside large ones, beside the time by which this machine is usually
+/// late, where the services are optimised.
 const MAX_SLOWER: u32 = 5;
 
 /// Probes the health of every service at these addresses until `done`. The longest answer.
@@ -89,16 +91,28 @@ async fn small_calls(grader: String, calls: usize, mut done: watch::Receiver<boo
     (took[took.len() * 99 / 100], refused)
 }
 
-/// How late this machine wakes a thread that wants nothing but to be woken, at most.
-async fn lateness(mut done: watch::Receiver<bool>) -> Duration {
-    const TICK: Duration = Duration::from_millis(5);
-    let mut longest = Duration::ZERO;
-    while !*done.borrow_and_update() {
-        let slept = Instant::now();
-        drop(tokio::time::timeout(TICK, done.changed()).await);
-        longest = longest.max(slept.elapsed().saturating_sub(TICK));
+/// How late this machine wakes a thread that wants nothing but to be woken.
+struct Lateness {
+    /// 99 of 100 times, at most.
+    usual: Duration,
+    most: Duration,
+}
+
+impl Lateness {
+    async fn until(mut done: watch::Receiver<bool>) -> Self {
+        const TICK: Duration = Duration::from_millis(5);
+        let mut late = Vec::new();
+        while !*done.borrow_and_update() {
+            let slept = Instant::now();
+            drop(tokio::time::timeout(TICK, done.changed()).await);
+            late.push(slept.elapsed().saturating_sub(TICK));
+        }
+        late.sort();
+        Self {
+            usual: late[late.len() * 99 / 100],
+            most: late[late.len() - 1],
+        }
     }
-    longest
 }
 
 /// How a call that is as large as it may be ends: it is done, or its time is over.
@@ -128,18 +142,32 @@ fn beside<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> 
     })
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_largest_requests_neither_stop_nor_fill_nor_block_the_services() {
+#[test]
+fn the_largest_requests_neither_stop_nor_fill_nor_block_the_services() {
     let place = Place::new();
-    bear_the_largest_requests(&place, &mut place.emend(&["up"]), 100, 1 << 30).await;
+    loading().block_on(bear_the_largest_requests(
+        &place,
+        &mut place.emend(&["up"]),
+        100,
+        1 << 30,
+    ));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn nor_do_they_where_the_services_have_the_weights_of_the_default_embedder() {
+#[test]
+fn nor_do_they_where_the_services_have_the_weights_of_the_default_embedder() {
     let place = Place::new();
     let mut up = place.emend(&["up"]);
     up.env_remove("EMEND_EMBEDDER").env("EMEND_CACHE_DIR", weights());
-    bear_the_largest_requests(&place, &mut up, 2, 2 << 30).await;
+    loading().block_on(bear_the_largest_requests(&place, &mut up, 2, 2 << 30));
+}
+
+/// What makes the large requests.
+fn loading() -> runtime::Runtime {
+    let threads = runtime::Builder::new_multi_thread()
+        .enable_all()
+        .on_thread_start(let_others_first)
+        .build();
+    threads.unwrap()
 }
 
 /// Starts the services over so many stored documents, and has them bear the largest requests with at most so much memory.
@@ -174,7 +202,7 @@ async fn bear_the_largest_requests(place: &Place, up: &mut Command, documents: u
         }
         done.send_replace(true);
     };
-    // On threads of their own: what makes the large requests is not to hold them up.
+    // On threads of their own, which go before those that make the large requests: that would be done on other machines.
     let services = up
         .services()
         .map(|service| (service.clone(), up.url(service).to_owned()));
@@ -182,11 +210,15 @@ async fn bear_the_largest_requests(place: &Place, up: &mut Command, documents: u
     let grader = up.url("grader").to_owned();
     let (quiet, _) = small_calls(grader.clone(), 200, ended.clone()).await;
     let probing = beside(probe(services, ended.clone()));
-    let waking = beside(lateness(ended.clone()));
+    let waking = beside(Lateness::until(ended.clone()));
     let calling = beside(small_calls(grader, usize::MAX, ended));
+    let_others_first();
     load.await;
     let (probed, late) = (probing.join().unwrap(), waking.join().unwrap());
-    println!("the slowest of the health probes took {probed:?}; this machine was late by {late:?} at most");
+    println!(
+        "the slowest of the health probes took {probed:?}; this machine was late by {:?}, 99 of 100 times by {:?} at most",
+        late.most, late.usual
+    );
     let (loaded, refused) = calling.join().unwrap();
     println!(
         "99 of 100 small calls took at most {quiet:?} alone and {loaded:?} beside the large ones; {refused} were refused"
@@ -201,8 +233,11 @@ async fn bear_the_largest_requests(place: &Place, up: &mut Command, documents: u
     assert!(peak <= most, "{} MiB", peak >> 20);
     // How long things take says nothing where they are not optimised.
     if !cfg!(debug_assertions) {
-        assert!(probed <= MAX_PROBE + late, "a health probe took {probed:?}");
-        assert!(loaded <= quiet * MAX_SLOWER, "small calls: {quiet:?} and {loaded:?}");
+        assert!(probed <= MAX_PROBE + late.most, "a health probe took {probed:?}");
+        assert!(
+            loaded <= quiet * MAX_SLOWER + late.usual,
+            "small calls: {quiet:?} and {loaded:?}"
+        );
     }
 }
 

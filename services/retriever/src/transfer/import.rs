@@ -18,7 +18,7 @@ use crate::library::Library;
 use crate::validate;
 
 /// Imports that are under way at once.
-pub(crate) const IMPORTS: usize = 2;
+pub(crate) const IMPORTS: usize = 1;
 
 /// Most bytes of one document, with its embeddings.
 const MAX_DOCUMENT_BYTES: usize = 256 << 20;

@@ -14,6 +14,7 @@ pub mod limits;
 mod names;
 mod nearest;
 mod printable;
+mod priority;
 mod reason;
 mod scope;
 mod secret;
@@ -32,6 +33,7 @@ pub use files::{BoundedLines, NumberedLine, open_regular, open_regular_unlinked}
 pub use names::list_names;
 pub use nearest::{did_you_mean, nearest};
 pub use printable::{is_obeyed, printable, printable_line};
+pub use priority::{COMPUTE_NICENESS, let_others_first};
 pub use reason::Reason;
 pub use scope::Scope;
 pub use secret::Secret;

@@ -1,9 +1,12 @@
 //! Divides long computations into pieces, so that callers share the cores fairly.
 //!
-//! A long computation is cut into pieces of some milliseconds, which run on threads for blocking work, as many at once as
-//! there are cores. The next turn is that of the caller that has used least time so far, its next piece included: a small
-//! call waits for a piece that is running and not for those of all large calls. One turn of [`OLDEST_EVERY`] is that of the
-//! piece that waits longest, so that no caller waits for ever.
+//! A long computation is cut into pieces of some milliseconds, as many of which run at once as there are cores, on threads
+//! that the system lets wait for those that serve. The next turn is that of the caller that has used least time so far, its
+//! next piece included. One turn of [`OLDEST_EVERY`] is that of the piece that waits longest, so that no caller waits for
+//! ever.
+//!
+//! A caller that has used at most [`SHORT_MICROSECONDS`] waits for none of them: its pieces have places and threads of their
+//! own.
 //!
 //! Between two pieces the caller's future is polled, so that a caller that is dropped, because its own caller is gone or
 //! its deadline past, computes no further piece.
@@ -12,15 +15,21 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
-use std::time::Instant;
 
+use rustix::time::{ClockId, clock_gettime};
+use tokio::runtime::{self, Runtime};
 use tokio::sync::oneshot;
 use tracing::Span;
+
+use crate::let_others_first;
 
 /// How many bytes of text are prepared in one piece: some milliseconds of work. What is longer is a piece of its own.
 pub const PIECE_BYTES: usize = 16 << 10;
 /// About how many bytes of text are analyzed in a microsecond; what a piece takes is known when it is done.
 const BYTES_PER_MICROSECOND: usize = 4;
+/// A caller that has used no more time than this, its next piece included, does not wait for those that have. It is well below
+/// what preparing a text of [`PIECE_BYTES`] takes.
+const SHORT_MICROSECONDS: u64 = 2_000;
 /// Every so many turns one is that of the piece that waits longest.
 const OLDEST_EVERY: u64 = 4;
 
@@ -29,11 +38,16 @@ tokio::task_local! {
     static USED: Arc<AtomicU64>;
 }
 
-/// A fair queue for pieces of computation.
+/// Two fair queues for pieces of computation: of callers that need little, and of all others.
 #[derive(Clone, Debug)]
 pub struct Turns {
-    queue: Arc<Mutex<Queue>>,
+    short: Lane,
+    long: Lane,
 }
+
+/// One of the queues.
+#[derive(Clone, Debug)]
+struct Lane(Arc<Mutex<Queue>>);
 
 /// A piece of computation ended without a result: it panicked, or the process shuts down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -68,12 +82,12 @@ impl Queue {
 
 /// The right to run a piece; dropped, it goes to the next one.
 #[derive(Debug)]
-struct Place(Option<Turns>);
+struct Place(Option<Lane>);
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if let Some(turns) = self.0.take() {
-            turns.give_back();
+        if let Some(lane) = self.0.take() {
+            lane.give_back();
         }
     }
 }
@@ -84,25 +98,18 @@ pub async fn as_caller<F: Future>(call: F) -> F::Output {
 }
 
 impl Turns {
-    /// A queue of its own that runs this many pieces at once, at least 1.
+    /// Queues of its own that run this many pieces at once each, at least 1.
     #[must_use]
     pub fn new(at_once: usize) -> Self {
-        let queue = Queue {
-            free: at_once.max(1),
-            waiting: BTreeMap::new(),
-            came: BTreeMap::new(),
-            asked: 0,
-            given: 0,
-        };
         Self {
-            queue: Arc::new(Mutex::new(queue)),
+            short: Lane::new(at_once),
+            long: Lane::new(at_once),
         }
     }
 
-    /// The queue of this process, which runs one piece at once for each core that it may use.
+    /// The queues of this process, each of which runs one piece at once for each core that the process may use.
     pub fn shared() -> &'static Self {
-        static SHARED: LazyLock<Turns> =
-            LazyLock::new(|| Turns::new(std::thread::available_parallelism().map_or(1, NonZeroUsize::get)));
+        static SHARED: LazyLock<Turns> = LazyLock::new(|| Turns::new(cores()));
         &SHARED
     }
 
@@ -127,55 +134,25 @@ impl Turns {
     ) -> Result<T, BrokenOff> {
         let expected = (bytes / BYTES_PER_MICROSECOND) as u64;
         let before = used.fetch_add(expected, Ordering::Relaxed);
-        let place = self.place(before.saturating_add(expected)).await?;
+        let will_have_used = before.saturating_add(expected);
+        let is_short = will_have_used <= SHORT_MICROSECONDS;
+        let lane = if is_short { &self.short } else { &self.long };
+        let place = lane.place(will_have_used).await?;
         let span = Span::current();
-        let piece = tokio::task::spawn_blocking(move || {
+        let piece = move || {
             // Kept by the piece and not by its caller, who may be gone before it ends.
             let _place = place;
-            let begun = Instant::now();
+            let begun = thread_microseconds();
             let done = span.in_scope(work);
-            let took = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+            let took = thread_microseconds().saturating_sub(begun);
             used.fetch_add(took.saturating_sub(expected), Ordering::Relaxed);
             done
-        });
-        piece.await.map_err(|_| BrokenOff)
-    }
-
-    /// Waits for a place, for a caller that will have used so many microseconds.
-    async fn place(&self, used: u64) -> Result<Place, BrokenOff> {
-        let given = {
-            let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-            if queue.free > 0 {
-                queue.free -= 1;
-                return Ok(Place(Some(self.clone())));
-            }
-            queue.asked += 1;
-            let came = queue.asked;
-            let (place, given) = oneshot::channel();
-            queue.waiting.insert((used, came), place);
-            queue.came.insert(came, used);
-            given
         };
-        // It is dropped only with the queue.
-        given.await.map_err(|_| BrokenOff)
-    }
-
-    /// Gives a place that is no longer used to the next one that still waits.
-    fn give_back(&self) {
-        loop {
-            let next = {
-                let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-                let next = queue.take_next();
-                queue.free += usize::from(next.is_none());
-                next
-            };
-            let refused = next.and_then(|next| next.send(Place(Some(self.clone()))).err());
-            match refused {
-                // Its caller is gone. The place that came back is the one that is given here.
-                Some(mut place) => place.0 = None,
-                None => return,
-            }
-        }
+        let piece = match LONG.as_ref() {
+            Some(threads) if !is_short => threads.spawn_blocking(piece),
+            _ => tokio::task::spawn_blocking(piece),
+        };
+        piece.await.map_err(|_| BrokenOff)
     }
 
     /// Computes `work` of each item, in order, in pieces of items that are together about [`PIECE_BYTES`] long.
@@ -203,6 +180,78 @@ impl Turns {
         }
         Ok(done)
     }
+}
+
+impl Lane {
+    fn new(at_once: usize) -> Self {
+        Self(Arc::new(Mutex::new(Queue {
+            free: at_once.max(1),
+            waiting: BTreeMap::new(),
+            came: BTreeMap::new(),
+            asked: 0,
+            given: 0,
+        })))
+    }
+
+    /// Waits for a place, for a caller that will have used so many microseconds.
+    async fn place(&self, used: u64) -> Result<Place, BrokenOff> {
+        let given = {
+            let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if queue.free > 0 {
+                queue.free -= 1;
+                return Ok(Place(Some(self.clone())));
+            }
+            queue.asked += 1;
+            let came = queue.asked;
+            let (place, given) = oneshot::channel();
+            queue.waiting.insert((used, came), place);
+            queue.came.insert(came, used);
+            given
+        };
+        // It is dropped only with the queue.
+        given.await.map_err(|_| BrokenOff)
+    }
+
+    /// Gives a place that is no longer used to the next one that still waits.
+    fn give_back(&self) {
+        loop {
+            let next = {
+                let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                let next = queue.take_next();
+                queue.free += usize::from(next.is_none());
+                next
+            };
+            let refused = next.and_then(|next| next.send(Place(Some(self.clone()))).err());
+            match refused {
+                // Its caller is gone. The place that came back is the one that is given here.
+                Some(mut place) => place.0 = None,
+                None => return,
+            }
+        }
+    }
+}
+
+/// The threads for pieces of long computations; `None` where they cannot be had.
+static LONG: LazyLock<Option<Runtime>> = LazyLock::new(|| {
+    let threads = runtime::Builder::new_current_thread()
+        .thread_name("compute")
+        .on_thread_start(let_others_first)
+        .build();
+    threads.ok()
+});
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
+}
+
+/// The time for which this thread has computed: on a busy machine a small piece is still a small one.
+fn thread_microseconds() -> u64 {
+    let used = clock_gettime(ClockId::ThreadCPUTime);
+    let microseconds = used
+        .tv_sec
+        .saturating_mul(1_000_000)
+        .saturating_add(used.tv_nsec / 1_000);
+    u64::try_from(microseconds).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::pin;
 use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc;
@@ -26,57 +26,67 @@ async fn every_item_is_computed_in_order_and_in_pieces() {
 #[tokio::test]
 async fn a_caller_that_is_dropped_computes_no_further_piece() {
     let turns = Turns::new(1);
+    let (open, gate) = mpsc::channel::<()>();
+    let gate = Arc::new(Mutex::new(gate));
     let done = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&done);
     {
         let mut call = pin!(turns.each(
             0..1000,
             |_| PIECE_BYTES,
-            move |_| counted.fetch_add(1, Ordering::SeqCst)
+            move |_| {
+                gate.lock().unwrap().recv().unwrap();
+                counted.fetch_add(1, Ordering::SeqCst)
+            }
         ));
-        // Polled once: the first piece is on its way, and no other can be before the next poll.
         assert_eq!(
             call.as_mut().poll(&mut Context::from_waker(Waker::noop())),
             Poll::Pending
         );
+        open.send(()).unwrap();
     }
     // Its turn is over when another gets one.
-    turns.piece(0, || ()).await.unwrap();
+    turns.piece(PIECE_BYTES, || ()).await.unwrap();
     assert_eq!(done.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
-async fn a_small_call_waits_for_one_piece_of_a_large_one() {
+async fn a_short_call_waits_for_no_long_one_and_goes_first() {
     let turns = Turns::new(1);
     let (open, gate) = mpsc::channel::<()>();
-    let gate = std::sync::Mutex::new(gate);
-    let done = Arc::new(AtomicUsize::new(0));
-    let (counted, gate) = (Arc::clone(&done), Arc::new(gate));
-    let large = turns.each(
-        0..1000,
-        |_| PIECE_BYTES,
-        move |number| {
-            if number < 2 {
-                gate.lock().unwrap().recv().unwrap();
-            }
-            counted.fetch_add(1, Ordering::SeqCst)
-        },
-    );
-    let mut large = pin!(large);
-    let mut context = Context::from_waker(Waker::noop());
-    assert!(large.as_mut().poll(&mut context).is_pending());
-    // The first piece holds the only place; the small call is in the queue behind it.
-    let mut small = pin!(turns.piece(0, || 7));
-    assert!(small.as_mut().poll(&mut context).is_pending());
+    let mut long = pin!(turns.piece(PIECE_BYTES, move || {
+        gate.recv().unwrap();
+        niceness()
+    }));
+    assert!(long.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    let of_short = turns.piece(10, niceness).await.unwrap();
     open.send(()).unwrap();
-    // The large call asks for its next turn, and has to wait for the small one.
-    let next = poll_fn(|context| {
-        let _ = large.as_mut().poll(context);
-        small.as_mut().poll(context)
-    });
-    assert_eq!(next.await, Ok(7));
-    assert_eq!(done.load(Ordering::SeqCst), 1);
-    open.send(()).unwrap();
+    let of_long = long.await.unwrap();
+    if cfg!(target_os = "linux") {
+        assert_eq!(of_long, (of_short + crate::COMPUTE_NICENESS).min(19));
+    }
+}
+
+fn niceness() -> i32 {
+    rustix::process::getpriority_process(None).unwrap()
+}
+
+#[tokio::test]
+async fn a_call_that_has_used_its_short_time_is_a_long_one() {
+    let turns = Turns::new(1);
+    let many = turns.each(0..8, |_| PIECE_BYTES / 4, |_| niceness());
+    // Four of them are a piece, and a piece is long. So is a third one, however small.
+    let calls = async {
+        let first = turns.piece(PIECE_BYTES / 4, niceness).await.unwrap();
+        let second = turns.piece(PIECE_BYTES / 4, niceness).await.unwrap();
+        (first, second)
+    };
+    let (first, second) = as_caller(calls).await;
+    let many = many.await.unwrap();
+    if cfg!(target_os = "linux") && first < 19 {
+        assert!(first < second, "{first}, {second}");
+        assert!(many.iter().all(|niceness| *niceness == second), "{many:?}");
+    }
 }
 
 #[tokio::test]
@@ -85,6 +95,9 @@ async fn a_piece_that_panics_is_an_error_and_gives_its_place_back() {
     assert_eq!(turns.piece(0, || panic!("on purpose")).await, Err::<(), _>(BrokenOff));
     assert_eq!(turns.piece(0, || 1).await, Ok(1));
 }
+
+/// The least that is long.
+const SMALL: usize = (SHORT_MICROSECONDS as usize + 1) * BYTES_PER_MICROSECOND;
 
 /// Callers of a queue with one place, which is taken until `open` is sent to; they wait in their order.
 struct Waiting {
@@ -100,7 +113,7 @@ impl Waiting {
         let turns = Turns::new(1);
         let (open, gate) = mpsc::channel();
         let holder = turns.clone();
-        let taken = async move { holder.piece(0, move || gate.recv().unwrap()).await.unwrap() };
+        let taken = async move { holder.piece(PIECE_BYTES, move || gate.recv().unwrap()).await.unwrap() };
         let mut taken = taken.boxed();
         assert!(poll_once(&mut taken).is_pending());
         Self {
@@ -143,7 +156,7 @@ async fn a_small_call_overtakes_the_large_ones_that_wait() {
     for _ in 0..63 {
         waiting.add("large", 1, PIECE_BYTES);
     }
-    waiting.add("small", 1, 10);
+    waiting.add("small", 1, SMALL);
     let ended = waiting.run().await;
     assert_eq!(ended.len(), 64);
     assert_eq!(ended[0], "small");
@@ -172,7 +185,7 @@ async fn no_large_call_waits_for_ever() {
     let mut waiting = Waiting::new();
     waiting.add("large", 1, 100 * PIECE_BYTES);
     for _ in 0..20 {
-        waiting.add("small", 1, 10);
+        waiting.add("small", 1, SMALL);
     }
     let ended = waiting.run().await;
     let place = ended.iter().position(|name| *name == "large").unwrap();
@@ -183,7 +196,7 @@ async fn no_large_call_waits_for_ever() {
 async fn callers_that_are_gone_get_no_turn() {
     let mut waiting = Waiting::new();
     for name in ["gone", "here", "gone", "gone", "here"] {
-        waiting.add(name, 1, 10);
+        waiting.add(name, 1, SMALL);
     }
     let callers = std::mem::take(&mut waiting.callers).into_iter().enumerate();
     waiting.callers = callers
@@ -193,5 +206,5 @@ async fn callers_that_are_gone_get_no_turn() {
     let turns = waiting.turns.clone();
     assert_eq!(waiting.run().await, ["here", "here"]);
     assert_eq!(turns.piece(0, || 1).await, Ok(1), "the place is free again");
-    assert_eq!(turns.queue.lock().unwrap().free, 1);
+    assert_eq!(turns.long.0.lock().unwrap().free, 1);
 }

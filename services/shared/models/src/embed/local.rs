@@ -165,6 +165,7 @@ impl LocalEmbedder {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .thread_name(|n| format!("embed-{n}"))
+            .start_handler(|_| emend_core::let_others_first())
             .build()?;
         let prefix_tokens = [Input::Query, Input::Passage]
             .map(|kind| encoder.tokenizer.ids((encoder.prefix)(kind)).map_or(0, |ids| ids.len()))
