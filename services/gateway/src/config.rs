@@ -11,40 +11,24 @@ use crate::trace_url::{TraceUrl, TraceUrlError};
 #[command(name = "emend-gateway", version)]
 #[command(mut_arg("listen", |arg| arg.default_value("127.0.0.1:50056")))]
 #[command(mut_arg("default_timeout", |arg| arg.default_value("60s")))]
+#[expect(
+    missing_docs,
+    reason = "a doc comment on a group of options would become the help text of the whole program"
+)]
 pub struct Options {
     #[command(flatten)]
-    #[expect(
-        missing_docs,
-        reason = "a doc comment here would become the help text of the whole program"
-    )]
     pub service: ServiceOptions,
 
     #[command(flatten)]
-    #[expect(
-        missing_docs,
-        reason = "a doc comment here would become the help text of the whole program"
-    )]
     pub services: ServiceUrls,
 
     #[command(flatten)]
-    #[expect(
-        missing_docs,
-        reason = "a doc comment here would become the help text of the whole program"
-    )]
     pub client_tls: ClientTlsOptions,
 
     #[command(flatten)]
-    #[expect(
-        missing_docs,
-        reason = "a doc comment here would become the help text of the whole program"
-    )]
     pub browsers: BrowserOptions,
 
     #[command(flatten)]
-    #[expect(
-        missing_docs,
-        reason = "a doc comment here would become the help text of the whole program"
-    )]
     pub page: PageOptions,
 }
 

@@ -11,26 +11,18 @@ use emend_core::Secret;
 #[command(name = "emend-orchestrator", version)]
 #[command(mut_arg("listen", |arg| arg.default_value("127.0.0.1:50050")))]
 #[command(mut_arg("default_timeout", |arg| arg.default_value("60s")))]
+#[expect(
+    missing_docs,
+    reason = "a doc comment on a group of options would become the help text of the whole program"
+)]
 pub struct Options {
     #[command(flatten)]
-    #[expect(
-        missing_docs,
-        reason = "a doc comment here would become the help text of the whole program"
-    )]
     pub service: ServiceOptions,
 
     #[command(flatten)]
-    #[expect(
-        missing_docs,
-        reason = "a doc comment here would become the help text of the whole program"
-    )]
     pub services: ServiceUrls,
 
     #[command(flatten)]
-    #[expect(
-        missing_docs,
-        reason = "a doc comment here would become the help text of the whole program"
-    )]
     pub client_tls: ClientTlsOptions,
 
     /// File with the API key that is sent to the other services. Without it the key is that of EMEND_SERVICE_API_KEY in

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use http::{Request, Response};
-use tonic::Status;
 use tonic::body::Body;
 use tonic::server::NamedService;
 use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Status};
 use tower::Service;
 
 /// What happens to the call at which a proxy breaks.
@@ -24,6 +24,8 @@ pub(crate) enum Break {
     Unavailable(usize),
     /// It is never answered, and the server never sees it. Calls after it pass.
     Hang,
+    /// The server says with this code that the time of this call is over. Calls after it pass.
+    OutOfTime(Code),
 }
 
 /// Which calls pass. Cheap to clone.
@@ -49,6 +51,7 @@ enum Pass {
     Refused,
     Away,
     Never,
+    OutOfTime(Code),
 }
 
 impl Gate {
@@ -97,8 +100,9 @@ impl Gate {
                         *more -= 1;
                         Pass::Away
                     }
-                    Break::Hang if broken => Pass::Through,
+                    Break::Hang | Break::OutOfTime(_) if broken => Pass::Through,
                     Break::Hang => Pass::Never,
+                    Break::OutOfTime(code) => Pass::OutOfTime(*code),
                 };
                 state.broken = true;
                 pass
@@ -150,6 +154,7 @@ impl Forward {
                 Pass::Refused => return dead(),
                 Pass::Away => return Ok(Status::unavailable("the server is away").into_http()),
                 Pass::Never => return std::future::pending().await,
+                Pass::OutOfTime(code) => return Ok(Status::new(code, "Timeout expired").into_http()),
             }
             std::future::poll_fn(|context| Service::<Request<Body>>::poll_ready(&mut channel, context))
                 .await

@@ -239,8 +239,8 @@ impl Client {
         request.set_timeout(self.timeout);
         match tokio::time::timeout(self.timeout, send(request)).await {
             Ok(Ok(answer)) => Ok(answer.into_inner()),
-            // The connection keeps the limit too, and may be first to say so.
-            Ok(Err(status)) if !causes(&status).any(|cause| cause.is::<TimeoutExpired>()) => Err(status),
+            // The connection and the server keep the limit too, and may be first to say that it is over.
+            Ok(Err(status)) if !is_out_of_time(&status) => Err(status),
             _ => Err(Status::deadline_exceeded(format!(
                 "no answer within {:?} when asked to {operation}",
                 self.timeout
@@ -263,6 +263,12 @@ impl Client {
             _ => StoreError::Server { url, operation, reason },
         }
     }
+}
+
+/// Whether the time of a call is over. Only for that is a call given up here.
+fn is_out_of_time(status: &Status) -> bool {
+    matches!(status.code(), Code::DeadlineExceeded | Code::Cancelled)
+        || causes(status).any(|cause| cause.is::<TimeoutExpired>())
 }
 
 /// Whether the server may answer when it is asked again: it was not there, or went away.
