@@ -32,8 +32,54 @@ pub(crate) const NAMES: [&str; 6] = [
 
 /// The text of a passage: about 500 bytes, no two alike.
 pub(crate) fn passage(number: usize) -> String {
-    let sentence = "Fallen leaves and pruned twigs keep the soil under a hedge moist and cool in a dry summer. ";
-    format!("Bed {number} of the garden. {}", sentence.repeat(5).trim_end())
+    const WHAT: [&str; 13] = [
+        "Fallen leaves",
+        "Pruned twigs",
+        "A layer of bark",
+        "Straw",
+        "Old compost",
+        "Wood chips",
+        "Grass cuttings",
+        "A mat of wool",
+        "Pine needles",
+        "Ground cover",
+        "Leaf mould",
+        "Shredded paper",
+        "Cocoa husks",
+    ];
+    const DOES: [&str; 7] = ["keep", "shade", "cool", "feed", "loosen", "protect", "cover"];
+    const WHERE: [&str; 11] = [
+        "the soil under a hedge",
+        "the bed of roses",
+        "young trees",
+        "the roots of the vine",
+        "the border of herbs",
+        "the slope",
+        "the rows of beans",
+        "the strawberries",
+        "the path",
+        "the pots on the terrace",
+        "the north side",
+    ];
+    const WHEN: [&str; 5] = [
+        "in a dry summer",
+        "after frost",
+        "in the first year",
+        "until autumn",
+        "while it rains little",
+    ];
+    // No two are equal: texts that are would all tie, and the search would have to look at every one.
+    let pick = |of: &'static [&'static str], turn: usize| of[(number * (turn + 2) + turn * turn) % of.len()];
+    let sentences = (1..=5).map(|turn| {
+        let (what, does, whither, when) = (
+            pick(&WHAT, turn),
+            pick(&DOES, turn),
+            pick(&WHERE, turn + number % 3),
+            pick(&WHEN, turn),
+        );
+        format!(" {what} {does} {whither} moist {when}.")
+    });
+    format!("Bed {number} of the garden.{}", sentences.collect::<String>())
 }
 
 /// Builds the services where they are not built, and says in which folder they are: two above this program.

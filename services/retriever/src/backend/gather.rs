@@ -1,9 +1,12 @@
 //! Groups search candidates by their parent unit, fetching more until the limit is reached (R10).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::hash::Hash;
 
 /// Maximum candidates of one search.
 const MAX_CANDIDATES: usize = 1 << 17;
+/// How many times as many candidates the next search has.
+const GROWTH: usize = 4;
 
 /// The result of one search: the unit and score of each candidate, best first.
 pub(crate) struct Candidates<K> {
@@ -15,7 +18,7 @@ pub(crate) struct Candidates<K> {
 
 /// Collects the `limit` best units, best first, with ties in the order of the units.
 ///
-/// The score of a unit is that of its best candidate. A search is made with twice as many candidates each time, until there
+/// The score of a unit is that of its best candidate. A search is made with [`GROWTH`] times as many candidates each time, until there
 /// are enough distinct units, including all that tie with the last one, or no more candidates.
 pub(crate) struct Gathering {
     limit: usize,
@@ -57,8 +60,35 @@ impl Gathering {
             ranked.truncate(self.limit);
             return Some(ranked);
         }
-        self.candidates = (self.candidates * 2).min(MAX_CANDIDATES);
+        self.candidates = (self.candidates * GROWTH).min(MAX_CANDIDATES);
         None
+    }
+}
+
+/// How many candidates a [`Gathering`] needs of those that were found, which come best first.
+pub(crate) struct Enough<K> {
+    limit: usize,
+    units: HashSet<K>,
+    /// The score of the last unit that is needed.
+    last: Option<f64>,
+}
+
+impl<K: Eq + Hash> Enough<K> {
+    /// For the best `limit` units.
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            units: HashSet::new(),
+            last: None,
+        }
+    }
+
+    /// Whether there are enough with this one: `limit` units, and after them one that does not tie with the last of them.
+    pub(crate) fn with(&mut self, unit: K, score: f64) -> bool {
+        if self.last.is_none() && self.units.insert(unit) && self.units.len() == self.limit {
+            self.last = Some(score);
+        }
+        self.last.is_some_and(|last| score < last)
     }
 }
 

@@ -1,4 +1,4 @@
-use emend_proto::v1::{DeleteDocumentsRequest, GetCollectionRequest};
+use emend_proto::v1::{DeleteDocumentsRequest, GetCollectionRequest, ListCollectionsRequest};
 use tonic::Code;
 use tonic_types::StatusExt;
 
@@ -216,7 +216,13 @@ async fn a_data_folder_that_cannot_be_used_keeps_the_service_from_starting() {
         "{error}"
     );
 
-    let running = Running::start(folder.path(), &[]).await;
+    let mut running = Running::start(folder.path(), &[]).await;
+    // It says where it is before it answers.
+    running
+        .client
+        .list_collections(ListCollectionsRequest {})
+        .await
+        .unwrap();
     let error = start(folder.path()).await.unwrap_err();
     assert!(error.contains("is in use by another process"), "{error}");
     assert!(error.contains("give --url http://127.0.0.1:"), "where it is: {error}");

@@ -6,7 +6,7 @@ use super::catalog::{CatalogError, Snapshot};
 use super::index::{Index, IndexError, Point};
 use super::open::OpenError;
 use super::units;
-use crate::backend::gather::{Candidates, gather};
+use crate::backend::gather::{Candidates, Enough, gather};
 use crate::backend::ranking::{FUSION_DEPTH, RANKED_PER_UNIT, content_hash, first_candidates};
 use crate::backend::{Query, Search, SearchHit, StoredUnit, Unit};
 use crate::fusion::reciprocal_rank;
@@ -68,10 +68,10 @@ impl Ranking<'_> {
         limit: usize,
         points: impl Fn(usize) -> Result<Vec<(Point, f64)>, IndexError>,
     ) -> Result<Vec<(UnitKey, f64)>, OpenError> {
-        gather(limit, first_candidates(self.search.unit, limit), |limit| {
-            let hits = points(limit)?;
-            let exhausted = hits.len() < limit;
-            let mut units = Vec::with_capacity(hits.len());
+        gather(limit, first_candidates(self.search.unit, limit), |candidates| {
+            let hits = points(candidates)?;
+            let exhausted = hits.len() < candidates;
+            let (mut units, mut enough) = (Vec::new(), Enough::new(limit));
             for (point, score) in hits {
                 // The document is missing if its version is not published yet, or replaced and not removed yet.
                 let Some(document) = self.snapshot.document_of(point.version)? else {
@@ -89,6 +89,10 @@ impl Ranking<'_> {
                     },
                     score,
                 ));
+                // What comes after it is not looked up: that costs more than finding it did.
+                if enough.with((point.version, index), score) {
+                    break;
+                }
             }
             Ok(Candidates { units, exhausted })
         })
