@@ -1,7 +1,6 @@
 //! Groups search candidates by their parent unit, fetching more until the limit is reached (R10).
 
-use std::collections::{BTreeMap, HashSet};
-use std::hash::Hash;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum candidates of one search.
 const MAX_CANDIDATES: usize = 1 << 17;
@@ -18,8 +17,8 @@ pub(crate) struct Candidates<K> {
 
 /// Collects the `limit` best units, best first, with ties in the order of the units.
 ///
-/// The score of a unit is that of its best candidate. A search is made with [`GROWTH`] times as many candidates each time, until there
-/// are enough distinct units, including all that tie with the last one, or no more candidates.
+/// The score of a unit is that of its best candidate. A search is made with [`GROWTH`] times as many candidates each time,
+/// until there are [`Enough`] or no more.
 pub(crate) struct Gathering {
     limit: usize,
     candidates: usize,
@@ -42,7 +41,8 @@ impl Gathering {
     /// The units, where these candidates suffice.
     pub(crate) fn offer<K: Ord>(&mut self, found: Candidates<K>) -> Option<Vec<(K, f64)>> {
         let Candidates { units, exhausted } = found;
-        let lowest = units.last().map(|(_, score)| *score);
+        let mut enough = Enough::new(self.limit);
+        let settled = units.iter().any(|(unit, score)| enough.with(unit, *score));
         let mut best: BTreeMap<K, f64> = BTreeMap::new();
         for (unit, score) in units {
             best.entry(unit)
@@ -52,10 +52,6 @@ impl Gathering {
         // The map is ordered by `K`, and the sort is stable.
         let mut ranked: Vec<(K, f64)> = best.into_iter().collect();
         ranked.sort_by(|(_, left), (_, right)| right.total_cmp(left));
-        // A tie at the limit would make the result unstable: search on until the lowest score is below the last
-        // returned one.
-        let last = self.limit.checked_sub(1).and_then(|last| ranked.get(last));
-        let settled = last.is_some_and(|(_, score)| lowest.is_some_and(|lowest| lowest < *score));
         if exhausted || settled || self.candidates >= MAX_CANDIDATES {
             ranked.truncate(self.limit);
             return Some(ranked);
@@ -65,25 +61,26 @@ impl Gathering {
     }
 }
 
-/// How many candidates a [`Gathering`] needs of those that were found, which come best first.
+/// When there are enough candidates, which come best first: with the best units, all that tie with the last of them, and one
+/// that does not. A tie at the limit would make the result unstable.
 pub(crate) struct Enough<K> {
     limit: usize,
-    units: HashSet<K>,
+    units: BTreeSet<K>,
     /// The score of the last unit that is needed.
     last: Option<f64>,
 }
 
-impl<K: Eq + Hash> Enough<K> {
+impl<K: Ord> Enough<K> {
     /// For the best `limit` units.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
-            units: HashSet::new(),
+            units: BTreeSet::new(),
             last: None,
         }
     }
 
-    /// Whether there are enough with this one: `limit` units, and after them one that does not tie with the last of them.
+    /// Whether there are enough with this one.
     pub(crate) fn with(&mut self, unit: K, score: f64) -> bool {
         if self.last.is_none() && self.units.insert(unit) && self.units.len() == self.limit {
             self.last = Some(score);

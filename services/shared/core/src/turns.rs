@@ -109,7 +109,8 @@ impl Turns {
 
     /// The queues of this process, each of which runs one piece at once for each core that the process may use.
     pub fn shared() -> &'static Self {
-        static SHARED: LazyLock<Turns> = LazyLock::new(|| Turns::new(cores()));
+        static SHARED: LazyLock<Turns> =
+            LazyLock::new(|| Turns::new(std::thread::available_parallelism().map_or(1, NonZeroUsize::get)));
         &SHARED
     }
 
@@ -239,10 +240,6 @@ static LONG: LazyLock<Option<Runtime>> = LazyLock::new(|| {
         .build();
     threads.ok()
 });
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
-}
 
 /// The time for which this thread has computed: on a busy machine a small piece is still a small one.
 fn thread_microseconds() -> u64 {

@@ -75,7 +75,7 @@ fn niceness() -> i32 {
 async fn a_call_that_has_used_its_short_time_is_a_long_one() {
     let turns = Turns::new(1);
     let many = turns.each(0..8, |_| PIECE_BYTES / 4, |_| niceness());
-    // Four of them are a piece, and a piece is long. So is a third one, however small.
+    // Four of them are a piece, which is long. Alone the first is short; with the second they are not.
     let calls = async {
         let first = turns.piece(PIECE_BYTES / 4, niceness).await.unwrap();
         let second = turns.piece(PIECE_BYTES / 4, niceness).await.unwrap();
@@ -97,7 +97,7 @@ async fn a_piece_that_panics_is_an_error_and_gives_its_place_back() {
 }
 
 /// The least that is long.
-const SMALL: usize = (SHORT_MICROSECONDS as usize + 1) * BYTES_PER_MICROSECOND;
+const LEAST_LONG: usize = (SHORT_MICROSECONDS as usize + 1) * BYTES_PER_MICROSECOND;
 
 /// Callers of a queue with one place, which is taken until `open` is sent to; they wait in their order.
 struct Waiting {
@@ -156,7 +156,7 @@ async fn a_small_call_overtakes_the_large_ones_that_wait() {
     for _ in 0..63 {
         waiting.add("large", 1, PIECE_BYTES);
     }
-    waiting.add("small", 1, SMALL);
+    waiting.add("small", 1, LEAST_LONG);
     let ended = waiting.run().await;
     assert_eq!(ended.len(), 64);
     assert_eq!(ended[0], "small");
@@ -185,7 +185,7 @@ async fn no_large_call_waits_for_ever() {
     let mut waiting = Waiting::new();
     waiting.add("large", 1, 100 * PIECE_BYTES);
     for _ in 0..20 {
-        waiting.add("small", 1, SMALL);
+        waiting.add("small", 1, LEAST_LONG);
     }
     let ended = waiting.run().await;
     let place = ended.iter().position(|name| *name == "large").unwrap();
@@ -196,7 +196,7 @@ async fn no_large_call_waits_for_ever() {
 async fn callers_that_are_gone_get_no_turn() {
     let mut waiting = Waiting::new();
     for name in ["gone", "here", "gone", "gone", "here"] {
-        waiting.add(name, 1, SMALL);
+        waiting.add(name, 1, LEAST_LONG);
     }
     let callers = std::mem::take(&mut waiting.callers).into_iter().enumerate();
     waiting.callers = callers

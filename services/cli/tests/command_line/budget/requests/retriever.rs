@@ -20,29 +20,22 @@ pub(super) fn large(up: &Up) -> Vec<Large> {
         .max_decoding_message_size(MESSAGE_BYTES);
     let filter = |number| (format!("k{number}"), "v".repeat(512));
     let collection = || STORED.to_owned();
+    let query = RetrieveRequest {
+        query: text(limits::MAX_QUESTION_BYTES),
+        collection: collection(),
+        top_k: Some(100),
+        ..RetrieveRequest::default()
+    };
     vec![
+        call!("RetrieverService", retriever, retrieve, query.clone()),
         call!(
             "RetrieverService",
             retriever,
             retrieve,
             RetrieveRequest {
-                query: text(limits::MAX_QUESTION_BYTES),
-                collection: collection(),
-                top_k: Some(100),
-                ..RetrieveRequest::default()
-            }
-        ),
-        call!(
-            "RetrieverService",
-            retriever,
-            retrieve,
-            RetrieveRequest {
-                query: text(limits::MAX_QUESTION_BYTES),
-                collection: collection(),
-                top_k: Some(100),
                 filter: (0..limits::MAX_FILTERS).map(filter).collect(),
                 exact: true,
-                ..RetrieveRequest::default()
+                ..query
             }
         ),
         call!(
