@@ -25,8 +25,8 @@ const NEARLY: f64 = 0.5;
 const DOUBTFUL: f64 = 0.8;
 /// Minimum word overlap at which a sentence duplicates a selected one.
 const SAME: f64 = 0.6;
-/// Minimum word overlap at which a sentence duplicates one of the answer so far. It is higher than [`SAME`] because a
-/// long answer names its subject repeatedly.
+/// Minimum word overlap at which a sentence duplicates one of its own passage or of the answer so far. It is higher than
+/// [`SAME`] because a text names its subject repeatedly, and seldom says the same twice.
 const AGAIN: f64 = 0.8;
 /// Minimum content words of a sentence to be matched by word overlap.
 const TELLING: usize = 3;
@@ -229,8 +229,10 @@ fn pick(asked: &BTreeSet<String>, candidates: &[Candidate], most: usize) -> Vec<
         if new.is_subset(&covered) && !is_second_guess {
             continue;
         }
-        let says_the_same =
-            |other: &Candidate| !(other.is_row && candidate.is_row) && overlap(&other.words, &candidate.words) >= SAME;
+        let says_the_same = |other: &Candidate| {
+            let most = if other.at.is_beside(candidate.at) { AGAIN } else { SAME };
+            !(other.is_row && candidate.is_row) && overlap(&other.words, &candidate.words) >= most
+        };
         let mut others = chosen.iter().filter_map(|index| candidates.get(*index));
         if !others.any(says_the_same) {
             covered.extend(new);

@@ -101,17 +101,19 @@ fn introduced(text: &str, sentence: &Range<usize>) -> Introduced {
     }
     let mut sentences = emend_text::sentences(after).into_iter().map(in_text).peekable();
     let is_entry = |entry: &Range<usize>| text.get(entry.clone()).is_some_and(emend_text::is_list_entry);
-    let ranges = if !is_label || sentences.peek().is_some_and(is_entry) {
-        sentences.take_while(is_entry).collect()
-    } else {
-        let mut last = sentence.clone();
-        let labelled = sentences.take_while(|next| {
-            let is_labelled = continues(text, &last, next) && !text.get(next.clone()).is_some_and(is_bold);
-            last = next.clone();
-            is_labelled
-        });
-        labelled.take(MAX_LABELLED).collect()
-    };
+    let is_list = !is_label || sentences.peek().is_some_and(is_entry);
+    let mut last = sentence.clone();
+    let of_it = sentences.take_while(|next| {
+        let is_beside = continues(text, &last, next);
+        let is_part = match is_list {
+            // An entry may have several sentences.
+            true => is_entry(next) || (last != *sentence && is_beside),
+            false => is_beside && !text.get(next.clone()).is_some_and(is_bold),
+        };
+        last = next.clone();
+        is_part
+    });
+    let ranges = of_it.take(if is_list { usize::MAX } else { MAX_LABELLED }).collect();
     Introduced { ranges, is_code: false }
 }
 

@@ -26,6 +26,13 @@ pub(super) struct Position {
     sentence: usize,
 }
 
+impl Position {
+    /// Whether both are in one passage.
+    pub(super) fn is_beside(self, other: Self) -> bool {
+        self.passage == other.passage
+    }
+}
+
 /// Where each sentence stands.
 pub(super) struct Positions(HashMap<(usize, usize), Position>);
 

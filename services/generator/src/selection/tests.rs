@@ -221,6 +221,17 @@ fn a_sentence_that_introduces_a_list_is_quoted_with_its_entries() {
         3,
         "an entry that was chosen too is quoted once"
     );
+    let several =
+        "These are kept:\n\n* 1.51 until March. (Rust 1.71)\n* 1.53 until May. Ask\n  us. (Rust 1.75)\n\nThe end.";
+    let scores = [score(several, "These are kept:", 0, 0.9)];
+    let chosen = candidates("Which ones are supported?", &[passage(several)], &scores, 0.5);
+    let all = with_entries(chosen, &[passage(several)], 10);
+    let all: Vec<&str> = all.iter().map(|candidate| candidate.text.as_str()).collect();
+    assert_eq!(
+        all.join(" "),
+        "These are kept: 1.51 until March. (Rust 1.71) 1.53 until May. Ask us. (Rust 1.75)",
+        "entries of several sentences are quoted whole"
+    );
     let plain = "Send it. The return costs nothing:\n\nThen wait.";
     let scores = [score(plain, "The return costs nothing:", 0, 0.9)];
     let chosen = candidates("What does a repair cost?", &[passage(plain)], &scores, 0.5);
@@ -358,6 +369,25 @@ fn a_second_sentence_is_quoted_where_the_best_one_is_in_doubt_also_of_a_table_wi
         select("What notice after four years of service?", candidates, "", &[], 1, 3).len()
     };
     assert_eq!((chosen(0.7), chosen(0.9)), (2, 1));
+}
+
+#[test]
+fn two_sentences_of_a_passage_with_many_words_in_common_say_different_things() {
+    let text =
+        "To use the pump without power, open the red valve.\n\nTo use the pump without power or water, open the drain.";
+    let sentence = |index: usize| &text[emend_text::sentences(text)[index].clone()];
+    let chosen = |passages: &[Passage], other: usize| {
+        let scores = [score(text, sentence(1), 0, 0.4), score(text, sentence(0), other, 0.3)];
+        let question = "How do I pump by hand?";
+        let candidates = candidates(question, passages, &scores, 0.1);
+        select(question, candidates, "", &[], 1, 3).len()
+    };
+    assert_eq!(chosen(&[passage(text)], 0), 2);
+    assert_eq!(
+        chosen(&[passage(text), passage(text)], 1),
+        1,
+        "two passages repeat each other"
+    );
 }
 
 #[test]

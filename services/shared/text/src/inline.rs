@@ -39,12 +39,13 @@ const TAGS: [&str; 30] = [
     "ul",
 ];
 
-/// A sentence of Markdown on one line without its marks: emphasis, code marks, links, images and tags of form.
+/// A sentence of Markdown on one line without its marks: emphasis, code marks, links, images and tags of form, and the
+/// slashes that the lines of a comment in source code begin with.
 ///
 /// The words of links stay, their addresses and images go. It never adds a letter or a digit.
 #[must_use]
 pub fn without_marks(sentence: &str) -> String {
-    let line: Vec<&str> = sentence.split_whitespace().collect();
+    let line: Vec<&str> = sentence.lines().flat_map(without_slashes).collect();
     let line = format!("{PARAGRAPH} {}", line.join(" "));
     let mut text = String::with_capacity(line.len());
     let mut images = 0_usize;
@@ -67,6 +68,14 @@ pub fn without_marks(sentence: &str) -> String {
     }
     let text = text.strip_prefix(PARAGRAPH).unwrap_or(&text);
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The words of a line without the slashes of a comment.
+fn without_slashes(line: &str) -> impl Iterator<Item = &str> {
+    let is_mark = |word: &&str| matches!(*word, "//" | "///" | "//!");
+    let mut words = line.split_whitespace().peekable();
+    words.next_if(is_mark);
+    words
 }
 
 /// Whether a tag of HTML says only how something looks.

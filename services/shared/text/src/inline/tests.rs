@@ -18,6 +18,11 @@ fn marks_go_and_words_stay() {
         ("<!-- nothing -->", ""),
         ("Press <kbd>Enter</kbd><br/>to go on.", "Press Enterto go on."),
         ("The office\nopens at eight.", "The office opens at eight."),
+        (
+            "/// Yields only entries\n    /// that the `predicate` takes.",
+            "Yields only entries that the predicate takes.",
+        ),
+        ("//! Walks folders.\n//!\n// Quickly.", "Walks folders. Quickly."),
         ("**휴가**는 팀장이 승인한다.", "휴가는 팀장이 승인한다."),
     ] {
         assert_eq!(without_marks(sentence), read);
@@ -35,6 +40,8 @@ fn what_only_looks_like_a_mark_stays() {
         "a[0][1] is the second cell, as in [1].",
         "| Dinner | €38 |",
         "Usage: ls <dir>",
+        "It is divided by a // b.",
+        "//host/share is a folder.",
     ] {
         assert_eq!(without_marks(sentence), sentence);
     }
