@@ -90,6 +90,12 @@ pub struct Walk<'a> {
     pub f1: f64,
     /// A document from the web was used.
     pub web_used: bool,
+    /// Highest probability that a document of the result helps to answer; none where none was graded.
+    pub relevance: Option<f64>,
+    /// Probability that the answer is supported; none where it was not graded.
+    pub groundedness: Option<f64>,
+    /// Probability that the answer answers the question; none where it was not graded.
+    pub usefulness: Option<f64>,
     /// Steps taken.
     pub steps: usize,
     /// Calls to a language model.
@@ -125,6 +131,9 @@ impl<'a> Walk<'a> {
             exact: false,
             f1: 0.0,
             web_used: false,
+            relevance: None,
+            groundedness: None,
+            usefulness: None,
             steps: 0,
             model_calls: 0,
             tokens: 0,
@@ -150,6 +159,12 @@ impl<'a> Walk<'a> {
             let passage = document.passage.as_ref();
             passage.is_some_and(|passage| passage.origin() == Origin::Web)
         });
+        walk.relevance = result
+            .documents
+            .iter()
+            .filter_map(|document| document.score)
+            .max_by(f64::total_cmp);
+        (walk.groundedness, walk.usefulness) = (result.groundedness, result.usefulness);
         walk.steps = result.steps.len();
         let usage = result.usage.unwrap_or_default();
         walk.model_calls = usage.model_calls;

@@ -7,6 +7,7 @@
 mod code;
 mod entries;
 mod paragraph;
+mod steps;
 
 use emend_text::{code_blocks, ends_question, ends_sentence};
 use std::collections::{BTreeSet, HashMap};
@@ -49,10 +50,14 @@ pub(crate) struct Candidate {
     pub(crate) is_code: bool,
     /// Probability of answering the question, 0–1.
     pub(crate) probability: f64,
+    /// The part of the question that it answers best.
+    part: usize,
     /// Its normalized words, for comparison.
     key: String,
     /// Its content words.
     words: BTreeSet<String>,
+    /// Whether it is in Chinese, Japanese or Korean.
+    is_cjk: bool,
     /// Whether it is a row of a table: rows have the names of the columns and more in common, and say different things.
     is_row: bool,
     /// The content words of its passage's title and headings, which "it" most often refers to.
@@ -95,8 +100,9 @@ pub(crate) fn candidates(
             () => emend_text::without_marks(sentence),
         };
         let words = content(&text);
-        let is_echo = is_echo(&text, &words, &asked) && !entries::introduces(&passage.text, &range);
-        if is_layout(sentence, &text) || is_echo {
+        let introduces = || entries::introduces(&passage.text, &range);
+        let says_nothing = is_echo(&text, &words, &asked) || is_label(&text);
+        if is_layout(sentence, &text) || (says_nothing && !introduces()) {
             continue;
         }
         let key = key(&text);
@@ -112,9 +118,11 @@ pub(crate) fn candidates(
                 by_key.insert(key.clone(), found.len());
                 found.push(Candidate {
                     places: vec![(score.passage, range)],
+                    is_cjk: is_cjk(&text),
                     text,
                     is_code,
                     probability: score.probability,
+                    part: score.part,
                     key,
                     is_row,
                     words,
@@ -218,14 +226,28 @@ fn pick(asked: &BTreeSet<String>, candidates: &[Candidate], most: usize) -> Vec<
             .collect()
     };
     let mut chosen = vec![0];
-    let mut covered = covers(best);
-    covered.extend(asked.intersection(&best.title).cloned());
+    let mut parts = BTreeSet::from([best.part]);
+    // The best for each other part of the question.
+    for (index, candidate) in candidates.iter().enumerate().skip(1) {
+        if chosen.len() < most && parts.insert(candidate.part) {
+            chosen.push(index);
+        }
+    }
+    let mut covered = BTreeSet::new();
+    for candidate in chosen.iter().filter_map(|index| candidates.get(*index)) {
+        covered.extend(covers(candidate));
+        covered.extend(asked.intersection(&candidate.title).cloned());
+    }
     for (index, candidate) in candidates.iter().enumerate().skip(1) {
         if chosen.len() >= most || candidate.probability < NEARLY * best.probability {
             break;
         }
+        // What adds to an answer is in its language.
+        if chosen.contains(&index) || candidate.is_cjk != best.is_cjk {
+            continue;
+        }
         let new = covers(candidate);
-        let is_second_guess = chosen.len() == 1 && best.probability < DOUBTFUL;
+        let is_second_guess = chosen.len() == parts.len() && best.probability < DOUBTFUL;
         if new.is_subset(&covered) && !is_second_guess {
             continue;
         }
@@ -257,6 +279,15 @@ fn content(text: &str) -> BTreeSet<String> {
     emend_text::content_words(text).into_iter().collect()
 }
 
+/// Whether most letters of a text are Chinese, Japanese or Korean.
+fn is_cjk(text: &str) -> bool {
+    let letters = text.chars().filter(|c| c.is_alphabetic());
+    let (wide, all) = letters.fold((0_usize, 0_usize), |(wide, all), c| {
+        (wide + usize::from(emend_text::Script::is_cjk(c)), all + 1)
+    });
+    2 * wide > all
+}
+
 fn key(sentence: &str) -> String {
     emend_text::words(sentence).join(" ")
 }
@@ -272,26 +303,22 @@ fn says(refused: &str, candidate: &str) -> bool {
 }
 
 /// Whether a sentence, whose text without marks is `text`, says nothing: a rule of a table, the fence of a code block, an
-/// address, the definition of a link, or a link alone.
+/// address, the definition of a link, a link alone, or a number that introduces something.
 fn is_layout(sentence: &str, text: &str) -> bool {
     let outside = text.split_whitespace().filter(|word| !word.contains("://"));
     let is_link = sentence.starts_with('[') && sentence.ends_with([')', ']']) && !ends_sentence(text);
     sentence.contains("```")
         || sentence.contains("| ---")
         || sentence.contains("|---")
-        || !outside.flat_map(str::chars).any(char::is_alphanumeric)
-        || is_link_definition(sentence)
+        || !outside.clone().flat_map(str::chars).any(char::is_alphanumeric)
+        || (text.ends_with(':') && !outside.flat_map(str::chars).any(char::is_alphabetic))
+        || emend_text::is_link_definition(sentence)
         || is_link
 }
 
-/// Whether a sentence is the definition of a link: `[port]: https://docs.example/port "The port"`.
-fn is_link_definition(sentence: &str) -> bool {
-    let target = sentence.strip_prefix('[').and_then(|rest| rest.split_once("]: "));
-    target.is_some_and(|(_, target)| {
-        let (address, title) = target.split_once(' ').unwrap_or((target, ""));
-        let is_address = title.is_empty() || address.contains(['/', '#', '.']);
-        is_address && (title.is_empty() || title.trim_start().starts_with(['"', '\'', '(']))
-    })
+/// Whether a sentence of a few words announces what it is followed by: `Fixes:`.
+fn is_label(text: &str) -> bool {
+    text.ends_with([':', '：']) && content(text).len() < TELLING
 }
 
 /// What a row of a table says: its values alone where it stands too far below the names of its columns to have them.

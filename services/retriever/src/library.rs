@@ -1,5 +1,6 @@
 //! The store and the embedder, and the operations of the actor's tasks on them.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -7,6 +8,7 @@ use emend_chassis::metrics::Latency;
 use emend_core::{ServiceError, error_chain, fail_span, semconv};
 use emend_models::embed::{Embedder, Embedding, Input};
 use emend_proto::v1::{self, Origin, Passage, SearchMode, Span};
+use futures::future::try_join_all;
 use opentelemetry::KeyValue;
 use tracing::{Instrument, field, info_span};
 
@@ -92,15 +94,19 @@ impl Library {
         let work = async {
             // Check the collection before embedding the query, so that a misspelt name costs nothing.
             self.check_embedder(&task.collection).await?;
-            let search = Search {
-                query: self.query(task.query, task.mode).await?,
-                limit: task.top_k,
-                unit: task.unit,
-                filter: task.filter,
-                ef: task.ef,
-                exact: task.exact,
-            };
-            let found = self.store.search(&task.collection, search).await?;
+            let queries = self.queries(&task.query, task.mode).await?.into_iter();
+            let searches = queries.map(|query| {
+                let search = Search {
+                    query,
+                    limit: task.top_k,
+                    unit: task.unit,
+                    filter: task.filter.clone(),
+                    ef: task.ef,
+                    exact: task.exact,
+                };
+                self.store.search(&task.collection, search)
+            });
+            let found = by_turns(try_join_all(searches).await?, task.top_k);
             // A copy of another embedder may have taken its place since.
             self.check_embedder(&task.collection).await?;
             Ok::<_, RetrieverError>(found)
@@ -115,19 +121,19 @@ impl Library {
         Ok(found?.into_iter().map(passage).collect())
     }
 
-    /// The query of a search in a mode; hybrid where none is asked for.
-    async fn query(&self, text: String, mode: SearchMode) -> Result<Query, RetrieverError> {
-        let terms = || Terms::of_query(&text);
+    /// The query of each [part](emend_text::parts) of a text in a mode; hybrid where none is asked for.
+    async fn queries(&self, text: &str, mode: SearchMode) -> Result<Vec<Query>, RetrieverError> {
+        let parts = emend_text::parts(text);
         if mode == SearchMode::Sparse {
-            return Ok(Query::Sparse(terms()));
+            return Ok(parts.into_iter().map(Terms::of_query).map(Query::Sparse).collect());
         }
-        let terms = (mode != SearchMode::Dense).then(terms);
-        let embedding = self.embed(Input::Query, vec![text]).await?.into_iter().next();
-        let embedding = embedding.unwrap_or_default();
-        Ok(match terms {
-            None => Query::Dense(embedding),
-            Some(terms) => Query::Hybrid(embedding, terms),
-        })
+        let texts = parts.iter().map(|part| (*part).to_owned()).collect();
+        let embeddings = self.embed(Input::Query, texts).await?.into_iter();
+        let queries = embeddings.zip(parts).map(|(embedding, part)| match mode {
+            SearchMode::Dense => Query::Dense(embedding),
+            _ => Query::Hybrid(embedding, Terms::of_query(part)),
+        });
+        Ok(queries.collect())
     }
 
     /// Embeds texts as unit vectors, in the same order.
@@ -262,6 +268,24 @@ impl From<CollectionInfo> for v1::Collection {
 /// The identifier of a unit of a document.
 pub(crate) fn passage_id(document: &str, unit: Unit, index: u32) -> String {
     format!("{document}#{}{index}", unit_letter(unit))
+}
+
+/// What several searches found, the best of each by turns, each unit once, at most `limit`.
+fn by_turns(mut searches: Vec<Vec<SearchHit>>, limit: usize) -> Vec<SearchHit> {
+    if let [found] = searches.as_mut_slice() {
+        return std::mem::take(found);
+    }
+    let mut searches: Vec<_> = searches.into_iter().map(Vec::into_iter).collect();
+    let mut seen = HashSet::new();
+    let mut merged = Vec::new();
+    while merged.len() < limit && searches.iter().any(|found| found.len() > 0) {
+        for found in &mut searches {
+            let new = found.find(|hit| seen.insert((hit.document.clone(), hit.index)));
+            merged.extend(new);
+        }
+    }
+    merged.truncate(limit);
+    merged
 }
 
 fn passage(found: SearchHit) -> Passage {

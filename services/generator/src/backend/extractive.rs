@@ -16,8 +16,9 @@ use crate::selection::{self, Candidate};
 
 /// Name of the model in results.
 const MODEL: &str = "extractive";
-/// Entries of a list or lines of code that are quoted with the sentence that introduces them, if the request sets no limit.
-const MAX_ENTRIES: usize = 10;
+/// Entries of a list or lines of code that are quoted with the sentence that introduces them, and steps of a list that are
+/// quoted together, if the request sets no limit.
+const MAX_ENTRIES: usize = 20;
 /// Passages scored between two checks of the deadline.
 const BATCH: usize = 4;
 
@@ -101,7 +102,7 @@ impl ExtractiveBackend {
         } else {
             MAX_ENTRIES
         };
-        let chosen = selection::with_entries(chosen, &request.passages, most);
+        let chosen = selection::with_entries(&request.question, chosen, &request.passages, most);
         let (chosen, cut) = self.within_tokens(chosen, request.max_tokens, &request.passages);
         let cited = chosen.into_iter().map(|candidate| {
             let citations = citations(&candidate, &request.passages);

@@ -6,6 +6,9 @@ use emend_text::{CodeBlock, code_blocks};
 
 /// What is looked at of a line on either side of a sentence, in bytes.
 const MAX_LINE_BYTES: usize = 500;
+/// A block of at most so many lines and bytes is quoted whole: part of a program or of several commands helps nobody.
+const MAX_WHOLE_LINES: usize = 15;
+const MAX_WHOLE_BYTES: usize = 800;
 /// Columns by which a block of code without fences is indented.
 const INDENT: usize = 4;
 
@@ -16,9 +19,16 @@ pub(super) fn in_block<'a>(blocks: &'a [CodeBlock], range: &Range<usize>) -> Opt
     (block.range.start <= range.start && inside.start < inside.end).then_some((block, inside))
 }
 
-/// The lines of a block that a range between its fences is part of; the range itself where they are long.
+/// A short block, or the lines of a longer one that a range between its fences is part of; the range itself where they are
+/// long.
 pub(super) fn whole_lines(text: &str, range: Range<usize>, block: &CodeBlock) -> Range<usize> {
     let block = &block.lines;
+    let whole = text.get(block.clone()).unwrap_or_default();
+    let is_short = whole.len() <= MAX_WHOLE_BYTES && whole.trim().lines().count() <= MAX_WHOLE_LINES;
+    if is_short && !whole.contains("```") {
+        let start = block.start + indent(whole);
+        return start..start + whole.trim().len();
+    }
     let first = text.ceil_char_boundary(block.start.max(range.start.saturating_sub(MAX_LINE_BYTES)));
     let last = text.floor_char_boundary(block.end.min(range.end.saturating_add(MAX_LINE_BYTES)));
     let before = text.get(first..range.start).unwrap_or_default();

@@ -7,6 +7,7 @@ use emend_proto::v1::Passage;
 
 use super::code::{indent, leading_lines};
 use super::paragraph::continues;
+use super::steps::with_steps;
 use super::{Candidate, content, key, unmarked};
 
 /// What is looked at of the text after a sentence, in bytes.
@@ -14,8 +15,18 @@ const MAX_BYTES: usize = 8 << 10;
 /// Most sentences that are quoted with a label.
 const MAX_LABELLED: usize = 2;
 
-/// Adds what the sentences introduce, at most `most` for each. `chosen` are in document order.
-pub(crate) fn with_entries(chosen: Vec<Candidate>, passages: &[Passage], most: usize) -> Vec<Candidate> {
+/// Adds what the sentences introduce, at most `most` for each, what introduces them where they are entries of a list, and
+/// where the question asks how, the other steps of a numbered list. `chosen` are in document order.
+pub(crate) fn with_entries(
+    question: &str,
+    chosen: Vec<Candidate>,
+    passages: &[Passage],
+    most: usize,
+) -> Vec<Candidate> {
+    let chosen = match emend_evaluator::asks_how(question) {
+        true => with_steps(chosen, passages, most),
+        false => chosen,
+    };
     let mut all: Vec<Candidate> = Vec::with_capacity(chosen.len());
     // Where the last of what was introduced ends.
     let mut quoted = None;
@@ -27,6 +38,7 @@ pub(crate) fn with_entries(chosen: Vec<Candidate>, passages: &[Passage], most: u
             continue;
         }
         let entries = entries(&candidate, passages, most);
+        all.extend(introduction(&candidate, passages).filter(|own| all.iter().all(|known| known.key != own.key)));
         all.push(candidate);
         for entry in entries {
             quoted = entry.places.first().map(|(index, range)| (*index, range.end));
@@ -38,6 +50,33 @@ pub(crate) fn with_entries(chosen: Vec<Candidate>, passages: &[Passage], most: u
     all
 }
 
+/// What stands at a place near a candidate, to be quoted with it.
+pub(super) fn beside(
+    candidate: &Candidate,
+    passages: &[Passage],
+    (index, range): (usize, Range<usize>),
+    is_code: bool,
+) -> Option<Candidate> {
+    let passage = passages.get(index)?;
+    let place = match is_code {
+        true => range,
+        false => unmarked(&passage.text, range),
+    };
+    let own = passage.text.get(place.clone())?;
+    let text = match is_code {
+        true => own.to_owned(),
+        false => emend_text::without_marks(own),
+    };
+    Some(Candidate {
+        places: vec![(index, place)],
+        key: key(&text),
+        words: content(&text),
+        text,
+        is_code,
+        ..candidate.clone()
+    })
+}
+
 fn entries(candidate: &Candidate, passages: &[Passage], most: usize) -> Vec<Candidate> {
     let Some((index, range)) = candidate.places.first() else {
         return Vec::new();
@@ -47,26 +86,39 @@ fn entries(candidate: &Candidate, passages: &[Passage], most: usize) -> Vec<Cand
     };
     let introduced = introduced(&passage.text, range);
     let is_code = introduced.is_code;
-    let entries = introduced.ranges.into_iter().take(most).filter_map(|range| {
-        let place = match is_code {
-            true => range,
-            false => unmarked(&passage.text, range),
-        };
-        let own = passage.text.get(place.clone())?;
-        let text = match is_code {
-            true => own.to_owned(),
-            false => emend_text::without_marks(own),
-        };
-        Some(Candidate {
-            places: vec![(*index, place)],
-            key: key(&text),
-            words: content(&text),
-            text,
-            is_code,
-            ..candidate.clone()
-        })
-    });
-    entries.collect()
+    let entries = introduced.ranges.into_iter().take(most);
+    entries
+        .filter_map(|range| beside(candidate, passages, (*index, range), is_code))
+        .collect()
+}
+
+/// The sentence that introduces the list that a candidate is an entry of, "What we do not pay:".
+fn introduction(candidate: &Candidate, passages: &[Passage]) -> Option<Candidate> {
+    let (index, range) = candidate.places.first()?;
+    let text = &passages.get(*index)?.text;
+    let first = text.ceil_char_boundary(range.start.saturating_sub(MAX_BYTES));
+    let before = text.get(first..range.end)?;
+    let mut sentences = emend_text::sentences(before).into_iter().rev();
+    let said = |sentence: &Range<usize>| before.get(sentence.clone()).unwrap_or_default();
+    let is_entry = |sentence: &Range<usize>| emend_text::is_list_entry(said(sentence));
+    let own = sentences.next().filter(is_entry)?;
+    let mut after = own;
+    for sentence in sentences {
+        let is_within = is_entry(&sentence) || continues(before, &sentence, &after);
+        if said(&sentence).trim_end_matches(['*', '_']).ends_with([':', '：']) && !is_entry(&sentence) {
+            return beside(
+                candidate,
+                passages,
+                (*index, first + sentence.start..first + sentence.end),
+                false,
+            );
+        }
+        if !is_within {
+            return None;
+        }
+        after = sentence;
+    }
+    None
 }
 
 /// What a sentence introduces: the entries of a list, lines of code, or the sentences after a label.

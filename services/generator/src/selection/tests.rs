@@ -18,6 +18,7 @@ fn score(text: &str, sentence: &str, passage: usize, probability: f64) -> Senten
         range: start..start + sentence.len(),
         text: sentence.to_owned(),
         probability,
+        part: 0,
     }
 }
 
@@ -203,7 +204,7 @@ fn a_sentence_that_introduces_a_list_is_quoted_with_its_entries() {
     let scores = [score(text, "Before you send it:", 0, 0.9)];
     let chosen = candidates("How is a meter returned?", &[passage(text)], &scores, 0.5);
     let quoted = |most: usize| -> Vec<String> {
-        let all = with_entries(chosen.clone(), &[passage(text)], most);
+        let all = with_entries("", chosen.clone(), &[passage(text)], most);
         all.into_iter().map(|candidate| candidate.text).collect()
     };
     assert_eq!(
@@ -217,7 +218,7 @@ fn a_sentence_that_introduces_a_list_is_quoted_with_its_entries() {
     ];
     let both = candidates("How is a meter returned?", &[passage(text)], &scores, 0.5);
     assert_eq!(
-        with_entries(both, &[passage(text)], 10).len(),
+        with_entries("", both, &[passage(text)], 10).len(),
         3,
         "an entry that was chosen too is quoted once"
     );
@@ -225,7 +226,7 @@ fn a_sentence_that_introduces_a_list_is_quoted_with_its_entries() {
         "These are kept:\n\n* 1.51 until March. (Rust 1.71)\n* 1.53 until May. Ask\n  us. (Rust 1.75)\n\nThe end.";
     let scores = [score(several, "These are kept:", 0, 0.9)];
     let chosen = candidates("Which ones are supported?", &[passage(several)], &scores, 0.5);
-    let all = with_entries(chosen, &[passage(several)], 10);
+    let all = with_entries("", chosen, &[passage(several)], 10);
     let all: Vec<&str> = all.iter().map(|candidate| candidate.text.as_str()).collect();
     assert_eq!(
         all.join(" "),
@@ -236,7 +237,7 @@ fn a_sentence_that_introduces_a_list_is_quoted_with_its_entries() {
     let scores = [score(plain, "The return costs nothing:", 0, 0.9)];
     let chosen = candidates("What does a repair cost?", &[passage(plain)], &scores, 0.5);
     assert_eq!(chosen.len(), 1);
-    assert_eq!(with_entries(chosen, &[passage(plain)], 10).len(), 1);
+    assert_eq!(with_entries("", chosen, &[passage(plain)], 10).len(), 1);
 }
 
 #[test]
@@ -245,7 +246,7 @@ fn a_sentence_that_introduces_code_is_quoted_with_its_lines_as_they_are() {
         let text = format!("Fill the tank first. Empty it with:\n\n{code}\nThe pump *hums* then.");
         let scores = [score(&text, "Empty it with:", 0, 0.9)];
         let chosen = candidates("What does a sailor do?", &[passage(&text)], &scores, 0.5);
-        let all = with_entries(chosen, &[passage(&text)], 10);
+        let all = with_entries("", chosen, &[passage(&text)], 10);
         assert!(
             all.iter()
                 .skip(1)
@@ -270,12 +271,14 @@ fn a_sentence_that_introduces_code_is_quoted_with_its_lines_as_they_are() {
     let both = candidates("What does a sailor do?", &[passage(text)], &scores, 0.5);
     assert_eq!(both.len(), 2);
     assert_eq!(
-        with_entries(both, &[passage(text)], 10).len(),
+        with_entries("", both, &[passage(text)], 10).len(),
         3,
         "code that was chosen too is quoted once"
     );
-    assert_eq!(quoted("pump --drain tank_one\n"), lines[..1]);
-    assert_eq!(quoted(""), lines[..1]);
+    assert!(
+        quoted("pump --drain tank_one\n").is_empty(),
+        "a label that introduces nothing"
+    );
 }
 
 #[test]
@@ -297,7 +300,13 @@ fn code_is_quoted_in_whole_lines_without_its_fences() {
             .next()
     };
     assert_eq!(quoted("```sh\nlamp --on\n```"), Some(("lamp --on".to_owned(), 6..15)));
-    let text = "```sh\nask \"Who?\" > walk.json\n  trace *walk*.json\n```\nDone.";
+    let lines = "ask \"Who?\" > walk.json\n  trace *walk*.json\n";
+    assert_eq!(
+        of_passage(&format!("```sh\n{lines}```\nDone."), "> walk.json"),
+        [lines.trim_end()],
+        "a short block is quoted whole"
+    );
+    let text = &format!("```sh\n{lines}{}```\nDone.", "wait\n".repeat(20));
     assert_eq!(
         of_passage(text, "> walk.json"),
         ["ask \"Who?\" > walk.json"],
@@ -326,7 +335,7 @@ fn a_label_in_bold_is_quoted_with_what_stands_after_it() {
     let quoted = |text: &str| -> Vec<String> {
         let scores = [score(text, "**Error E7: no water.**", 0, 0.9)];
         let chosen = candidates("What to do about E7?", &[passage(text)], &scores, 0.5);
-        let all = with_entries(chosen, &[passage(text)], 10);
+        let all = with_entries("", chosen, &[passage(text)], 10);
         all.into_iter().map(|candidate| candidate.text).collect()
     };
     let all = ["Error E7: no water.", "Open the tap.", "Wait.", "Call us."];
@@ -420,4 +429,52 @@ fn a_sentence_is_quoted_with_those_beside_it_in_its_paragraph_that_may_answer_to
         ["Notice by mail counts."],
         "an entry of a list is a paragraph"
     );
+}
+
+#[test]
+fn the_steps_of_a_numbered_list_are_quoted_together_where_the_question_asks_how() {
+    let text = "Two ways.\n\n1. Open the tap. Wait.\n\n2. Press start.\n3. Close the tap.\n\nThen call us.";
+    let quoted = |question: &str, most: usize| -> Vec<String> {
+        let scores = [score(text, "2. Press start.", 0, 0.9)];
+        let chosen = candidates(question, &[passage(text)], &scores, 0.5);
+        let all = with_entries(question, chosen, &[passage(text)], most);
+        all.into_iter().map(|candidate| candidate.text).collect()
+    };
+    assert_eq!(
+        quoted("How is the still filled?", 10),
+        ["1. Open the tap.", "Wait.", "2. Press start.", "3. Close the tap."]
+    );
+    assert_eq!(quoted("How is the still filled?", 3), ["2. Press start."]);
+    assert_eq!(quoted("What starts the still?", 10), ["2. Press start."]);
+}
+
+#[test]
+fn each_part_of_a_question_has_its_best_sentence() {
+    let text = "Ada keeps the key. The red key is old.\n\nThe office opens at nine.";
+    let scores = [
+        score(text, "Ada keeps the key.", 0, 0.9),
+        score(text, "The red key is old.", 0, 0.3),
+        SentenceScore {
+            part: 1,
+            ..score(text, "The office opens at nine.", 0, 0.2)
+        },
+    ];
+    let question = "Who keeps the key and when does the office open?";
+    let chosen = select(
+        question,
+        candidates(question, &[passage(text)], &scores, 0.1),
+        "",
+        &[],
+        1,
+        3,
+    );
+    let texts: Vec<&str> = chosen.iter().map(|candidate| candidate.text.as_str()).collect();
+    assert_eq!(texts, ["Ada keeps the key.", "The office opens at nine."]);
+}
+
+#[test]
+fn a_label_that_introduces_nothing_is_no_answer() {
+    let text = "BUG #653:\nThe pump stops.";
+    let scores = [score(text, "BUG #653:", 0, 0.9)];
+    assert!(candidates("When was 2.1 released?", &[passage(text)], &scores, 0.1).is_empty());
 }

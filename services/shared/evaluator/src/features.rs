@@ -16,7 +16,8 @@ mod usefulness;
 mod view;
 
 pub(super) use answer::{
-    NAMES as ANSWER, answer_sentences, is_heading, is_markup, question_as_sentence, restates_question,
+    NAMES as ANSWER, answer_sentences, is_dated_heading, is_heading, is_markup, is_usage, question_as_sentence,
+    repeats_question, restates_question,
 };
 pub(super) use groundedness::{NAMES as GROUNDEDNESS, groundedness, is_fragment, is_quoted, is_whole_sentence};
 pub(super) use late::Late;

@@ -13,9 +13,9 @@ mod groundedness;
 pub mod metrics;
 mod pair;
 mod quotation;
+mod sentences;
 mod text_pairs;
 
-use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -33,10 +33,8 @@ use features::{Features, Group, Question, View};
 pub use groundedness::Groundedness;
 use groundedness::groundedness_task;
 pub use pair::{Pair, PassageText};
-use text_pairs::{Section, TextPair};
+pub use sentences::SentenceScore;
 
-/// Passages whose sentences are scored at a time: what is analyzed of them is in memory.
-const BATCH: usize = 4;
 /// Command-line options of the evaluator.
 #[derive(Args, Clone, Debug, Default)]
 pub struct EvaluatorOptions {
@@ -76,19 +74,6 @@ impl Usefulness {
     }
 }
 
-/// The score of one sentence of a passage as the answer to a question.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SentenceScore {
-    /// The index of the passage.
-    pub passage: usize,
-    /// The byte range of the sentence in the passage.
-    pub range: Range<usize>,
-    /// What it says: its text, or for a row of a table its values behind the names of their columns.
-    pub text: String,
-    /// The probability that the sentence answers the question, 0–1.
-    pub probability: f64,
-}
-
 /// The inputs and the result of a judgement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
@@ -102,14 +87,6 @@ pub struct Explanation {
     /// The resulting probability, 0–1.
     pub probability: f64,
 }
-
-/// Minimum answer probability of a sentence that restates the whole question, even if its cosine similarity is low. In
-/// SQuAD 2.0, whose unanswerable questions are written to look answerable, three of four such sentences hold the
-/// answer.
-const RESTATEMENT_PROBABILITY: f64 = 0.5;
-/// What a line of a file for machines has of its probability: prose that answers as well is to be quoted instead. The sets
-/// that the coefficients are fitted on have none.
-const MARKUP: f64 = 0.5;
 
 impl Evaluator {
     /// Creates an evaluator with the given coefficients.
@@ -149,65 +126,42 @@ impl Evaluator {
         *self.coefficients().thresholds()
     }
 
-    /// The probability that each passage is relevant to the question, 0–1, in order. A passage with several sections
-    /// has the probability of its best one; an empty passage has 0.
+    /// The probability that each passage is relevant to the question, or to one of the [parts](emend_text::parts) of it, 0–1,
+    /// in order. A passage with several sections has the probability of its best one; an empty passage has 0.
     ///
     /// # Errors
     /// [`EvaluateError::Embed`] when the texts could not be embedded.
     pub async fn relevance(&self, question: &str, passages: &[PassageText<'_>]) -> Result<Vec<f64>, EvaluateError> {
         let mut relevance = vec![0.0_f64; passages.len()];
-        let asked = text_pairs::question(question).await?;
         let sections = text_pairs::sections(passages).await?;
-        let pairs = self.pairs(Task::Relevance, &asked, &sections, false).await?;
-        let coefficients = self.coefficients();
-        let judged = Self::judged(pairs, move |pair| {
-            let features = features::relevance(&asked, &pair.section.view, pair.cosines.as_ref());
-            (
-                pair.section.passage,
-                coefficients.probability(Task::Relevance, pair.group, &features),
-            )
-        });
-        for (passage, own) in judged.await? {
-            if let Some(best) = relevance.get_mut(passage) {
-                *best = best.max(own);
+        let mut questions = text_pairs::parts(question).await?;
+        if questions.len() > 1 {
+            questions.push(text_pairs::question(question).await?);
+        }
+        for asked in questions {
+            let pairs = self.pairs(Task::Relevance, &asked, &sections, false).await?;
+            let coefficients = self.coefficients();
+            let judged = Self::judged(pairs, move |pair| {
+                let features = features::relevance(&asked, &pair.section.view, pair.cosines.as_ref());
+                (
+                    pair.section.passage,
+                    coefficients.probability(Task::Relevance, pair.group, &features),
+                )
+            });
+            for (passage, own) in judged.await? {
+                if let Some(best) = relevance.get_mut(passage) {
+                    *best = best.max(own);
+                }
             }
         }
         Ok(relevance)
     }
 
-    /// Scores every sentence of the passages by the probability that it answers the question, best first. Headings and
-    /// questions introduce an answer without stating it, so they have 0; the sentence after a question has at least the
-    /// probability that the question would have as a sentence.
-    ///
-    /// # Errors
-    /// [`EvaluateError::Embed`] when the texts could not be embedded.
-    pub async fn best_sentences(
-        &self,
-        question: &str,
-        passages: &[PassageText<'_>],
-    ) -> Result<Vec<SentenceScore>, EvaluateError> {
-        let asked = text_pairs::question(question).await?;
-        let mut scores: Vec<SentenceScore> = Vec::new();
-        let mut first = 0;
-        for batch in passages.chunks(BATCH) {
-            let sections = text_pairs::sections(batch).await?;
-            let pairs = self.pairs(Task::Answer, &asked, &sections, false).await?;
-            let (coefficients, asked) = (self.coefficients(), Arc::clone(&asked));
-            let judged = Self::judged(pairs, move |pair| sentence_scores(&coefficients, &asked, pair, first));
-            scores.extend(judged.await?.into_iter().flatten());
-            first += batch.len();
-        }
-        let sort = move || {
-            scores.sort_by(|a, b| b.probability.total_cmp(&a.probability));
-            scores
-        };
-        Ok(Turns::shared().piece(0, sort).await?)
-    }
-
     /// How well an answer addresses the question, regardless of whether it is true.
     ///
     /// The probability of an answer that consists of sentences of `passages` is that of the best of them to answer, which
-    /// depends on what stands around it; it is useful if it also is by itself. Any other answer is judged by itself alone.
+    /// depends on what stands around it; of a question of several [parts](emend_text::parts), the part that is answered worst.
+    /// It is useful if it also is by itself. Any other answer is judged by itself alone.
     ///
     /// # Errors
     /// [`EvaluateError::Embed`] when the texts could not be embedded.
@@ -220,13 +174,16 @@ impl Evaluator {
         if text::is_abstention(answer) {
             return Ok(Usefulness::new(0.0, 1.0));
         }
+        let bytes = answer.len();
         let quoted = match passages {
             [] => None,
             passages => {
-                let (scores, answer) = (self.best_sentences(question, passages).await?, answer.to_owned());
-                Turns::shared()
-                    .piece(answer.len(), move || quotation::probability(&answer, &scores))
-                    .await?
+                let (scores, answer) = (self.sentences_by_part(question, passages).await?, answer.to_owned());
+                let of_parts = move || {
+                    let of_parts = scores.iter().map(|scores| quotation::probability(&answer, scores));
+                    of_parts.reduce(|a, b| a.zip(b).map(|(a, b)| a.min(b))).flatten()
+                };
+                Turns::shared().piece(bytes, of_parts).await?
             }
         };
         let thresholds = self.thresholds();
@@ -332,40 +289,10 @@ impl Evaluator {
     }
 }
 
-/// The scores of the sentences of a section; the passages that they are of count from `first`.
-fn sentence_scores(coefficients: &Coefficients, asked: &Question, pair: &TextPair, first: usize) -> Vec<SentenceScore> {
-    let Section { passage, start, view } = &pair.section;
-    let sentences = features::answer_sentences(asked, view, pair.cosines.as_ref());
-    let probability = |features: &Features| coefficients.probability(Task::Answer, pair.group, features);
-    let mut scores = Vec::with_capacity(sentences.len());
-    // How well the question before a sentence matches the one that is asked: its answer is what comes next.
-    let mut introduced = 0.0;
-    for (index, (features, range)) in sentences.iter().zip(&view.sentences).enumerate() {
-        let own = if let Some(as_sentence) = features::question_as_sentence(features) {
-            introduced = probability(&as_sentence);
-            0.0
-        } else if features::is_heading(features) {
-            introduced = 0.0;
-            0.0
-        } else {
-            let mut own = probability(features);
-            if features::restates_question(asked, features) {
-                // Of several, the model's own order.
-                own = own.max(0.01f64.mul_add(own, RESTATEMENT_PROBABILITY));
-            }
-            if features::is_markup(view.sentence(index)) {
-                own *= MARKUP;
-            }
-            own.max(std::mem::take(&mut introduced))
-        };
-        scores.push(SentenceScore {
-            passage: first + passage,
-            range: start + range.start..start + range.end,
-            text: view.sentence(index).to_owned(),
-            probability: own,
-        });
-    }
-    scores
+/// Whether a question asks how something is done.
+#[must_use]
+pub fn asks_how(question: &str) -> bool {
+    Question::new(question).asks_how()
 }
 
 /// The task for an answer. An answer of a few words has a model of its own, in which its kind and unit count rather

@@ -152,6 +152,35 @@ async fn a_sentence_that_restates_the_question_is_likely_to_answer_it() {
 }
 
 #[tokio::test]
+async fn a_sentence_that_only_repeats_a_question_for_how_does_not_answer_it() {
+    let page = ["2. Back up the collections (below).\n3. Copy the folder to back up a collection.\n"];
+    let scores = evaluator()
+        .best_sentences("How do I back up a collection?", &page.map(PassageText::from))
+        .await
+        .unwrap();
+    let of = |start: &str| {
+        let mut own = scores.iter().filter(|score| score.text.contains(start));
+        own.next().map(|score| score.probability)
+    };
+    assert_eq!(of("below"), Some(0.0), "{scores:?}");
+    assert!(of("Copy the folder") > Some(0.0), "{scores:?}");
+    for (question, sentence, repeats) in [
+        ("How do I back up a collection?", "Back up the collections:", false),
+        (
+            "How do I back up a collection?",
+            "**Back up the collections** (see (5)).",
+            true,
+        ),
+        ("Why are collections backed up?", "Collections are backed up.", true),
+        ("Are collections backed up?", "Collections are backed up.", false),
+        ("컬렉션을 어떻게 백업합니까?", "컬렉션을 복사합니다.", false),
+    ] {
+        let question = Question::new(question);
+        assert_eq!(features::repeats_question(&question, sentence), repeats, "{sentence}");
+    }
+}
+
+#[tokio::test]
 async fn quotes_are_supported_and_unrelated_claims_are_not() {
     let evaluator = evaluator();
     let quoted = evaluator

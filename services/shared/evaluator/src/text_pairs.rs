@@ -104,6 +104,16 @@ pub(super) async fn question(text: &str) -> Result<Arc<Question>, EvaluateError>
     Ok(Arc::new(analyzed.await?))
 }
 
+/// The parts of a question, analyzed; at least one.
+pub(super) async fn parts(whole: &str) -> Result<Vec<Arc<Question>>, EvaluateError> {
+    let whole = whole.to_owned();
+    let analyzed = Turns::shared().piece(whole.len(), move || {
+        let parts = text::parts(&whole).into_iter();
+        parts.map(|part| Arc::new(Question::new(part))).collect()
+    });
+    Ok(analyzed.await?)
+}
+
 /// The second text of a pair.
 #[derive(Clone)]
 pub(super) struct TextPair {

@@ -118,7 +118,7 @@ const OTHER_LANGUAGES: &[(&str, &str, &str)] = &[
 ];
 
 /// Function words that occur in most questions of one language and rarely in the others.
-const FUNCTION_WORDS: &[(Language, &[&str])] = &[
+pub(super) const FUNCTION_WORDS: &[(Language, &[&str])] = &[
     (
         Language::En,
         &[
@@ -159,8 +159,8 @@ const FUNCTION_WORDS: &[(Language, &[&str])] = &[
     (
         Language::Other("pt"),
         &[
-            "o", "os", "as", "é", "são", "quem", "qual", "onde", "quando", "quantos", "quantas", "como", "da", "do",
-            "dos", "uma", "um", "em", "para", "com", "foi", "não", "que", "no", "na",
+            "o", "os", "as", "é", "são", "quem", "qual", "onde", "quando", "quanto", "quantos", "quantas", "como",
+            "da", "de", "do", "dos", "uma", "um", "em", "para", "por", "com", "foi", "há", "não", "que", "no", "na",
         ],
     ),
     (

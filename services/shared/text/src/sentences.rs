@@ -53,7 +53,8 @@ fn continues(before: &str, line: &str) -> bool {
         // The definition of the term in the line before.
         return !before.starts_with(['#', '|']);
     }
-    if is_marked(line) || ["#", "|", "```"].iter().any(|mark| before.starts_with(mark)) || before.ends_with("  ") {
+    let is_block = ["#", "|", "```"].iter().any(|mark| before.starts_with(mark)) || is_link_definition(before);
+    if is_marked(line) || is_block || before.ends_with("  ") {
         return false;
     }
     let ended = before.trim_end_matches(is_closing_mark).ends_with(is_sentence_end) || before.ends_with([':', '：']);
@@ -69,8 +70,8 @@ fn continues(before: &str, line: &str) -> bool {
     lower || (width >= 50 && !ended) || (width >= 60 && before.ends_with('.'))
 }
 
-/// Whether `line` starts a heading, list item, block quote, table row, code fence or rule, a header field or the
-/// description of an option, or an entry of a log.
+/// Whether `line` starts a heading, list item, block quote, table row, code fence or rule, a header field, the description of
+/// an option, the definition of a link, or an entry of a log.
 #[must_use]
 pub fn starts_block(line: &str) -> bool {
     is_marked(line) || is_header(line)
@@ -79,7 +80,18 @@ pub fn starts_block(line: &str) -> bool {
 /// Whether the beginning of `line` alone says that it starts a block.
 fn is_marked(line: &str) -> bool {
     let marked = ["> ", "|", "#", "```", "---"].iter().any(|mark| line.starts_with(mark));
-    marked || is_list_entry(line) || is_option(line) || is_log_entry(line)
+    marked || is_list_entry(line) || is_option(line) || is_log_entry(line) || is_link_definition(line)
+}
+
+/// Whether `line` is the definition of a link: `[port]: https://docs.example/port "The port"`.
+#[must_use]
+pub fn is_link_definition(line: &str) -> bool {
+    let target = line.strip_prefix('[').and_then(|rest| rest.split_once("]: "));
+    target.is_some_and(|(_, target)| {
+        let (address, title) = target.split_once(' ').unwrap_or((target, ""));
+        let is_address = title.is_empty() || address.contains(['/', '#', '.']);
+        is_address && (title.is_empty() || title.trim_start().starts_with(['"', '\'', '(']))
+    })
 }
 
 fn first_word(line: &str) -> &str {

@@ -1,8 +1,9 @@
 //! Stop words and common words.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
+use super::language::{FUNCTION_WORDS, Language};
 use super::script::Script;
 use super::words::stem;
 
@@ -437,6 +438,16 @@ const COMMON: &[&str] = &[
 
 static STOP_STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| with_stems(STOP));
 static COMMON_STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| with_stems(COMMON));
+/// Function words of the languages that are told by theirs, but English; with the question words, which lists of stop words
+/// often lack.
+static STOP_STEMS_OF: LazyLock<HashMap<&str, HashSet<String>>> = LazyLock::new(|| {
+    let listed = FUNCTION_WORDS.iter().map(|(language, asked)| {
+        let code = language.code();
+        let listed = stop_words::lookup(code).unwrap_or_default();
+        (code, with_stems(&[*asked, listed].concat()))
+    });
+    listed.collect()
+});
 
 fn with_stems(words: &[&str]) -> HashSet<String> {
     words.iter().flat_map(|word| [(*word).to_owned(), stem(word)]).collect()
@@ -447,10 +458,14 @@ pub(super) fn is_common(word: &str) -> bool {
     COMMON_STEMS.contains(word)
 }
 
-/// Whether a word of [`super::words`] is a stop word.
-pub(super) fn is_stop(word: &str) -> bool {
+/// Whether a word of [`super::words`] is a stop word in a text of this language. Words of the languages without a list of
+/// their own are compared with the English ones.
+pub(super) fn is_stop(word: &str, language: Language) -> bool {
     match word.chars().next().map(Script::of) {
-        Some(Script::Alphabet) => STOP_STEMS.contains(word),
+        Some(Script::Alphabet) => match STOP_STEMS_OF.get(language.code()) {
+            Some(own) if language != Language::En => own.contains(word),
+            _ => STOP_STEMS.contains(word),
+        },
         Some(Script::Han | Script::Katakana | Script::Hiragana | Script::Hangul) => {
             word.chars().all(|c| Script::of(c) == Script::Hiragana)
                 || word.contains(['吗', '嗎', '呢', '哪', '么', '麼'])

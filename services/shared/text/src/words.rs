@@ -7,9 +7,13 @@ use std::str::Chars;
 
 use unicode_normalization::UnicodeNormalization;
 
+use super::language::{Language, language};
 use super::script::Script;
 use super::sentences::sentences;
 use super::stop::{is_common, is_stop};
+
+/// Beginning of a text that shows its language, in bytes.
+const MAX_LANGUAGE_BYTES: usize = 8 << 10;
 
 /// The letters and digits of `text` in lower case: what is left of it whatever the spaces, the punctuation and the marks.
 pub fn letters(text: &str) -> impl Iterator<Item = char> {
@@ -52,10 +56,11 @@ pub fn words(text: &str) -> Vec<String> {
     found
 }
 
-/// The words of `text` without stop words, or all words if every one is a stop word.
+/// The words of `text` without the stop words of its language, or all words if every one is a stop word.
 pub fn content_words(text: &str) -> Vec<String> {
     let all = words(text);
-    let content: Vec<String> = all.iter().filter(|word| !is_stop(word)).cloned().collect();
+    let language = language_of_beginning(text);
+    let content: Vec<String> = all.iter().filter(|word| !is_stop(word, language)).cloned().collect();
     if content.is_empty() { all } else { content }
 }
 
@@ -90,12 +95,13 @@ pub fn numbers(text: &str) -> Vec<String> {
 }
 
 /// Likely names in `text`, in lower case and unstemmed: capitalized words within a sentence, katakana, or Latin letters
-/// within Chinese, Japanese or Korean text.
+/// within Chinese, Japanese or Korean text. In German, where every noun has a capital, only a word with a further one is.
 pub fn names(text: &str) -> Vec<String> {
     let plain: String = text.nfkc().collect();
     let starts: HashSet<usize> = sentences(&plain).into_iter().map(|range| range.start).collect();
     let cjk =
         plain.chars().filter(|c| Script::is_cjk(*c)).count() * 4 > plain.chars().filter(|c| c.is_alphabetic()).count();
+    let language = language_of_beginning(&plain);
     let mut found = Vec::new();
     let mut at = 0;
     while at < plain.len() {
@@ -113,10 +119,11 @@ pub fn names(text: &str) -> Vec<String> {
         let named = match script {
             Script::Katakana => letters >= 2,
             Script::Alphabet if cjk => letters >= 2,
+            Script::Alphabet if language == Language::Other("de") => capital && has_further_capital(run),
             Script::Alphabet if starts.contains(&at) => {
-                capital && (letters > 1) && (run.chars().skip(1).any(char::is_uppercase) || !is_common_word(run))
+                capital && letters > 1 && (has_further_capital(run) || !is_common_word(run, language))
             }
-            Script::Alphabet => capital && letters >= 2 && !is_stop(&run.to_lowercase()),
+            Script::Alphabet => capital && letters >= 2 && !is_stop(&run.to_lowercase(), language),
             _ => false,
         };
         if named {
@@ -130,7 +137,7 @@ pub fn names(text: &str) -> Vec<String> {
 /// The weight of a word of [`words`], about 0–2, as an estimate of its inverse document frequency. Without a corpus, it
 /// is estimated from length, script and a list of common English words.
 pub fn rarity(word: &str) -> f64 {
-    if is_stop(word) {
+    if is_stop(word, Language::En) {
         return 0.1;
     }
     let mut scripts = word.chars().map(Script::of);
@@ -150,10 +157,18 @@ pub fn rarity(word: &str) -> f64 {
     }
 }
 
+fn has_further_capital(word: &str) -> bool {
+    word.chars().skip(1).any(char::is_uppercase)
+}
+
 /// Whether a word that starts a sentence is capitalized only because of its position.
-fn is_common_word(run: &str) -> bool {
+fn is_common_word(run: &str, language: Language) -> bool {
     let lower = run.to_lowercase();
-    is_stop(&lower) || is_common(&lower) || is_common(&stem(&lower))
+    is_stop(&lower, language) || is_common(&lower) || is_common(&stem(&lower))
+}
+
+fn language_of_beginning(text: &str) -> Language {
+    language(text.get(..text.floor_char_boundary(MAX_LANGUAGE_BYTES)).unwrap_or(text))
 }
 
 fn is_combining_mark(c: char) -> bool {

@@ -4,7 +4,7 @@ use super::kind::Kind;
 use super::overlap::{has_antonym, has_negation, subsequence};
 use super::question::Question;
 use super::relevance::argmax;
-use super::view::View;
+use super::view::{View, word};
 use super::{Cosines, Features, Late};
 
 /// The names of the features of [`answer_sentences`].
@@ -83,9 +83,46 @@ pub(crate) fn restates_question(question: &Question, features: &Features) -> boo
             .all(|name| is(name, |value| value == 0.0))
 }
 
+/// Whether a sentence says no more than a question for how or why does, but for what is in brackets: "Back up the
+/// collections (below)." to "How do I back up a collection?". One that introduces something, "To back up a collection:", is
+/// not meant.
+pub(crate) fn repeats_question(question: &Question, sentence: &str) -> bool {
+    let is_known = |own: &String| question.content.contains(&word(own));
+    matches!(question.kind, Kind::How | Kind::Why)
+        && !sentence.trim_end_matches(['*', '_']).ends_with([':', '：'])
+        && emend_text::content_words(&without_brackets(without_number(sentence)))
+            .iter()
+            .all(is_known)
+}
+
+/// A text without what stands in round brackets.
+fn without_brackets(text: &str) -> String {
+    let mut depth = 0_usize;
+    let outside = text.chars().filter(|c| {
+        match c {
+            '(' | '（' => depth += 1,
+            ')' | '）' if depth > 0 => {
+                depth -= 1;
+                return false;
+            }
+            _ => {}
+        }
+        depth == 0
+    });
+    outside.collect()
+}
+
 /// Whether a sentence is a heading.
 pub(crate) fn is_heading(features: &Features) -> bool {
     features.get("is_heading").is_some_and(|value| value > 0.0)
+}
+
+/// Whether a heading has a date and all numbers of a question that asks when, `## 2.1.0 (2024-05-06)` in a list of changes.
+pub(crate) fn is_dated_heading(question: &Question, features: &Features, heading: &str) -> bool {
+    let has_date = features.get("expected").is_some_and(|value| value > 0.5);
+    let numbers = emend_text::numbers(heading);
+    let asked = &question.view.numbers;
+    question.kind == Kind::When && has_date && !asked.is_empty() && asked.iter().all(|number| numbers.contains(number))
 }
 
 /// The features that a question of the passage would have as a sentence; `None` for any other sentence.
@@ -217,16 +254,28 @@ pub(crate) fn answer_sentences(question: &Question, passage: &View, cosines: Opt
         .collect()
 }
 
-/// Whether a sentence is a heading, or the names of the columns of a table with the rule below them.
+/// Whether a sentence is a heading, also one that is underlined, or the names of the columns of a table with the rule below
+/// them.
 fn is_heading_line(sentence: &str) -> bool {
-    sentence.starts_with('#') || (sentence.starts_with('|') && sentence.contains("---"))
+    let is_rule = |line: &str| line.len() >= 3 && ["=", "-"].iter().any(|mark| line.replace(mark, "").is_empty());
+    let is_underlined = |(title, line): (&str, &str)| is_rule(line.trim()) && !emend_text::ends_sentence(title.trim());
+    sentence.starts_with('#')
+        || (sentence.starts_with('|') && sentence.contains("---"))
+        || sentence.split_once('\n').is_some_and(is_underlined)
+}
+
+/// A sentence without the number of an item of a list before it.
+fn without_number(sentence: &str) -> &str {
+    let rest = sentence.trim_start_matches(|c: char| c.is_ascii_digit());
+    match rest.strip_prefix(['.', ')']) {
+        Some(item) if rest.len() < sentence.len() => item,
+        _ => sentence,
+    }
 }
 
 /// Whether a sentence is an item of a list.
 fn is_list_item(sentence: &str) -> bool {
-    let number = sentence.trim_start_matches(|c: char| c.is_ascii_digit());
-    let is_numbered = number.len() < sentence.len() && number.starts_with(['.', ')']);
-    is_numbered
+    without_number(sentence).len() < sentence.len()
         || ["- ", "* ", "• ", "・", "+ "]
             .iter()
             .any(|mark| sentence.starts_with(mark))
@@ -240,6 +289,15 @@ pub(crate) fn is_markup(sentence: &str) -> bool {
         || ["{{", "}}", "{ ", ") {", "*/"].iter().any(|mark| line.contains(mark))
         || line.starts_with(['{', '}', ']'])
         || line.ends_with(['{', '}', '[', ';', '\\'])
+}
+
+/// Whether a sentence is how a command is called, `grep [-n] [-A num] pattern [file ...]`: its options without what they do.
+pub(crate) fn is_usage(sentence: &str) -> bool {
+    let words = || sentence.split_whitespace();
+    let is_optional =
+        |word: &&str| word.starts_with('[') || word.starts_with('-') || matches!(*word, "]" | "|" | "...");
+    let count = words().filter(is_optional).count();
+    count >= 4 && count * 3 >= words().count()
 }
 
 /// Whether a sentence quotes code, an option or a command.

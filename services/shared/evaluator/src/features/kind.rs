@@ -1,6 +1,8 @@
 //! Classifies questions by the kind of answer they expect.
 
-use emend_text::Script;
+mod european;
+
+use emend_text::{Language, Script};
 
 /// The expected kind of answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,8 +17,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The phrases of each kind. The first match decides: "how many" comes before "how". English phrases match whole
-    /// words.
+    /// The English, Korean, Japanese and Chinese phrases of each kind. The first match decides: "how many" comes before
+    /// "how". English phrases match whole words.
     const PHRASES: [(Self, &'static [&'static str]); 6] = [
         (
             Self::Who,
@@ -221,6 +223,11 @@ impl Kind {
             .map(|c| if c.is_alphanumeric() || c == '%' { c } else { ' ' })
             .collect();
         let padded = format!(" {} ", plain.split_whitespace().collect::<Vec<_>>().join(" "));
+        if let Language::Other(code) = emend_text::language(question)
+            && let Some(kind) = european::kind(code, &padded)
+        {
+            return kind;
+        }
         if padded.contains("何人") && !is_japanese(&padded) {
             return Self::Who;
         }

@@ -58,6 +58,11 @@ impl Question {
         &self.view.text
     }
 
+    /// Whether it asks how something is done.
+    pub(crate) fn asks_how(&self) -> bool {
+        self.kind == Kind::How
+    }
+
     pub(crate) fn view(&self) -> &View {
         &self.view
     }

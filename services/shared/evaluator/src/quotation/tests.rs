@@ -6,6 +6,7 @@ fn score(text: &str, probability: f64) -> SentenceScore {
         range: 0..text.len(),
         text: text.to_owned(),
         probability,
+        part: 0,
     }
 }
 

@@ -129,6 +129,23 @@ fn the_fences_of_code_are_part_of_the_code() {
 }
 
 #[test]
+fn definitions_of_links_are_sentences_of_their_own() {
+    let text = "Add a limit that several services share ([#574]).\n[#574]: https://docs.example/574\n[build status]: \
+                https://docs.example/a.svg\n[guide]: guide.md \"The guide\"\nthe end";
+    assert_eq!(
+        of(text),
+        [
+            "Add a limit that several services share ([#574]).",
+            "[#574]: https://docs.example/574",
+            "[build status]: https://docs.example/a.svg",
+            "[guide]: guide.md \"The guide\"",
+            "the end"
+        ]
+    );
+    assert!(!is_link_definition("[`port`]: The port that a service listens on."));
+}
+
+#[test]
 fn a_term_and_its_definition_are_one_sentence() {
     assert_eq!(
         of("RMA\n:   The number that a return has.\n\nBlue Friday\n: No releases."),

@@ -48,3 +48,22 @@ fn rare_words_weigh_more() {
     assert!(rarity("the") < rarity("people") && rarity("people") < rarity("photosynthesi"));
     assert!(rarity("した") < rarity("東京"));
 }
+
+#[test]
+fn stop_words_are_those_of_the_language() {
+    for (text, content) in [
+        ("Wer weist mich an der Drehbank ein?", "weist drehbank"),
+        ("Où garde-t-on les bouteilles de gaz à Lyon ?", "gard bouteill gaz lyon"),
+        ("¿Dónde está la oficina de Madrid?", "oficina madrid"),
+        ("Who approves the travel costs?", "approv travel cost"),
+    ] {
+        assert_eq!(content_words(text).join(" "), content, "{text}");
+    }
+}
+
+#[test]
+fn a_capital_makes_no_name_of_a_german_noun() {
+    assert_eq!(names("Wo ist die Anleitung für den Autoklaven und das LIMS?"), ["lims"]);
+    assert_eq!(names("Where is the manual of Autoclave Four?"), ["autoclave", "four"]);
+    assert!(names("Quelle est la durée du contrat ?").is_empty());
+}

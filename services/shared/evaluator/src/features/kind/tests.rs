@@ -26,6 +26,15 @@ fn questions_are_classified() {
         ("何人建了這座塔?", Kind::Who),
         ("包含哪几类塔？", Kind::Other),
         ("塔在什麼時間之後關閉?", Kind::When),
+        ("Wie viele Tage Urlaub gibt es im Jahr?", Kind::HowMany),
+        ("Wie entferne ich den Kalk?", Kind::How),
+        ("Où sont les bouteilles de gaz qui sont vides ?", Kind::Where),
+        ("Combien de jours faut-il pour la livraison ?", Kind::HowMany),
+        ("¿Cuándo abre la oficina?", Kind::When),
+        ("Chi approva le ferie e quando?", Kind::Who),
+        ("Quantos dias de férias há por ano?", Kind::HowMany),
+        ("Hoe lang duurt de levering van het pakket?", Kind::HowMany),
+        ("Where do the parts come from?", Kind::Where),
     ] {
         assert_eq!(Kind::of(question), kind, "{question}");
     }
