@@ -176,3 +176,6 @@ fn is_bold(sentence: &str) -> bool {
         .find_map(|mark| sentence.strip_prefix(mark)?.strip_suffix(mark));
     inside.is_some_and(|inside| !inside.is_empty() && !inside.contains("**"))
 }
+
+#[cfg(test)]
+mod tests;

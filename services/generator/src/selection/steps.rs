@@ -163,3 +163,6 @@ fn is_indented(text: &str, sentence: &Range<usize>) -> bool {
     text.get(line.map_or(0, |end| end + 1)..)
         .is_some_and(|line| indent(line) >= 2)
 }
+
+#[cfg(test)]
+mod tests;

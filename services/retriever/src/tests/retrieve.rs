@@ -261,3 +261,32 @@ async fn collections_are_listed_and_outlive_the_process() {
     assert_eq!(ids(&passages), ["a#p0", "b#p0"]);
     retriever.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_that_asks_for_two_things_finds_passages_for_both_by_turns() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut retriever = Running::start(folder.path(), &[]).await;
+    let keys = (1..=4).map(|n| {
+        document(
+            &format!("key{n}"),
+            &format!("Key {n}: Ada keeps the red key of the mill."),
+        )
+    });
+    let office = [document("office", "The office of Ness opens at nine in the morning.")];
+    retriever.store(keys.chain(office)).await;
+    for mode in [SearchMode::Hybrid, SearchMode::Dense, SearchMode::Sparse] {
+        let found = retriever
+            .retrieve(RetrieveRequest {
+                mode: mode.into(),
+                top_k: Some(3),
+                ..query("Who keeps the red key of the mill, and when does the office of Ness open?")
+            })
+            .await;
+        let documents: Vec<&str> = found.iter().map(|passage| passage.document_id.as_str()).collect();
+        assert_eq!(documents.len(), 3, "{mode:?}");
+        assert_eq!(documents[1], "office", "{mode:?}: {documents:?}");
+        let different: std::collections::HashSet<&&str> = documents.iter().collect();
+        assert_eq!(different.len(), 3, "{mode:?}: each once");
+    }
+    retriever.stop().await;
+}

@@ -131,7 +131,7 @@ fn sentence_scores(coefficients: &Coefficients, asked: &Question, pair: &TextPai
                 true => RESTATEMENT_PROBABILITY,
                 false => 0.0,
             }
-        } else if features::repeats_question(asked, sentence) {
+        } else if !is_code && features::repeats_question(asked, sentence) {
             std::mem::take(&mut introduced)
         } else if features::is_usage(sentence) {
             0.0
@@ -161,3 +161,6 @@ fn sentence_scores(coefficients: &Coefficients, asked: &Question, pair: &TextPai
     }
     scores
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,7 +11,7 @@ struct Cli {
     evaluator: EvaluatorOptions,
 }
 
-fn evaluator() -> Evaluator {
+pub(crate) fn evaluator() -> Evaluator {
     let options = Cli::parse_from(["x"]).evaluator;
     Evaluator::load(Arc::new(HashedEmbedder), &options).unwrap()
 }
