@@ -330,6 +330,13 @@ fn a_sentence_is_quoted_with_those_beside_it_in_its_paragraph_that_may_answer_to
     );
 }
 
+/// The sentences of a first answer from one passage.
+fn selected(question: &str, text: &str, scores: &[SentenceScore]) -> Vec<String> {
+    let candidates = candidates(question, &[passage(text)], scores, 0.1);
+    let chosen = select(question, candidates, "", &[], 1, 3).into_iter();
+    chosen.map(|candidate| candidate.text).collect()
+}
+
 #[test]
 fn each_part_of_a_question_has_its_best_sentence() {
     let text = "Ada keeps the key. The red key is old.\n\nThe office opens at nine.";
@@ -342,16 +349,10 @@ fn each_part_of_a_question_has_its_best_sentence() {
         },
     ];
     let question = "Who keeps the key and when does the office open?";
-    let chosen = select(
-        question,
-        candidates(question, &[passage(text)], &scores, 0.1),
-        "",
-        &[],
-        1,
-        3,
+    assert_eq!(
+        selected(question, text, &scores),
+        ["Ada keeps the key.", "The office opens at nine."]
     );
-    let texts: Vec<&str> = chosen.iter().map(|candidate| candidate.text.as_str()).collect();
-    assert_eq!(texts, ["Ada keeps the key.", "The office opens at nine."]);
 }
 
 #[test]
@@ -370,14 +371,8 @@ fn what_adds_to_an_answer_is_in_its_language() {
         score(text, "A pump is cheap.", 0, 0.4),
     ];
     let question = "What does the pump cost?";
-    let chosen = select(
-        question,
-        candidates(question, &[passage(text)], &scores, 0.1),
-        "",
-        &[],
-        1,
-        3,
+    assert_eq!(
+        selected(question, text, &scores),
+        ["The pump costs 900 pounds.", "A pump is cheap."]
     );
-    let texts: Vec<&str> = chosen.iter().map(|candidate| candidate.text.as_str()).collect();
-    assert_eq!(texts, ["The pump costs 900 pounds.", "A pump is cheap."]);
 }
