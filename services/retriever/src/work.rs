@@ -33,7 +33,9 @@ impl Work<Library> for Retrieve {
     const NAME: &'static str = "retrieve";
 
     async fn run(self, library: &Library, _: &Scope) -> Result<Self::Reply, RetrieverError> {
-        let _place = library.replies.take(self.top_k * MAX_PASSAGE_BYTES).await?;
+        // Each part of the query finds as many.
+        let found = emend_text::parts(&self.query).len() * self.top_k;
+        let _place = library.replies.take(found * MAX_PASSAGE_BYTES).await?;
         let passages = library.retrieve(self).await?;
         Ok(v1::RetrieveResponse { passages })
     }
