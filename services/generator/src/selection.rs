@@ -2,14 +2,15 @@
 //!
 //! Short answers are preferred: the best sentence, and another one only if it covers words of the question that the answer
 //! does not cover yet, or if the best one is in doubt and the other nearly as good; each with the sentences beside it in its
-//! paragraph that may answer too. A later attempt never repeats an earlier answer (R3).
+//! paragraph that may answer too. Of a question of several parts each has its own; where the question is how, the steps of a
+//! list are quoted whole and in order. A later attempt never repeats an earlier answer (R3).
 
 mod code;
 mod entries;
 mod paragraph;
 mod steps;
 
-use emend_text::{code_blocks, ends_question, ends_sentence};
+use emend_text::{Script, code_blocks, ends_question, ends_sentence};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
@@ -118,7 +119,7 @@ pub(crate) fn candidates(
                 by_key.insert(key.clone(), found.len());
                 found.push(Candidate {
                     places: vec![(score.passage, range)],
-                    is_cjk: is_cjk(&text),
+                    is_cjk: Script::is_cjk_text(&text),
                     text,
                     is_code,
                     probability: score.probability,
@@ -277,15 +278,6 @@ fn overlap(left: &BTreeSet<String>, right: &BTreeSet<String>) -> f64 {
 
 fn content(text: &str) -> BTreeSet<String> {
     emend_text::content_words(text).into_iter().collect()
-}
-
-/// Whether most letters of a text are Chinese, Japanese or Korean.
-fn is_cjk(text: &str) -> bool {
-    let letters = text.chars().filter(|c| c.is_alphabetic());
-    let (wide, all) = letters.fold((0_usize, 0_usize), |(wide, all), c| {
-        (wide + usize::from(emend_text::Script::is_cjk(c)), all + 1)
-    });
-    2 * wide > all
 }
 
 fn key(sentence: &str) -> String {

@@ -21,7 +21,7 @@ use crate::validate;
 
 /// Version of text extraction, of splitting and of what is stored. Increase it when they change, so that documents are
 /// stored again on the next ingest.
-const SPLITTER: u32 = 6;
+const SPLITTER: u32 = 7;
 
 /// Chunks per embedding call: enough for good throughput, few enough to notice cancellation soon.
 const EMBED_BATCH: usize = 32;

@@ -133,11 +133,12 @@ impl Calibrator {
                 label: labels.get(place).copied().unwrap_or_default(),
                 key: key.to_owned(),
                 source: source.to_owned(),
+                contest: (*task == Task::Answer).then(|| question.to_owned()),
             });
         }
     }
 
-    /// Fits every model that has enough pairs, and chooses thresholds on the cross-validated judgements:
+    /// Fits every model that has enough pairs, that of answers also to choose the right one of a question's sentences, and chooses thresholds on the cross-validated judgements:
     ///
     /// - `upper` and `fully`: the lowest thresholds at which positive decisions reach the target precision
     /// - `lower`: the same for negative decisions

@@ -115,7 +115,7 @@ impl Group {
     }
 
     pub(super) fn of(left: &str, right: &str) -> Self {
-        match (is_cjk(left), is_cjk(right)) {
+        match (Script::is_cjk_text(left), Script::is_cjk_text(right)) {
             (false, false) => Self::Alphabet,
             (true, true) => Self::Cjk,
             _ => Self::Cross,
@@ -125,24 +125,12 @@ impl Group {
     /// The group of a short text. Chinese, Japanese and Korean text writes names and figures in the Latin alphabet too,
     /// so only `other` decides if it is in one of them.
     pub(super) fn of_fragment(fragment: &str, other: &str) -> Self {
-        if is_cjk(other) {
+        if Script::is_cjk_text(other) {
             Self::Cjk
         } else {
             Self::of(fragment, other)
         }
     }
-}
-
-fn is_cjk(text: &str) -> bool {
-    let (mut cjk, mut letters) = (0usize, 0usize);
-    for c in text.chars().take(2000) {
-        if Script::is_cjk(c) {
-            cjk += 1;
-        } else if c.is_alphabetic() {
-            letters += 1;
-        }
-    }
-    cjk * 3 > letters
 }
 
 #[cfg(test)]

@@ -106,24 +106,24 @@ fn first_part(question: &str) -> Option<(&str, &str)> {
         let part = question.get(..end)?.trim().trim_end_matches(',');
         let next = question.get(start..)?.trim();
         // After a comma alone "which" says more of the same.
-        let is_listed = question.get(end..start) == Some(",") && !is_cjk(next);
+        let is_listed = question.get(end..start) == Some(",") && !has_cjk(next);
         (!is_listed && is_part(part) && begins_part(next)).then_some((part, next))
     })
 }
 
 /// Whether a text asks for something that it names.
 fn is_part(text: &str) -> bool {
-    let is_asking = match is_cjk(text) {
+    let is_asking = match has_cjk(text) {
         true => ASKING_CJK.iter().any(|word| text.contains(word)),
         false => words(text).any(|word| ASKING.contains(&word.as_str())),
     };
-    is_asking && content_words(text).len() >= if is_cjk(text) { MIN_PAIRS } else { MIN_WORDS }
+    is_asking && content_words(text).len() >= if has_cjk(text) { MIN_PAIRS } else { MIN_WORDS }
 }
 
 /// Whether a text begins with a part: in letters with a question word, with another word before it at most.
 fn begins_part(text: &str) -> bool {
     let begins = || words(text).take(2).any(|word| ASKING.contains(&word.as_str()));
-    (is_cjk(text) || begins()) && is_part(text)
+    (has_cjk(text) || begins()) && is_part(text)
 }
 
 fn words(text: &str) -> impl Iterator<Item = String> {
@@ -133,7 +133,7 @@ fn words(text: &str) -> impl Iterator<Item = String> {
     words.map(str::to_lowercase)
 }
 
-fn is_cjk(text: &str) -> bool {
+fn has_cjk(text: &str) -> bool {
     text.chars().any(Script::is_cjk)
 }
 

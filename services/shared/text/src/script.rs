@@ -46,4 +46,19 @@ impl Script {
     pub fn is_cjk(c: char) -> bool {
         matches!(Self::of(c), Self::Han | Self::Hiragana | Self::Katakana | Self::Hangul)
     }
+
+    /// Whether a text is Chinese, Japanese or Korean, with words of other scripts in it or without: it has one of their
+    /// characters for three other letters or fewer. Its first 2,000 characters tell.
+    #[must_use]
+    pub fn is_cjk_text(text: &str) -> bool {
+        let (mut cjk, mut letters) = (0_usize, 0_usize);
+        for c in text.chars().take(2000) {
+            if Self::is_cjk(c) {
+                cjk += 1;
+            } else if c.is_alphabetic() {
+                letters += 1;
+            }
+        }
+        cjk * 3 > letters
+    }
 }

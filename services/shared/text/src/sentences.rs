@@ -30,19 +30,16 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
     for line in text.split_inclusive('\n') {
         let start = at;
         at += line.len();
-        let trimmed = line.trim();
-        if trimmed.is_empty() {
+        if line.trim().is_empty() {
             previous = None;
             continue;
         }
-        match (
-            previous.is_some_and(|before| continues(before, trimmed)),
-            found.last_mut(),
-        ) {
+        let is_more = previous.is_some_and(|before| continues(before.trim(), line.trim()) || describes(before, line));
+        match (is_more, found.last_mut()) {
             (true, Some(block)) => block.end = at,
             _ => found.push(start..at),
         }
-        previous = Some(trimmed);
+        previous = Some(line);
     }
     found
 }
@@ -68,6 +65,12 @@ fn continues(before: &str, line: &str) -> bool {
         return width >= 60 && !ended && !is_header(before);
     }
     lower || (width >= 50 && !ended) || (width >= 60 && before.ends_with('.'))
+}
+
+/// Whether `line` says what the option in the line `before` it does, as manual pages have it: below, and indented further.
+fn describes(before: &str, line: &str) -> bool {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    is_option(before.trim()) && indent(line) > indent(before) && !is_marked(line.trim())
 }
 
 /// Whether `line` starts a heading, list item, block quote, table row, code fence or rule, a header field, the description of

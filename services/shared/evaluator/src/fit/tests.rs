@@ -7,6 +7,7 @@ fn row(values: &[f64], label: bool, key: usize) -> Row {
         label,
         key: key.to_string(),
         source: "made".to_owned(),
+        contest: None,
     }
 }
 
@@ -93,4 +94,41 @@ fn a_line_through_log_odds_is_found() {
     // The other column blurs the slope of 2 ⁄ 5.
     assert!((0.1..0.4).contains(&scale) && shift > 0.0, "{scale} {shift}");
     assert_eq!(line(&rows[..0]), None);
+}
+
+#[test]
+fn the_right_row_of_a_contest_is_chosen() {
+    // The right row of a question is a little above the wrong one, and questions differ much more: a row alone says little.
+    let mut state = 3u64;
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let mut rows = Vec::new();
+    for question in 0..300 {
+        let level = 10.0 * random();
+        let right = random() + 0.5;
+        for (label, own) in [(true, level + right), (false, level)] {
+            rows.push(Row {
+                contest: Some(question.to_string()),
+                ..row(&[own], label, question)
+            });
+        }
+    }
+    let alone: Vec<Row> = rows
+        .iter()
+        .map(|row| Row {
+            contest: None,
+            ..row.clone()
+        })
+        .collect();
+    let weight = |rows: Vec<Row>| {
+        let (fitted, _) = fit(&Table {
+            names: vec!["own"],
+            rows,
+        });
+        fitted.terms[0].unwrap().0
+    };
+    let (alone, competing) = (weight(alone), weight(rows));
+    assert!(competing > 1.1 * alone && alone > 0.0, "{alone} {competing}");
 }

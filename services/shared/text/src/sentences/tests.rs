@@ -162,6 +162,17 @@ fn fields_settings_options_and_log_entries_are_sentences_of_their_own() {
         of("-u, --user only those of a user whose name is given in full\n--all each of them").len(),
         2
     );
+    // What it does stands in the line below.
+    let manual = "  -r, --runlevel\n      현재 실행 단계를 보여 줍니다.\n      기본값은 아닙니다.\n  -q\n  -s, --short\n      Print the name.";
+    assert_eq!(
+        of(manual),
+        [
+            "-r, --runlevel\n      현재 실행 단계를 보여 줍니다.",
+            "기본값은 아닙니다.",
+            "-q",
+            "-s, --short\n      Print the name."
+        ]
+    );
     let log = "2026-04-18T06:30:24Z gw-1 INFO GET /v1/readings 200 in 12 ms\n2026-04-18T06:31:15Z gw-1 INFO GET /";
     assert_eq!(of(log).len(), 2);
     // What is wrapped stays one sentence, also where a number or a name with a colon comes first.

@@ -14,6 +14,7 @@ fn the_best_sentence_of_a_question_is_as_likely_right_as_its_probability_says() 
                 label,
                 key: question.to_string(),
                 source: "made".to_owned(),
+                contest: None,
             });
             judged.push(Judged { probability, label });
         }
