@@ -138,7 +138,8 @@ impl Calibrator {
         }
     }
 
-    /// Fits every model that has enough pairs, that of answers also to choose the right one of a question's sentences, and chooses thresholds on the cross-validated judgements:
+    /// Fits every model that has enough pairs, and chooses thresholds on the cross-validated judgements. The model of answers
+    /// is also fitted to choose the right one of a question's sentences.
     ///
     /// - `upper` and `fully`: the lowest thresholds at which positive decisions reach the target precision
     /// - `lower`: the same for negative decisions

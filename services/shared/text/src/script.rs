@@ -47,8 +47,8 @@ impl Script {
         matches!(Self::of(c), Self::Han | Self::Hiragana | Self::Katakana | Self::Hangul)
     }
 
-    /// Whether a text is Chinese, Japanese or Korean, with words of other scripts in it or without: it has one of their
-    /// characters for three other letters or fewer. Its first 2,000 characters tell.
+    /// Whether a text is Chinese, Japanese or Korean, with words of other scripts in it or without: more than one of
+    /// their characters for three other letters. Its first 2,000 characters tell.
     #[must_use]
     pub fn is_cjk_text(text: &str) -> bool {
         let (mut cjk, mut letters) = (0_usize, 0_usize);

@@ -10,7 +10,7 @@ use crate::ends::{is_closing_mark, is_sentence_end};
 /// Splits `text` into sentences, as byte ranges.
 ///
 /// The ranges are in order, disjoint and trimmed, and together cover every character that is not white space. A heading
-/// or a list item is a sentence of its own. The fences of a block of code are part of its first and last sentence.
+/// or a list item is a sentence of its own, and an option of a command one with what stands below it. The fences of a block of code are part of its first and last sentence.
 pub fn sentences(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for block in blocks(text) {
