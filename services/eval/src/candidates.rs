@@ -4,6 +4,7 @@
 use std::num::NonZeroUsize;
 
 use anyhow::{Context as _, Result};
+use emend_evaluator::{PassageText, headed_sentences};
 use emend_proto::v1::{Passage, RetrieveRequest};
 use futures::StreamExt as _;
 use serde::Serialize;
@@ -36,10 +37,21 @@ pub struct Candidate {
     /// yes or no, which does not say which sentence decides it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers: Option<Vec<String>>,
+    /// The sentences of it behind their headings, as the evaluator compares them with the question.
+    pub sentences: Vec<CandidateSentence>,
     /// The title of the document that the question is about.
     pub article: String,
     /// Always: that a passage holds the answer follows from the words in it, no person judged it.
     pub constructed: bool,
+}
+
+/// A sentence of a passage.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CandidateSentence {
+    /// What it says, behind its heading.
+    pub text: String,
+    /// Whether it contains something that answers; `false` where that is not known.
+    pub right: bool,
 }
 
 /// The documents of a set, and how they are searched.
@@ -126,20 +138,37 @@ fn labelled(case: &Case, found: &[Passage]) -> Vec<Candidate> {
         if holds && !is_gold {
             continue;
         }
+        let title = passage.title_line();
+        let answers = (!asks_yes_or_no).then(|| if is_gold { case.evidence().to_vec() } else { Vec::new() });
         candidates.push(Candidate {
             id: case.id.clone(),
             lang: case.lang.clone(),
             question: case.question.clone(),
-            title: passage.title_line().into_owned(),
+            sentences: sentences(&title, &passage.text, answers.as_deref().unwrap_or_default()),
+            title: title.into_owned(),
             passage: passage.text.clone(),
             rank: index + 1,
             relevant: is_gold && (holds || asks_yes_or_no),
-            answers: (!asks_yes_or_no).then(|| if is_gold { case.evidence().to_vec() } else { Vec::new() }),
+            answers,
             article: article.clone(),
             constructed: true,
         });
     }
     candidates
+}
+
+fn sentences(title: &str, text: &str, answers: &[String]) -> Vec<CandidateSentence> {
+    let passage = PassageText { title, text, rank: 0 };
+    let sentences = headed_sentences(passage).into_iter().map(|(range, headed)| {
+        let own = text.get(range).unwrap_or_default();
+        CandidateSentence {
+            right: answers
+                .iter()
+                .any(|answer| !answer.is_empty() && own.contains(answer.as_str())),
+            text: headed,
+        }
+    });
+    sentences.collect()
 }
 
 #[cfg(test)]

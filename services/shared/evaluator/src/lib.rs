@@ -16,6 +16,7 @@ mod quotation;
 mod sentences;
 mod text_pairs;
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -293,6 +294,13 @@ impl Evaluator {
 #[must_use]
 pub fn asks_how(question: &str) -> bool {
     Question::new(question).asks_how()
+}
+
+/// The sentences of a passage as they are embedded to be compared with a question: behind the heading of their section, or
+/// else the title. With the byte range of each in the passage; without headings.
+#[must_use]
+pub fn headed_sentences(passage: PassageText<'_>) -> Vec<(Range<usize>, String)> {
+    text_pairs::headed_sentences(passage)
 }
 
 /// The task for an answer. An answer of a few words has a model of its own, in which its kind and unit count rather

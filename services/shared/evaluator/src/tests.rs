@@ -1,3 +1,4 @@
+mod adapted;
 mod hostile;
 
 use clap::Parser;

@@ -2,6 +2,7 @@
 //!
 //! All of it is computed in pieces, each in its turn (see [`Turns`]).
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::coefficients::Task;
@@ -78,6 +79,18 @@ fn of_passage(passage: usize, whole: &OwnedPassage) -> Vec<Section> {
         })
     });
     sections.collect()
+}
+
+/// See [`crate::headed_sentences`].
+pub(super) fn headed_sentences(passage: PassageText<'_>) -> Vec<(Range<usize>, String)> {
+    let sections = of_passage(0, &passage.into()).into_iter();
+    let sentences = sections.flat_map(|Section { start, view, .. }| {
+        let ranges = view.sentences.iter().enumerate();
+        let own = ranges.filter(|(index, _)| !view.sentence(*index).starts_with('#'));
+        own.map(|(index, range)| (start + range.start..start + range.end, view.headed(index)))
+            .collect::<Vec<_>>()
+    });
+    sentences.collect()
 }
 
 /// A text as it is, analyzed.
@@ -157,7 +170,7 @@ impl Evaluator {
             .collect();
         let needs = always || pairs.iter().any(|pair| coefficients.needs_cosines(task, pair.group));
         if needs && !pairs.is_empty() {
-            self.embed(first, &mut pairs).await?;
+            self.embed(task, first, &mut pairs).await?;
         }
         Ok(pairs)
     }
@@ -171,32 +184,52 @@ impl Evaluator {
         Ok(judged.await?)
     }
 
-    async fn embed(&self, first: &Arc<Question>, pairs: &mut [TextPair]) -> Result<(), EvaluateError> {
+    async fn embed(&self, task: Task, first: &Arc<Question>, pairs: &mut [TextPair]) -> Result<(), EvaluateError> {
         let (query, passages) = self.embed_whole(first.text(), pairs).await?;
+        let answers = matches!(task, Task::Relevance | Task::Answer) && self.embedder.adapts_to_answers();
         let sections: Vec<Section> = pairs.iter().map(|pair| pair.section.clone()).collect();
         let closest = {
             let first = Arc::clone(first);
             let closest = move |section: Section| {
                 let view = &section.view;
-                if view.sentences.len() < 2 {
+                if view.sentences.len() < 2 && !answers {
                     return Vec::new();
                 }
+                let text = |index: usize| match answers {
+                    true => view.headed(index),
+                    false => view.sentence(index).to_owned(),
+                };
                 let places = first.closest(view, MAX_SENTENCES).into_iter();
-                places
-                    .map(|index| (index, view.sentence(index).to_owned()))
-                    .collect::<Vec<_>>()
+                places.map(|index| (index, text(index))).collect::<Vec<_>>()
             };
             Turns::shared().each(sections, Section::size, closest).await?
         };
         let texts = closest.iter().flatten().map(|(_, text)| text.clone()).collect();
-        let embeddings = self.embedder.embed(Input::Passage, texts).await?;
+        let (query, kind) = if answers {
+            let asked = vec![first.text().to_owned()];
+            let question = self.embedder.embed(Input::Question, asked).await?.into_iter().next();
+            (question.ok_or(EvaluateError::Stopped)?, Input::Answer)
+        } else {
+            (query, Input::Passage)
+        };
+        let embeddings = self.embedder.embed(kind, texts).await?;
         let mut cosines = embeddings
             .iter()
             .map(|embedding: &Embedding| f64::from(cosine(&query, embedding)));
         for ((pair, (passage, late)), closest) in pairs.iter_mut().zip(passages).zip(closest) {
-            let mut sentences = vec![passage; pair.section.view.sentences.len()];
-            for (index, _) in closest {
-                sentences[index] = cosines.next().unwrap_or_default();
+            let own: Vec<(usize, f64)> = closest
+                .into_iter()
+                .map(|(index, _)| index)
+                .zip(cosines.by_ref())
+                .collect();
+            // What was not embedded has none of the question's words.
+            let least = own.iter().map(|(_, cosine)| *cosine).reduce(f64::min);
+            let least = least.filter(|_| answers).unwrap_or(passage);
+            let mut sentences = vec![least; pair.section.view.sentences.len()];
+            for (index, cosine) in own {
+                if let Some(slot) = sentences.get_mut(index) {
+                    *slot = cosine;
+                }
             }
             pair.cosines = Some(Cosines {
                 passage,

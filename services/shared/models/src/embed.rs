@@ -15,6 +15,8 @@ mod options;
 mod tokens;
 
 #[cfg(feature = "local")]
+mod adapter;
+#[cfg(feature = "local")]
 mod bert;
 #[cfg(feature = "local")]
 mod binary;
@@ -59,6 +61,12 @@ pub enum Input {
     Query,
     /// A passage to be retrieved.
     Passage,
+    /// A question whose answer is looked for among sentences. The same as [`Query`](Self::Query) for an embedder that does
+    /// not [adapt to answers](Embedder::adapts_to_answers).
+    Question,
+    /// A sentence that may answer a question, behind its heading: `Leave: Every employee has 25 days.` The same as
+    /// [`Passage`](Self::Passage) for an embedder that does not [adapt to answers](Embedder::adapts_to_answers).
+    Answer,
 }
 
 /// Embeds texts as vectors whose cosine similarity measures how related the texts are.
@@ -79,6 +87,12 @@ pub trait Embedder: Send + Sync {
     ///
     /// Not truncated at [`max_tokens`](Self::max_tokens). An embedder behind an API estimates it.
     fn count_tokens(&self, text: &str) -> usize;
+
+    /// Whether questions and the sentences that answer them have weights of their own. Their embeddings cannot be compared
+    /// with those of queries and passages then.
+    fn adapts_to_answers(&self) -> bool {
+        false
+    }
 
     /// Embeds `texts`. Returns one embedding per text, in the same order.
     ///

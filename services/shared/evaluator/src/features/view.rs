@@ -12,6 +12,8 @@ use emend_text::{self as text, Language};
 /// Most sentences of a text. The last one holds the rest of a longer text: no piece of evidence needs two thousand
 /// sentences, and each of them costs features and memory.
 pub(crate) const MAX_SENTENCES: usize = 2000;
+/// Characters of a heading that a sentence is embedded behind.
+const MAX_HEADING_CHARS: usize = 60;
 /// Most names of a text that are looked for in other texts: those that come first.
 const MAX_NAMES: usize = 100;
 /// Beginning of a text that shows its language, in bytes.
@@ -45,6 +47,8 @@ pub(crate) struct View {
     pub(super) numbers: HashSet<String>,
     /// The text in lower case.
     pub(super) lower: String,
+    /// The title.
+    own_title: String,
     /// The words of the title and of the headings; none without them.
     pub(super) title: HashSet<Word>,
     /// The title and the headings in lower case.
@@ -93,6 +97,7 @@ impl View {
             .get(..title.floor_char_boundary(MAX_TITLE_BYTES))
             .unwrap_or_default()
             .to_owned();
+        let own_title = titles.clone();
         for (index, range) in sentences.iter().enumerate() {
             let said = said(index, range);
             if said.starts_with('#') {
@@ -112,6 +117,7 @@ impl View {
         Self {
             numbers: text::numbers(text).into_iter().collect(),
             lower: text.to_lowercase(),
+            own_title,
             title: text::words(&titles).iter().map(|own| word(own)).collect(),
             lower_title: titles.to_lowercase(),
             rank,
@@ -134,6 +140,19 @@ impl View {
         let range = self.sentences.get(index).cloned();
         let own = range.and_then(|range| self.text.get(range)).unwrap_or_default();
         self.rows.get(&index).map_or(own, String::as_str)
+    }
+
+    /// A sentence behind the heading at the start of the text, or else behind the title: `Leave: Every employee has 25 days.`
+    pub(crate) fn headed(&self, index: usize) -> String {
+        let sentence = self.sentence(index);
+        let first = self.sentence(0);
+        let heading = if first.starts_with('#') { first } else { &self.own_title };
+        let heading = heading.trim_start_matches(['#', ' ']).trim_end();
+        match heading.char_indices().nth(MAX_HEADING_CHARS) {
+            Some((end, _)) => format!("{}: {sentence}", heading.get(..end).unwrap_or_default()),
+            None if heading.is_empty() => sentence.to_owned(),
+            None => format!("{heading}: {sentence}"),
+        }
     }
 
     /// Whether a sentence is a row of a table.
@@ -218,3 +237,6 @@ impl View {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -76,12 +76,18 @@ impl Bert {
         self.positions.len() / self.hidden().max(1)
     }
 
-    /// Encodes `texts`, given as token ids with special tokens, as one unit vector each. `None` if `stop` was set.
+    /// Encodes `texts`, given as token ids with special tokens, as one unit vector each. The layers of `adapted` replace the
+    /// last ones. `None` if `stop` was set.
     ///
     /// # Errors
     /// Fails if a text is too long or has a token id outside of the vocabulary.
-    pub(super) fn encode(&self, texts: &[Vec<u32>], stop: &AtomicBool) -> Result<Option<Vec<Vec<f32>>>> {
-        let Some(rows) = self.rows(texts, stop)? else {
+    pub(super) fn encode(
+        &self,
+        adapted: &[Layer],
+        texts: &[Vec<u32>],
+        stop: &AtomicBool,
+    ) -> Result<Option<Vec<Vec<f32>>>> {
+        let Some(rows) = self.rows(adapted, texts, stop)? else {
             return Ok(None);
         };
         let pooled = rows.iter().map(|rows| pool(rows, self.hidden()));
@@ -93,9 +99,15 @@ impl Bert {
     ///
     /// # Errors
     /// As [`encode`](Self::encode).
-    pub(super) fn rows(&self, texts: &[Vec<u32>], stop: &AtomicBool) -> Result<Option<Vec<Vec<f32>>>> {
+    pub(super) fn rows(
+        &self,
+        adapted: &[Layer],
+        texts: &[Vec<u32>],
+        stop: &AtomicBool,
+    ) -> Result<Option<Vec<Vec<f32>>>> {
         let mut x = self.embed_tokens(texts)?;
-        for layer in &self.layers {
+        let own = self.layers.len().saturating_sub(adapted.len());
+        for layer in self.layers.iter().take(own).chain(adapted) {
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }

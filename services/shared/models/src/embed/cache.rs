@@ -184,6 +184,8 @@ fn key(kind: Input, text: &str) -> Key {
     let mark = match kind {
         Input::Query => b'q',
         Input::Passage => b'p',
+        Input::Question => b'u',
+        Input::Answer => b'a',
     };
     hash(mark, std::iter::once(text))
 }
@@ -193,6 +195,8 @@ fn tokens_key(kind: Input, pieces: &[String]) -> Key {
     let mark = match kind {
         Input::Query => b'Q',
         Input::Passage => b'P',
+        Input::Question => b'U',
+        Input::Answer => b'A',
     };
     hash(mark, pieces.iter().map(String::as_str))
 }
@@ -225,6 +229,10 @@ impl Embedder for Cached {
 
     fn max_tokens(&self) -> usize {
         self.inner.max_tokens()
+    }
+
+    fn adapts_to_answers(&self) -> bool {
+        self.inner.adapts_to_answers()
     }
 
     fn count_tokens(&self, text: &str) -> usize {

@@ -7,7 +7,7 @@ use candle_core::Result as CandleResult;
 use tokenizers::models::unigram::Unigram;
 
 use super::{
-    Input, ModelError,
+    Input, ModelError, adapter,
     bert::{Bert, Layer, Linear},
     binary::{Malformed, Reader, Tensors},
     kernels::LayerNorm,
@@ -21,11 +21,15 @@ use crate::fetch::ModelFiles;
 pub(super) const ID: &str = "multilingual-e5-small";
 /// The prefixes that the model was trained with.
 const PREFIX: fn(Input) -> &'static str = |kind| match kind {
-    Input::Query => "query: ",
-    Input::Passage => "passage: ",
+    Input::Query | Input::Question => "query: ",
+    Input::Passage | Input::Answer => "passage: ",
 };
 const MAGIC: &[u8; 8] = b"E5S1\x01\0\0\0";
 const MAX_TOKENS: usize = 512;
+/// The layers and the hidden size that the adapter is for.
+const SIZE: (usize, usize) = (12, 384);
+/// The adapter to questions and the sentences that answer them; the folder's README says how it was fitted.
+const ADAPTER: &[u8] = include_bytes!("../../adapter/multilingual-e5-small.safetensors");
 
 /// Loads the model from the form that `files` contain.
 pub(super) fn load(files: &ModelFiles) -> Result<Encoder, ModelError> {
@@ -36,6 +40,7 @@ pub(super) fn load(files: &ModelFiles) -> Result<Encoder, ModelError> {
         }
         None => from_hub(files)?,
     };
+    let adapted = adapted(&bert)?;
     Ok(Encoder {
         id: ID,
         bert,
@@ -43,7 +48,16 @@ pub(super) fn load(files: &ModelFiles) -> Result<Encoder, ModelError> {
         special_tokens,
         prefix: PREFIX,
         max_tokens: MAX_TOKENS,
+        adapted,
     })
+}
+
+/// The layers that are adapted to answers; none for a model of another size.
+fn adapted(bert: &Bert) -> Result<Vec<Layer>, ModelError> {
+    if (bert.layers.len(), bert.hidden()) != SIZE {
+        return Ok(Vec::new());
+    }
+    adapter::adapted(bert, ADAPTER).map_err(|error| corrupt(Path::new("the built-in adapter"), error))
 }
 
 fn corrupt(path: &Path, error: impl std::fmt::Display) -> ModelError {

@@ -24,6 +24,7 @@ pub(super) struct AddNorm<'a> {
 }
 
 /// Scale, shift and epsilon of a layer norm.
+#[derive(Clone)]
 pub(super) struct LayerNorm {
     pub(super) weight: Vec<f32>,
     pub(super) bias: Vec<f32>,

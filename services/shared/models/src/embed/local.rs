@@ -18,7 +18,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 use super::{
     EmbedError, Embedder, EmbedderChoice, EmbedderOptions, Embedding, Input, ModelError, Token, TokenVectors,
-    bert::{Bert, pool},
+    bert::{Bert, Layer, pool},
     e5, minilm,
     tokenize::TextTokenizer,
 };
@@ -49,9 +49,19 @@ pub(super) struct Encoder {
     pub(super) prefix: fn(Input) -> &'static str,
     /// The maximum text length in tokens, including prefix and special tokens.
     pub(super) max_tokens: usize,
+    /// The layers that replace the last ones for questions and answers; none if they are embedded as queries and passages.
+    pub(super) adapted: Vec<Layer>,
 }
 
 impl Encoder {
+    /// The layers that replace the last ones for texts of a kind.
+    fn adapted(&self, kind: Input) -> &[Layer] {
+        match kind {
+            Input::Query | Input::Passage => &[],
+            Input::Question | Input::Answer => &self.adapted,
+        }
+    }
+
     fn limit(&self) -> usize {
         self.max_tokens.min(self.bert.max_positions())
     }
@@ -236,6 +246,10 @@ impl Embedder for LocalEmbedder {
         self.encoder.limit().saturating_sub(2 + self.prefix_tokens)
     }
 
+    fn adapts_to_answers(&self) -> bool {
+        !self.encoder.adapted.is_empty()
+    }
+
     fn count_tokens(&self, text: &str) -> usize {
         // If the tokenizer fails, return an estimate. Embedding the text reports the error.
         self.encoder.tokenizer.ids(text).map_or(text.len() / 4, |ids| ids.len())
@@ -258,7 +272,7 @@ impl Embedder for LocalEmbedder {
                     }
                     encoder
                         .bert
-                        .encode(&tokens, &stop)
+                        .encode(encoder.adapted(kind), &tokens, &stop)
                         .map_err(|error| encoder.failed(error))
                 })
             });
@@ -289,7 +303,7 @@ impl Embedder for LocalEmbedder {
                     let (ids, piece_of) = encoder.pieces(kind, &text)?;
                     let rows = encoder
                         .bert
-                        .rows(std::slice::from_ref(&ids), &stop)
+                        .rows(encoder.adapted(kind), std::slice::from_ref(&ids), &stop)
                         .map_err(|error| encoder.failed(error))?;
                     let rows = rows.and_then(|rows| rows.into_iter().next());
                     Ok(rows.map(|rows| encoder.token_vectors(&ids, &piece_of, &rows, text.len())))

@@ -130,7 +130,7 @@ fn a_whole_file_gives_a_model_and_its_tokenizer() {
     // Special tokens are not matched in a text, although their score is the best.
     assert!(!tokenizer.ids("<s> </s>\0").unwrap().contains(&0));
     let vectors = bert
-        .encode(&[vec![0, 4, 2], vec![0, 6, 7, 2]], &AtomicBool::new(false))
+        .encode(&[], &[vec![0, 4, 2], vec![0, 6, 7, 2]], &AtomicBool::new(false))
         .unwrap()
         .unwrap();
     assert!(
@@ -194,7 +194,7 @@ fn flipped_bytes_do_not_panic() {
                 let mut ids = tokenizer.ids("sea s a").unwrap();
                 ids.insert(0, special_tokens.first);
                 // May succeed or fail, but must not panic.
-                let _ = bert.encode(&[ids], &AtomicBool::new(false));
+                let _ = bert.encode(&[], &[ids], &AtomicBool::new(false));
             }
         }
     }
@@ -203,18 +203,22 @@ fn flipped_bytes_do_not_panic() {
 #[test]
 fn the_stop_flag_cancels_encoding() {
     let (bert, ..) = parse(&file(16).0).unwrap_or_else(|error| panic!("{error}"));
-    assert!(bert.encode(&[vec![0, 4, 2]], &AtomicBool::new(true)).unwrap().is_none());
+    assert!(
+        bert.encode(&[], &[vec![0, 4, 2]], &AtomicBool::new(true))
+            .unwrap()
+            .is_none()
+    );
 }
 
 #[test]
 fn ids_and_lengths_out_of_range_are_errors() {
     let (bert, ..) = parse(&file(16).0).unwrap_or_else(|error| panic!("{error}"));
     let stop = AtomicBool::new(false);
-    let error = bert.encode(&[vec![0, 8, 2]], &stop).unwrap_err().to_string();
+    let error = bert.encode(&[], &[vec![0, 8, 2]], &stop).unwrap_err().to_string();
     assert!(
         error.starts_with("token id 8 is out of range, the vocabulary has 8"),
         "{error}"
     );
-    let error = bert.encode(&[vec![0; 17]], &stop).unwrap_err().to_string();
+    let error = bert.encode(&[], &[vec![0; 17]], &stop).unwrap_err().to_string();
     assert!(error.starts_with("text has 17 tokens, the model takes 16"), "{error}");
 }

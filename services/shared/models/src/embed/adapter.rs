@@ -1,0 +1,52 @@
+//! Low-rank adaptation of an encoder's last layers (LoRA, Hu et al. 2022): to each weight a product of two small matrices is
+//! added, once, when the model is loaded.
+
+use std::collections::HashMap;
+
+use candle_core::{DType, Device, Result, Tensor};
+
+use super::bert::{Bert, Layer, Linear};
+
+/// The last layers of `bert` with the products of `adapter` added, a safetensors file with the tensors
+/// `layers.INDEX.PART.a` (inputs × rank) and `layers.INDEX.PART.b` (rank × outputs) for each of them.
+///
+/// # Errors
+/// It is no such file, a tensor is missing, or does not fit the encoder.
+pub(super) fn adapted(bert: &Bert, adapter: &[u8]) -> Result<Vec<Layer>> {
+    let tensors = candle_core::safetensors::load_buffer(adapter, &Device::Cpu)?;
+    let count = tensors.keys().filter(|name| name.ends_with(".qkv.a")).count();
+    if count == 0 || count > bert.layers.len() {
+        candle_core::bail!("it adapts {count} layers, the model has {}", bert.layers.len());
+    }
+    let layers = bert.layers.iter().enumerate().skip(bert.layers.len() - count);
+    layers
+        .map(|(index, layer)| {
+            let adapted = |part: &str, linear: &Linear| -> Result<Linear> {
+                let a = tensor(&tensors, &format!("layers.{index}.{part}.a"))?;
+                let b = tensor(&tensors, &format!("layers.{index}.{part}.b"))?;
+                Ok(Linear {
+                    weight: (&linear.weight + a.matmul(&b)?)?,
+                    bias: linear.bias.clone(),
+                })
+            };
+            Ok(Layer {
+                qkv: adapted("qkv", &layer.qkv)?,
+                attention_output: adapted("attention_output", &layer.attention_output)?,
+                attention_norm: layer.attention_norm.clone(),
+                feed_forward_in: adapted("feed_forward_in", &layer.feed_forward_in)?,
+                feed_forward_out: adapted("feed_forward_out", &layer.feed_forward_out)?,
+                output_norm: layer.output_norm.clone(),
+            })
+        })
+        .collect()
+}
+
+fn tensor(tensors: &HashMap<String, Tensor>, name: &str) -> Result<Tensor> {
+    match tensors.get(name) {
+        Some(tensor) => tensor.to_dtype(DType::F32),
+        None => candle_core::bail!("tensor {name:?} is missing"),
+    }
+}
+
+#[cfg(test)]
+mod tests;
