@@ -91,10 +91,8 @@ class Model:
         return values
 
     def tensor(self, name):
-        """The offsets are those of the file, or count from the end of the table."""
         elements, offset, size = self.tensors[name]
-        raw = self.data[offset + self.at : offset + self.at + size] if offset + self.at + size <= len(self.data) else b""
-        raw = raw if len(raw) == size else self.data[offset : offset + size]
+        raw = self.data[offset : offset + size]
         if size == 4 * elements:
             return np.frombuffer(raw, "<f4").copy()
         blocks = np.frombuffer(raw, np.uint8).reshape(-1, 18)
