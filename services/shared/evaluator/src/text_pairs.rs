@@ -13,7 +13,8 @@ use emend_models::embed::{Embedding, Input, TokenVectors, cosine};
 use emend_text as text;
 
 /// Maximum embedded sentences per section. Of a longer section, the sentences with most of the question's words are
-/// embedded; the others get the passage's cosine.
+/// embedded; the others get the passage's cosine, or the lowest of those that were where sentences are embedded by other weights
+/// than passages.
 pub(super) const MAX_SENTENCES: usize = 48;
 /// Most sections of a passage. The last one holds what is left of a passage with more headings.
 const MAX_SECTIONS: usize = 64;
@@ -222,7 +223,7 @@ impl Evaluator {
                 .map(|(index, _)| index)
                 .zip(cosines.by_ref())
                 .collect();
-            // What was not embedded has none of the question's words.
+            // Cosines by the adapted weights cannot be compared with the passage's.
             let least = own.iter().map(|(_, cosine)| *cosine).reduce(f64::min);
             let least = least.filter(|_| answers).unwrap_or(passage);
             let mut sentences = vec![least; pair.section.view.sentences.len()];
