@@ -157,6 +157,12 @@ describe('everybody', () => {
     await context.close();
   });
 
+  /** When something was first painted, in milliseconds; the elements are there before that. */
+  const firstPaint = () => new Promise((resolve) => {
+    new PerformanceObserver((list) => list.getEntriesByName('first-contentful-paint').forEach(({ startTime }) => resolve(startTime)))
+      .observe({ type: 'paint', buffered: true });
+  });
+
   test('how long the first paint takes is told', async () => {
     const times = [];
     for (let windows = 0; windows < 5; windows += 1) {
@@ -166,7 +172,7 @@ describe('everybody', () => {
       await page.waitForSelector('#graph option', { state: 'attached' });
       const waits = await page.evaluate(() => performance.getEntriesByType('resource').filter(({ renderBlockingStatus }) => renderBlockingStatus === 'blocking').map(({ name }) => name));
       assert.deepEqual(waits, []);
-      times.push(await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime));
+      times.push(await page.evaluate(firstPaint));
       await context.close();
     }
     times.sort((a, b) => a - b);
