@@ -51,6 +51,8 @@ pub(crate) struct Candidate {
     pub(crate) is_code: bool,
     /// Probability of answering the question, 0–1.
     pub(crate) probability: f64,
+    /// Whether that is enough for an answer to consist of it; others only add to an answer.
+    suffices: bool,
     /// The part of the question that it answers best.
     part: usize,
     /// Its normalized words, for comparison.
@@ -67,8 +69,8 @@ pub(crate) struct Candidate {
     at: Position,
 }
 
-/// The candidate sentences, best first: those with a probability of at least `answers`, without duplicates, echoes of
-/// the question and headings.
+/// The candidate sentences, best first, without duplicates, echoes of the question and headings: those with a probability of at
+/// least `answers`, which suffice, and those that could be further sentences of such an answer.
 pub(crate) fn candidates(
     question: &str,
     passages: &[Passage],
@@ -80,7 +82,7 @@ pub(crate) fn candidates(
     let code: Vec<_> = passages.iter().map(|passage| code_blocks(&passage.text)).collect();
     let mut found: Vec<Candidate> = Vec::new();
     let mut by_key: HashMap<String, usize> = HashMap::new();
-    for score in scores.iter().filter(|score| score.probability >= answers) {
+    for score in scores.iter().filter(|score| score.probability >= NEARLY * answers) {
         let Some(passage) = passages.get(score.passage) else {
             continue;
         };
@@ -123,6 +125,7 @@ pub(crate) fn candidates(
                     text,
                     is_code,
                     probability: score.probability,
+                    suffices: score.probability >= answers,
                     part: score.part,
                     key,
                     is_row,
@@ -214,9 +217,9 @@ impl Said {
     }
 }
 
-/// The indices of the selected sentences in `candidates`, which are sorted best first.
+/// The indices of the selected sentences in `candidates`, which are sorted best first; none if the best one does not suffice.
 fn pick(asked: &BTreeSet<String>, candidates: &[Candidate], most: usize) -> Vec<usize> {
-    let Some(best) = candidates.first() else {
+    let Some(best) = candidates.first().filter(|best| best.suffices) else {
         return Vec::new();
     };
     let covers = |candidate: &Candidate| -> BTreeSet<String> {
@@ -230,7 +233,7 @@ fn pick(asked: &BTreeSet<String>, candidates: &[Candidate], most: usize) -> Vec<
     let mut parts = BTreeSet::from([best.part]);
     // The best for each other part of the question.
     for (index, candidate) in candidates.iter().enumerate().skip(1) {
-        if chosen.len() < most && parts.insert(candidate.part) {
+        if chosen.len() < most && candidate.suffices && parts.insert(candidate.part) {
             chosen.push(index);
         }
     }

@@ -87,6 +87,18 @@ fn where_the_best_sentence_is_in_doubt_another_that_is_nearly_as_good_is_quoted_
 }
 
 #[test]
+fn a_sentence_that_does_not_suffice_adds_to_one_that_does() {
+    let chosen = |probabilities: [f64; 2]| {
+        let [built, opened] = probabilities;
+        let scores = [score(TEXT, BUILT, 0, built), score(TEXT, OPENED, 0, opened)];
+        let candidates = candidates(QUESTION, &[passage(TEXT)], &scores, 0.3);
+        select(QUESTION, candidates, "", &[], 1, 3).len()
+    };
+    assert_eq!(chosen([0.4, 0.25]), 2);
+    assert_eq!(chosen([0.29, 0.25]), 0, "neither suffices");
+}
+
+#[test]
 fn a_later_attempt_differs_from_every_earlier_one() {
     assert_eq!(of(2, &[OPENED]), [BUILT]);
     assert_eq!(of(2, &[BUILT]), [OPENED, STORM]);

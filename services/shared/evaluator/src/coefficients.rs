@@ -68,7 +68,7 @@ pub struct Thresholds {
     pub quote: f64,
     /// A strip is kept at or above this.
     pub strip: f64,
-    /// A sentence answers the question at or above this. Below it, an extractive answer abstains.
+    /// A sentence answers the question at or above this. If the best one is below it, an extractive answer abstains.
     pub answers: f64,
 }
 
