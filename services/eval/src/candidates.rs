@@ -4,7 +4,7 @@
 use std::num::NonZeroUsize;
 
 use anyhow::{Context as _, Result};
-use emend_evaluator::{PassageText, headed_sentences};
+use emend_evaluator::{PassageText, answer_sections};
 use emend_proto::v1::{Passage, RetrieveRequest};
 use futures::StreamExt as _;
 use serde::Serialize;
@@ -37,18 +37,27 @@ pub struct Candidate {
     /// yes or no, which does not say which sentence decides it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers: Option<Vec<String>>,
-    /// The sentences of it behind their headings, as the evaluator compares them with the question.
-    pub sentences: Vec<CandidateSentence>,
+    /// Its sections, as the evaluator compares them with the question.
+    pub sections: Vec<CandidateSection>,
     /// The title of the document that the question is about.
     pub article: String,
     /// Always: that a passage holds the answer follows from the words in it, no person judged it.
     pub constructed: bool,
 }
 
+/// A section of a passage.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CandidateSection {
+    /// The heading that its sentences are embedded behind, or else the title.
+    pub heading: Option<String>,
+    /// Its sentences, without headings.
+    pub sentences: Vec<CandidateSentence>,
+}
+
 /// A sentence of a passage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CandidateSentence {
-    /// What it says, behind its heading.
+    /// What it says.
     pub text: String,
     /// Whether it contains something that answers; `false` where that is not known.
     pub right: bool,
@@ -144,7 +153,7 @@ fn labelled(case: &Case, found: &[Passage]) -> Vec<Candidate> {
             id: case.id.clone(),
             lang: case.lang.clone(),
             question: case.question.clone(),
-            sentences: sentences(&title, &passage.text, answers.as_deref().unwrap_or_default()),
+            sections: sections(&title, &passage.text, answers.as_deref().unwrap_or_default()),
             title: title.into_owned(),
             passage: passage.text.clone(),
             rank: index + 1,
@@ -157,18 +166,21 @@ fn labelled(case: &Case, found: &[Passage]) -> Vec<Candidate> {
     candidates
 }
 
-fn sentences(title: &str, text: &str, answers: &[String]) -> Vec<CandidateSentence> {
-    let passage = PassageText { title, text, rank: 0 };
-    let sentences = headed_sentences(passage).into_iter().map(|(range, headed)| {
-        let own = text.get(range).unwrap_or_default();
-        CandidateSentence {
-            right: answers
-                .iter()
-                .any(|answer| !answer.is_empty() && own.contains(answer.as_str())),
-            text: headed,
-        }
+fn sections(title: &str, text: &str, answers: &[String]) -> Vec<CandidateSection> {
+    let holds = |own: &str| answers.iter().any(|answer| !answer.is_empty() && own.contains(answer));
+    let sections = answer_sections(PassageText { title, text, rank: 0 }).into_iter();
+    let sections = sections.map(|section| CandidateSection {
+        heading: section.heading,
+        sentences: section
+            .sentences
+            .into_iter()
+            .map(|(range, sentence)| CandidateSentence {
+                text: sentence,
+                right: text.get(range).is_some_and(holds),
+            })
+            .collect(),
     });
-    sentences.collect()
+    sections.collect()
 }
 
 #[cfg(test)]

@@ -100,16 +100,11 @@ fn no_passage_answers_a_foreign_question() {
 fn sentences_stand_behind_their_heading_and_say_whether_they_answer() {
     let found = [passage("boiler", "## Heating\n\nIt is loud. It was installed in 2019.")];
     let candidates = labelled(&case(&["2019"]), &found);
-    let sentences: Vec<(&str, bool)> = candidates
-        .iter()
-        .flat_map(|candidate| &candidate.sentences)
-        .map(|sentence| (sentence.text.as_str(), sentence.right))
-        .collect();
-    assert_eq!(
-        sentences,
-        [
-            ("Heating: It is loud.", false),
-            ("Heating: It was installed in 2019.", true)
-        ]
-    );
+    let [section] = &candidates[0].sections[..] else {
+        panic!("one section");
+    };
+    assert_eq!(section.heading.as_deref(), Some("Heating:"));
+    let sentences = section.sentences.iter();
+    let sentences: Vec<(&str, bool)> = sentences.map(|own| (own.text.as_str(), own.right)).collect();
+    assert_eq!(sentences, [("It is loud.", false), ("It was installed in 2019.", true)]);
 }

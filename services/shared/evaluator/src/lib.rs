@@ -4,6 +4,7 @@
 //! by a [`Calibrator`]. It does no reasoning and no arithmetic: it detects that a date is missing, but not that a date
 //! is off by a year.
 
+mod answers;
 mod calibrate;
 mod coefficients;
 mod error;
@@ -296,11 +297,20 @@ pub fn asks_how(question: &str) -> bool {
     Question::new(question).asks_how()
 }
 
-/// The sentences of a passage as they are embedded to be compared with a question: behind the heading of their section, or
-/// else the title. With the byte range of each in the passage; without headings.
+/// A section of a passage, as it is read to find an answer in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnswerSection {
+    /// The heading that its sentences are embedded behind, or else the title, with a colon.
+    pub heading: Option<String>,
+    /// What each sentence says, with its byte range in the passage; without headings.
+    pub sentences: Vec<(Range<usize>, String)>,
+}
+
+/// The sections of a passage, as they are compared with a question by an embedder that
+/// [adapts to answers](emend_models::embed::Embedder::adapts_to_answers).
 #[must_use]
-pub fn headed_sentences(passage: PassageText<'_>) -> Vec<(Range<usize>, String)> {
-    text_pairs::headed_sentences(passage)
+pub fn answer_sections(passage: PassageText<'_>) -> Vec<AnswerSection> {
+    answers::sections(passage)
 }
 
 /// The task for an answer. An answer of a few words has a model of its own, in which its kind and unit count rather

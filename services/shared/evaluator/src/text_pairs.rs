@@ -2,9 +2,9 @@
 //!
 //! All of it is computed in pieces, each in its turn (see [`Turns`]).
 
-use std::ops::Range;
 use std::sync::Arc;
 
+use super::answers::{self, TOKEN_BYTES};
 use super::coefficients::Task;
 use super::features::{Cosines, Group, Late, Question, View};
 use super::{EvaluateError, Evaluator, PassageText};
@@ -13,14 +13,13 @@ use emend_models::embed::{Embedding, Input, TokenVectors, cosine};
 use emend_text as text;
 
 /// Maximum embedded sentences per section. Of a longer section, the sentences with most of the question's words are
-/// embedded; the others get the passage's cosine, or the lowest of those that were where sentences are embedded by other weights
-/// than passages.
+/// embedded; the others get the passage's cosine, or that of the least similar one where sentences are read as answers.
 pub(super) const MAX_SENTENCES: usize = 48;
 /// Most sections of a passage. The last one holds what is left of a passage with more headings.
 const MAX_SECTIONS: usize = 64;
 
 /// A passage that outlives its caller's borrow, for another thread.
-struct OwnedPassage {
+pub(super) struct OwnedPassage {
     title: String,
     text: String,
     rank: usize,
@@ -49,7 +48,7 @@ pub(super) struct Section {
 }
 
 impl Section {
-    fn size(&self) -> usize {
+    pub(super) fn size(&self) -> usize {
         self.view.text.len()
     }
 }
@@ -65,7 +64,7 @@ pub(super) async fn sections(passages: &[PassageText<'_>]) -> Result<Vec<Section
     Ok(analyzed.await?.into_iter().flatten().collect())
 }
 
-fn of_passage(passage: usize, whole: &OwnedPassage) -> Vec<Section> {
+pub(super) fn of_passage(passage: usize, whole: &OwnedPassage) -> Vec<Section> {
     let ranges = text::section_ranges(&whole.text, MAX_SECTIONS).into_iter();
     let sections = ranges.filter_map(|range| {
         let titled = PassageText {
@@ -80,18 +79,6 @@ fn of_passage(passage: usize, whole: &OwnedPassage) -> Vec<Section> {
         })
     });
     sections.collect()
-}
-
-/// See [`crate::headed_sentences`].
-pub(super) fn headed_sentences(passage: PassageText<'_>) -> Vec<(Range<usize>, String)> {
-    let sections = of_passage(0, &passage.into()).into_iter();
-    let sentences = sections.flat_map(|Section { start, view, .. }| {
-        let ranges = view.sentences.iter().enumerate();
-        let own = ranges.filter(|(index, _)| !view.sentence(*index).starts_with('#'));
-        own.map(|(index, range)| (start + range.start..start + range.end, view.headed(index)))
-            .collect::<Vec<_>>()
-    });
-    sentences.collect()
 }
 
 /// A text as it is, analyzed.
@@ -187,51 +174,14 @@ impl Evaluator {
 
     async fn embed(&self, task: Task, first: &Arc<Question>, pairs: &mut [TextPair]) -> Result<(), EvaluateError> {
         let (query, passages) = self.embed_whole(first.text(), pairs).await?;
-        let answers = matches!(task, Task::Relevance | Task::Answer) && self.embedder.adapts_to_answers();
-        let sections: Vec<Section> = pairs.iter().map(|pair| pair.section.clone()).collect();
-        let closest = {
-            let first = Arc::clone(first);
-            let closest = move |section: Section| {
-                let view = &section.view;
-                if view.sentences.len() < 2 && !answers {
-                    return Vec::new();
-                }
-                let text = |index: usize| match answers {
-                    true => view.headed(index),
-                    false => view.sentence(index).to_owned(),
-                };
-                let places = first.closest(view, MAX_SENTENCES).into_iter();
-                places.map(|index| (index, text(index))).collect::<Vec<_>>()
-            };
-            Turns::shared().each(sections, Section::size, closest).await?
-        };
-        let texts = closest.iter().flatten().map(|(_, text)| text.clone()).collect();
-        let (query, kind) = if answers {
-            let asked = vec![first.text().to_owned()];
-            let question = self.embedder.embed(Input::Question, asked).await?.into_iter().next();
-            (question.ok_or(EvaluateError::Stopped)?, Input::Answer)
+        let sections = pairs.iter().map(|pair| pair.section.clone()).collect();
+        let sentences = if matches!(task, Task::Relevance | Task::Answer) && self.embedder.adapts_to_answers() {
+            answers::similarities(&self.embedder, first, sections).await?
         } else {
-            (query, Input::Passage)
+            let wholes = passages.iter().map(|(whole, _)| *whole).collect();
+            self.sentence_cosines(&query, first, sections, wholes).await?
         };
-        let embeddings = self.embedder.embed(kind, texts).await?;
-        let mut cosines = embeddings
-            .iter()
-            .map(|embedding: &Embedding| f64::from(cosine(&query, embedding)));
-        for ((pair, (passage, late)), closest) in pairs.iter_mut().zip(passages).zip(closest) {
-            let own: Vec<(usize, f64)> = closest
-                .into_iter()
-                .map(|(index, _)| index)
-                .zip(cosines.by_ref())
-                .collect();
-            // Cosines by the adapted weights cannot be compared with the passage's.
-            let least = own.iter().map(|(_, cosine)| *cosine).reduce(f64::min);
-            let least = least.filter(|_| answers).unwrap_or(passage);
-            let mut sentences = vec![least; pair.section.view.sentences.len()];
-            for (index, cosine) in own {
-                if let Some(slot) = sentences.get_mut(index) {
-                    *slot = cosine;
-                }
-            }
+        for ((pair, (passage, late)), sentences) in pairs.iter_mut().zip(passages).zip(sentences) {
             pair.cosines = Some(Cosines {
                 passage,
                 sentences,
@@ -239,6 +189,42 @@ impl Evaluator {
             });
         }
         Ok(())
+    }
+
+    /// The cosine of `query` with each sentence of each section; that of the section for sentences that are not embedded.
+    async fn sentence_cosines(
+        &self,
+        query: &Embedding,
+        first: &Arc<Question>,
+        sections: Vec<Section>,
+        wholes: Vec<f64>,
+    ) -> Result<Vec<Vec<f64>>, EvaluateError> {
+        let counts: Vec<usize> = sections.iter().map(|section| section.view.sentences.len()).collect();
+        let closest = {
+            let first = Arc::clone(first);
+            let closest = move |section: Section| {
+                let view = &section.view;
+                if view.sentences.len() < 2 {
+                    return Vec::new();
+                }
+                let places = first.closest(view, MAX_SENTENCES).into_iter();
+                places.map(|index| (index, view.sentence(index).to_owned())).collect()
+            };
+            Turns::shared().each(sections, Section::size, closest).await?
+        };
+        let texts = closest.iter().flatten().map(|(_, text)| text.clone()).collect();
+        let embeddings = self.embedder.embed(Input::Passage, texts).await?;
+        let mut cosines = embeddings.iter().map(|embedding| f64::from(cosine(query, embedding)));
+        let of_section = |((closest, count), whole): ((Vec<(usize, String)>, usize), f64)| {
+            let mut sentences = vec![whole; count];
+            for ((index, _), cosine) in closest.into_iter().zip(cosines.by_ref()) {
+                if let Some(slot) = sentences.get_mut(index) {
+                    *slot = cosine;
+                }
+            }
+            sentences
+        };
+        Ok(closest.into_iter().zip(counts).zip(wholes).map(of_section).collect())
     }
 
     /// The embedding of `first`, and for each text its cosine with it as a whole, and per token if the embedder returns
@@ -273,6 +259,3 @@ impl Evaluator {
         Ok((query, near))
     }
 }
-
-/// The bytes of text that take as long to be analyzed as a token takes to be compared with a long question's.
-const TOKEN_BYTES: usize = 32;

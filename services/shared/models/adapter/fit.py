@@ -5,13 +5,14 @@
     emend eval pairs --data DIR --top-k 6 --out pairs
     python fit.py --model e5-small-q4.bin --out multilingual-e5-small.safetensors pairs/answer/*.jsonl
 
-Each line of the pairs has `question`, `article` and `sentences` with `text` and `right`. `--held-out N` leaves out one of N articles
-and prints how many of their questions have a right sentence as the closest one.
+Each line of the pairs has `question`, `article` and `sections` with `heading` and `sentences`, each with `text` and `right`.
+`--held-out N` leaves out one of N articles and prints for how many of their questions the most similar sentence is a right one.
 """
 
 import argparse
 import hashlib
 import json
+import math
 import random
 import struct
 import unicodedata
@@ -24,9 +25,10 @@ from tokenizers import Tokenizer
 from tokenizers.models import Unigram
 
 ADAPTED, RANK, SCALE = 4, 16, 2.0
-TEMPERATURE, RATE, EPOCHS = 0.02, 5e-4, 1.5
-NEGATIVES, MAX_TOKENS = 7, 96
-LENGTHS = {24: 16, 32: 16, 48: 12, 64: 8, 96: 6}  # tokens of a sentence: questions of a batch
+TEMPERATURE, RATE, WEIGHT_SCALE, SHARPNESS = 0.02, 5e-4, 50.0, 60.0
+WINDOWS, UNANSWERED = 4, 0.2  # windows of a question; share of questions whose right window is left out
+MAX_TOKENS, MAX_HEADING, MAX_SENTENCE, MAX_SENTENCES = 192, 26, 96, 40
+LENGTHS = {32: 12, 64: 8, 96: 6, 128: 4, 160: 4, 192: 3}  # tokens of a window: questions of a batch
 PARTS = {"qkv": "qkv", "ao": "attention_output", "fi": "feed_forward_in", "fo": "feed_forward_out"}
 
 
@@ -100,14 +102,14 @@ class Model:
         values = np.concatenate([bits & 15, bits >> 4], 1).astype(np.float32) - 8
         return (values * scales).reshape(-1)[:elements]
 
-    def ids(self, text, most):
+    def ids(self, text):
         text = "".join(self.normal.get(c, c) for c in unicodedata.normalize("NFC", text))
         ids = []
         for word in filter(None, text.replace("\u2581", " ").split(" ")):
             if word not in self.known:
                 self.known[word] = self.tokenizer.encode("\u2581" + word, add_special_tokens=False).ids
             ids += self.known[word]
-        return (self.first, *ids[: most - 2], self.last)
+        return ids
 
 
 @jax.custom_vjp
@@ -130,7 +132,8 @@ class Encoder:
         self.model, self.states = model, {}
         self.lower, self.upper = model.layers[:-ADAPTED], model.layers[-ADAPTED:]
         self.below = jax.jit(lambda x, mask: self.through(x, mask, [(layer, None) for layer in self.lower]))
-        self.embedding = jax.jit(self.embed)
+        self.prefix = 1 + len(model.ids("query: "))
+        self.compare = jax.jit(lambda fitted, asked, windows, places: self.similarities(fitted, asked, windows, places, jnp.max))
 
     def normalized(self, x, norm):
         mean = x.mean(-1, keepdims=True)
@@ -156,10 +159,36 @@ class Encoder:
             x = self.normalized(x + linear(inner, "fo"), layer["oln"])
         return x
 
-    def embed(self, adapters, x, mask):
-        x = self.through(x, mask, zip(self.upper, adapters))
-        mean = (x * mask[:, :, None]).sum(1)
-        return mean / jnp.linalg.norm(mean, axis=1, keepdims=True)
+    def tokens(self, fitted, x, mask):
+        return unit(self.through(x, mask, zip(self.upper, fitted["layers"])))
+
+    def similarities(self, fitted, asked, windows, places, most=None):
+        """The cosine of each question with each sentence of all windows, and its MaxSim with those of its own.
+
+        asked: rows and mask, one question each; windows: rows and mask, the same number of each question; places: the sentence of
+        each token, MAX_SENTENCES for none.
+        """
+        questions, mask = self.tokens(fitted, *asked), asked[1]
+        at = jnp.arange(mask.shape[1])
+        own = mask & (at >= self.prefix) & (at < mask.sum(1, keepdims=True) - 1)
+        weights = jax.nn.softmax(jnp.where(own, WEIGHT_SCALE * (questions @ fitted["weights"]), -1e9), 1)
+        whole = unit((questions * own[:, :, None]).sum(1))
+        tokens = self.tokens(fitted, *windows)
+        of = jax.nn.one_hot(places, MAX_SENTENCES)
+        pooled = unit(jnp.einsum("wts,wth->wsh", of, tokens))
+        count = len(windows[0]) // len(whole)
+        by_question = lambda x: x.reshape(len(whole), count, *x.shape[1:])
+        near = jnp.einsum("bnh,bkth->bktn", questions, by_question(tokens))
+        of = by_question(of)
+        if most is None:
+            # A smooth maximum, which has a gradient for each token.
+            powers = jnp.einsum("bkts,bktn->bksn", of, jnp.exp(SHARPNESS * (near - 1)))
+            nearest = 1 + jnp.log(powers + 1e-30) / SHARPNESS
+        else:
+            each = lambda s: jnp.where(of[:, :, :, s, None] > 0, near, -9.0).max(2)
+            nearest = jnp.stack([each(s) for s in range(MAX_SENTENCES)], 2)
+        late = jnp.einsum("bksn,bn->bks", nearest, weights)
+        return jnp.einsum("bh,gksh->bgks", whole, by_question(pooled)), late
 
     def batches(self, texts, tokens):
         texts = sorted(texts, key=len)
@@ -187,51 +216,81 @@ class Encoder:
     def prepared(self, texts, length, rows):
         return self.rows(texts, length, rows, self.states.get)
 
-    def embeddings(self, adapters, texts):
-        self.prepare(texts)
-        found = {}
-        for length, rows, batch in self.batches(set(texts), 2048):
-            vectors = np.asarray(self.embedding(adapters, *self.prepared(batch, length, rows)))
-            found.update(zip(batch, vectors))
-        return np.stack([found[text] for text in texts])
+
+def unit(x):
+    return x * jax.lax.rsqrt((x * x).sum(-1, keepdims=True) + 1e-9)
 
 
 def padded(text):
     return next(length for length in LENGTHS if len(text) <= length)
 
 
+class Window:
+    """Sentences behind their heading: the ids, the sentence of each token, and which sentences are right."""
+
+    def __init__(self, model, heading):
+        self.ids = [model.first, *model.ids(f"passage: {heading or ''}")[:MAX_HEADING]]
+        self.places, self.right = [MAX_SENTENCES] * len(self.ids), []
+
+    def takes(self, ids):
+        return len(self.ids) + len(ids) < MAX_TOKENS and len(self.right) < MAX_SENTENCES
+
+    def add(self, ids, right):
+        self.places += [len(self.right)] * len(ids)
+        self.ids += ids
+        self.right.append(right)
+
+    def end(self, model):
+        self.ids = (*self.ids, model.last)
+        self.places.append(MAX_SENTENCES)
+        return self
+
+
+def windows(model, section):
+    found = []
+    for sentence in section["sentences"]:
+        ids = model.ids(sentence["text"])[:MAX_SENTENCE]
+        if ids and not (found and found[-1].takes(ids)):
+            found.append(Window(model, section["heading"]))
+        if ids:
+            found[-1].add(ids, sentence["right"])
+    return [window.end(model) for window in found]
+
+
 def questions(paths, model):
-    """Each question with its right and its wrong sentences; those beside a right one and those with its words come first."""
+    """Each question with the windows that were found for it, those with most of its rare words first."""
     found = {}
     for path in paths:
         for line in open(path, encoding="utf-8"):
             pair = json.loads(line)
             key = (path, pair["question"])
-            question = found.setdefault(key, {"article": pair["article"], "right": [], "near": [], "far": []})
-            question["ids"] = model.ids("query: " + pair["question"], 64)
-            has_right = any(sentence["right"] for sentence in pair["sentences"])
-            for sentence in pair["sentences"]:
-                ids = model.ids("passage: " + sentence["text"], MAX_TOKENS)
-                kind = "right" if sentence["right"] else "near" if has_right else "far"
-                question[kind].append(ids)
+            question = found.setdefault(key, {"article": pair["article"], "windows": []})
+            question["ids"] = (model.first, *model.ids("query: " + pair["question"])[:62], model.last)
+            for section in pair["sections"]:
+                question["windows"] += windows(model, section)
     for question in found.values():
-        own = set(question["ids"])
-        shared = lambda ids: len(set(ids) & own) / (3 + len(set(ids))) ** 0.5
-        for kind in ("near", "far"):
-            question[kind].sort(key=shared, reverse=True)
-    return [question for question in found.values() if question["right"] and len(question["near"] + question["far"]) >= 3]
+        own, every = set(question["ids"]), question["windows"]
+        common = {id: sum(id in window.ids for window in every) for id in own}
+        rare = lambda window: sum(math.log(1 + len(every) / common[id]) for id in own & set(window.ids))
+        every.sort(key=rare, reverse=True)
+    return [question for question in found.values() if len(question["windows"]) > 1]
 
 
 def example(question, rng):
-    rest = question["far"][3:30]
-    rng.shuffle(rest)
-    wrong = (question["near"][:3] + question["far"][:3] + rest)[:NEGATIVES]
-    wrong += [rng.choice(wrong) for _ in range(NEGATIVES - len(wrong))]
-    return question["ids"], [rng.choice(question["right"]), *wrong]
+    right = [window for window in question["windows"] if any(window.right)]
+    wrong = [window for window in question["windows"] if not any(window.right)]
+    if rng.random() < UNANSWERED and len(wrong) >= 3:
+        right = []
+    rng.shuffle(right)
+    near, far = wrong[: WINDOWS + 2], wrong[WINDOWS:40]
+    rng.shuffle(near)
+    rng.shuffle(far)
+    first = right[:1] + near[: WINDOWS - 1 - len(right[:1])]
+    return question["ids"], (first + far + near[len(first) - len(right[:1]) :])[:WINDOWS]
 
 
 def plan(examples, rng):
-    longest = lambda one: max(map(padded, one[1]))
+    longest = lambda one: max(padded(window.ids) for window in one[1])
     rng.shuffle(examples)
     examples, batches = sorted(examples, key=longest), []
     while examples:
@@ -243,60 +302,97 @@ def plan(examples, rng):
     return batches
 
 
-def closest(encoder, adapters, held_out):
-    right = 0
+def arranged(encoder, examples, length, rows, count):
+    """The rows of questions and windows, the sentence of each token, and which sentences there are and are right."""
+    asked = encoder.prepared([ids for ids, _ in examples], 64, rows)
+    shape = (rows, count, MAX_SENTENCES)
+    places, exists, right = np.full((rows, count, length), MAX_SENTENCES), np.zeros(shape, bool), np.zeros(shape, bool)
+    x, mask = np.zeros((rows, count, length, encoder.model.hidden), np.float32), np.zeros((rows, count, length), bool)
+    mask[:, :, 0] = True
+    for row, (_, own) in enumerate(examples):
+        x[row, : len(own)], mask[row, : len(own)] = encoder.prepared([window.ids for window in own], length, len(own))
+        for at, window in enumerate(own):
+            places[row, at, : len(window.places)] = window.places
+            exists[row, at, : len(window.right)], right[row, at, : len(window.right)] = True, window.right
+    flat = lambda value: value.reshape(rows * count, *value.shape[2:])
+    return asked, (flat(x), flat(mask)), flat(places), exists, right
+
+
+def closest(encoder, fitted, held_out):
+    right = answered = 0
     for question in held_out:
-        sentences = question["right"] + question["near"] + question["far"]
-        vectors = encoder.embeddings(adapters, [question["ids"], *sentences])
-        right += int(np.argmax(vectors[1:] @ vectors[0])) < len(question["right"])
-    return right / max(1, len(held_out))
+        own = question["windows"][:10]
+        if not any(any(window.right) for window in own):
+            continue
+        encoder.prepare([question["ids"], *(window.ids for window in own)])
+        asked, rows, places, exists, wanted = arranged(encoder, [(question["ids"], own)], MAX_TOKENS, 1, 10)
+        cosines, late = encoder.compare(fitted, asked, rows, places)
+        best = np.where(exists, cosines[:, 0] + late, -9.0).argmax()
+        answered, right = answered + 1, right + bool(wanted.reshape(-1)[best])
+    return right / max(1, answered)
 
 
 def fit(encoder, examples, rng):
-    key, adapters = jax.random.PRNGKey(1), []
+    key, layers = jax.random.PRNGKey(1), []
     for layer in encoder.upper:
         adapter = {}
         for name in PARTS:
             inputs, outputs = layer[name][0].shape
             key, own = jax.random.split(key)
             adapter[name] = (jax.random.normal(own, (inputs, RANK)) / np.sqrt(inputs), jnp.zeros((RANK, outputs)))
-        adapters.append(adapter)
+        layers.append(adapter)
+    # The nulls are what a sentence must exceed to count as an answer.
+    fitted = {"layers": layers, "weights": jnp.zeros(encoder.model.hidden), "nulls": jnp.array([0.85, 0.85])}
 
-    def loss(adapters, asked, asked_mask, found, found_mask, count):
-        asked = encoder.embed(adapters, asked, asked_mask)
-        found = encoder.embed(adapters, found, found_mask).reshape(len(asked), NEGATIVES + 1, -1)
-        is_used = jnp.arange(len(asked)) < count
-        own = jnp.einsum("bh,bkh->bk", asked, found) / TEMPERATURE
-        others = jnp.where(jnp.eye(len(asked), dtype=bool) | ~is_used[None], -1e9, asked @ found[:, 0].T / TEMPERATURE)
-        total = jax.nn.logsumexp(jnp.concatenate([own, others], 1), axis=1)
-        return ((total - own[:, 0]) * is_used).sum() / count
+    def ranked(scores, null, right, is_used):
+        """Right sentences against the wrong ones, and with half the weight all of them against the null."""
+        total = jax.nn.logsumexp(scores, axis=1)
+        own = jax.nn.logsumexp(jnp.where(right, scores, -1e9), axis=1)
+        answered = right.any(1)
+        against = jnp.logaddexp(total, null) - jnp.where(answered, own, null)
+        return (jnp.where(answered, total - own, 0.0) + 0.5 * against) * is_used
 
-    encoder.prepare([text for asked, found in examples for text in (asked, *found)])
-    batches = [batch for _ in range(int(EPOCHS + 0.999)) for batch in plan(list(examples), rng)]
-    batches = batches[: int(len(plan(list(examples), rng)) * EPOCHS)]
+    def loss(fitted, asked, found, places, exists, right, count):
+        cosines, late = encoder.similarities(fitted, asked, found, places)
+        batch = len(asked[0])
+        is_used, (null, late_null) = jnp.arange(batch) < count, fitted["nulls"]
+        flat = lambda value: value.reshape(batch, -1)
+        own = flat(jnp.where(exists, jnp.einsum("bbks->bks", cosines), -1.0))
+        late = flat(jnp.where(exists, late, -1.0))
+        # By cosine, also against the right sentences of the batch's other questions.
+        foreign = right[None] & ~jnp.eye(batch, dtype=bool)[:, :, None, None] & is_used[None, :, None, None]
+        others = flat(jnp.where(foreign, cosines, -1.0))
+        right = flat(right)
+        none = jnp.zeros(others.shape, bool)
+        total = ranked(jnp.concatenate([own, others], 1) / TEMPERATURE, null / TEMPERATURE, jnp.concatenate([right, none], 1), is_used)
+        total += ranked(late / TEMPERATURE, late_null / TEMPERATURE, right, is_used)
+        both = (own + late) / (2 * TEMPERATURE)
+        total += ranked(both, (null + late_null) / (2 * TEMPERATURE), right, is_used)
+        return total.sum() / count
+
+    encoder.prepare([text for asked, own in examples for text in (asked, *(window.ids for window in own))])
+    batches = plan(list(examples), rng)
     rate = optax.warmup_cosine_decay_schedule(0, RATE, max(1, len(batches) // 15), len(batches), RATE * 0.03)
     optimizer = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(rate, weight_decay=0.01))
-    state = optimizer.init(adapters)
+    state = optimizer.init(fitted)
 
     @jax.jit
-    def step(adapters, state, *batch):
-        value, gradient = jax.value_and_grad(loss)(adapters, *batch)
-        updates, state = optimizer.update(gradient, state, adapters)
-        return optax.apply_updates(adapters, updates), state, value
+    def step(fitted, state, *batch):
+        value, gradient = jax.value_and_grad(loss)(fitted, *batch)
+        updates, state = optimizer.update(gradient, state, fitted)
+        return optax.apply_updates(fitted, updates), state, value
 
     for number, (length, batch) in enumerate(batches, 1):
-        rows = LENGTHS[length]
-        asked = encoder.prepared([asked for asked, _ in batch], 64, rows)
-        found = encoder.prepared([text for _, found in batch for text in found], length, rows * (NEGATIVES + 1))
-        adapters, state, value = step(adapters, state, *asked, *found, len(batch))
+        rows = arranged(encoder, batch, length, LENGTHS[length], WINDOWS)
+        fitted, state, value = step(fitted, state, *rows, len(batch))
         if number % 25 == 0 or number == len(batches):
             print(f"step {number} of {len(batches)}, loss {float(value):.3f}", flush=True)
-    return adapters
+    return fitted
 
 
-def save(path, adapters, first):
-    tensors = {}
-    for index, adapter in enumerate(adapters, first):
+def save(path, fitted, first):
+    tensors = {"token_weights": (WEIGHT_SCALE * np.asarray(fitted["weights"])).astype("<f2")}
+    for index, adapter in enumerate(fitted["layers"], first):
         for name, (a, b) in adapter.items():
             tensors[f"layers.{index}.{PARTS[name]}.a"] = np.asarray(a).astype("<f2")
             tensors[f"layers.{index}.{PARTS[name]}.b"] = (SCALE * np.asarray(b)).astype("<f2")
@@ -324,10 +420,10 @@ def main():
     held_out = [question for question in known if line.held_out and fold(question) == 0]
     examples = [example(question, rng) for question in known if not line.held_out or fold(question)]
     print(f"{len(examples)} questions to fit, {len(held_out)} held out", flush=True)
-    adapters = fit(encoder, examples, rng)
+    fitted = fit(encoder, examples, rng)
     if held_out:
-        print(f"the closest sentence is right for {closest(encoder, adapters, held_out):.3f} of those held out")
-    save(line.out, adapters, len(encoder.lower))
+        print(f"the most similar sentence is right for {closest(encoder, fitted, held_out):.3f} of those held out")
+    save(line.out, fitted, len(encoder.lower))
 
 
 if __name__ == "__main__":

@@ -64,8 +64,8 @@ pub enum Input {
     /// A question whose answer is looked for among sentences. The same as [`Query`](Self::Query) for an embedder that does
     /// not [adapt to answers](Embedder::adapts_to_answers).
     Question,
-    /// A sentence that may answer a question, behind its heading: `Leave: Every employee has 25 days.` The same as
-    /// [`Passage`](Self::Passage) for an embedder that does not [adapt to answers](Embedder::adapts_to_answers).
+    /// Sentences that may answer a question, behind their heading: `Leave:`, `Every employee has 25 days.`, `Ask early.` The
+    /// same as [`Passage`](Self::Passage) for an embedder that does not [adapt to answers](Embedder::adapts_to_answers).
     Answer,
 }
 
@@ -88,8 +88,9 @@ pub trait Embedder: Send + Sync {
     /// Not truncated at [`max_tokens`](Self::max_tokens). An embedder behind an API estimates it.
     fn count_tokens(&self, text: &str) -> usize;
 
-    /// Whether questions and the sentences that answer them have weights of their own. Their embeddings cannot be compared
-    /// with those of queries and passages then.
+    /// Whether questions and the sentences that answer them have weights of their own:
+    /// [`embed_tokens`](Self::embed_tokens) gives them vectors for [`TokenVectors::answer_similarities`], which cannot be
+    /// compared with those of queries and passages.
     fn adapts_to_answers(&self) -> bool {
         false
     }

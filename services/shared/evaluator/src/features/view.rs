@@ -142,17 +142,20 @@ impl View {
         self.rows.get(&index).map_or(own, String::as_str)
     }
 
-    /// A sentence behind the heading at the start of the text, or else behind the title: `Leave: Every employee has 25 days.`
-    pub(crate) fn headed(&self, index: usize) -> String {
-        let sentence = self.sentence(index);
+    /// What stands before the sentences where they are read as answers: the heading at the start of the text, or else the title,
+    /// with a colon; `None` if there is neither.
+    pub(crate) fn lead(&self) -> Option<String> {
         let first = self.sentence(0);
         let heading = if first.starts_with('#') { first } else { &self.own_title };
         let heading = heading.trim_start_matches(['#', ' ']).trim_end();
-        match heading.char_indices().nth(MAX_HEADING_CHARS) {
-            Some((end, _)) => format!("{}: {sentence}", heading.get(..end).unwrap_or_default()),
-            None if heading.is_empty() => sentence.to_owned(),
-            None => format!("{heading}: {sentence}"),
-        }
+        let end = heading.char_indices().nth(MAX_HEADING_CHARS);
+        let heading = heading.get(..end.map_or(heading.len(), |(end, _)| end))?;
+        (!heading.is_empty()).then(|| format!("{heading}:"))
+    }
+
+    /// Whether a sentence is a heading of the text.
+    pub(crate) fn is_heading(&self, index: usize) -> bool {
+        self.sentence(index).starts_with('#')
     }
 
     /// Whether a sentence is a row of a table.

@@ -7,38 +7,58 @@ use candle_core::{DType, Device, Result, Tensor};
 
 use super::bert::{Bert, Layer, Linear};
 
-/// The last layers of `bert` with the products of `adapter` added, a safetensors file with the tensors
-/// `layers.INDEX.PART.a` (inputs × rank) and `layers.INDEX.PART.b` (rank × outputs) for each of them.
-///
-/// # Errors
-/// It is no such file, a tensor is missing, or does not fit the encoder.
-pub(super) fn adapted(bert: &Bert, adapter: &[u8]) -> Result<Vec<Layer>> {
-    let tensors = candle_core::safetensors::load_buffer(adapter, &Device::Cpu)?;
-    let count = tensors.keys().filter(|name| name.ends_with(".qkv.a")).count();
-    if count == 0 || count > bert.layers.len() {
-        candle_core::bail!("it adapts {count} layers, the model has {}", bert.layers.len());
-    }
-    let layers = bert.layers.iter().enumerate().skip(bert.layers.len() - count);
-    layers
-        .map(|(index, layer)| {
-            let adapted = |part: &str, linear: &Linear| -> Result<Linear> {
-                let a = tensor(&tensors, &format!("layers.{index}.{part}.a"))?;
-                let b = tensor(&tensors, &format!("layers.{index}.{part}.b"))?;
-                Ok(Linear {
-                    weight: (&linear.weight + a.matmul(&b)?)?,
-                    bias: linear.bias.clone(),
+/// What an encoder has of its own for questions and the sentences that answer them.
+pub(super) struct Adapter {
+    /// The layers that replace the encoder's last ones.
+    pub(super) layers: Vec<Layer>,
+    /// The direction by which a question's tokens are weighed (see [`TokenVectors::weighted`](super::TokenVectors::weighted)).
+    pub(super) token_weights: Vec<f32>,
+}
+
+impl Adapter {
+    /// Reads the adapter of `bert`: a safetensors file with the tensors `layers.INDEX.PART.a` (inputs × rank) and
+    /// `layers.INDEX.PART.b` (rank × outputs) for each of the last layers, whose products are added to the encoder's weights, and
+    /// `token_weights` (hidden size).
+    ///
+    /// # Errors
+    /// It is no such file, a tensor is missing, or does not fit the encoder.
+    pub(super) fn read(bert: &Bert, adapter: &[u8]) -> Result<Self> {
+        let tensors = candle_core::safetensors::load_buffer(adapter, &Device::Cpu)?;
+        let count = tensors.keys().filter(|name| name.ends_with(".qkv.a")).count();
+        if count == 0 || count > bert.layers.len() {
+            candle_core::bail!("it adapts {count} layers, the model has {}", bert.layers.len());
+        }
+        let layers = bert.layers.iter().enumerate().skip(bert.layers.len() - count);
+        let layers: Result<Vec<Layer>> = layers
+            .map(|(index, layer)| {
+                let adapted = |part: &str, linear: &Linear| -> Result<Linear> {
+                    let a = tensor(&tensors, &format!("layers.{index}.{part}.a"))?;
+                    let b = tensor(&tensors, &format!("layers.{index}.{part}.b"))?;
+                    Ok(Linear {
+                        weight: (&linear.weight + a.matmul(&b)?)?,
+                        bias: linear.bias.clone(),
+                    })
+                };
+                Ok(Layer {
+                    qkv: adapted("qkv", &layer.qkv)?,
+                    attention_output: adapted("attention_output", &layer.attention_output)?,
+                    attention_norm: layer.attention_norm.clone(),
+                    feed_forward_in: adapted("feed_forward_in", &layer.feed_forward_in)?,
+                    feed_forward_out: adapted("feed_forward_out", &layer.feed_forward_out)?,
+                    output_norm: layer.output_norm.clone(),
                 })
-            };
-            Ok(Layer {
-                qkv: adapted("qkv", &layer.qkv)?,
-                attention_output: adapted("attention_output", &layer.attention_output)?,
-                attention_norm: layer.attention_norm.clone(),
-                feed_forward_in: adapted("feed_forward_in", &layer.feed_forward_in)?,
-                feed_forward_out: adapted("feed_forward_out", &layer.feed_forward_out)?,
-                output_norm: layer.output_norm.clone(),
             })
+            .collect();
+        let token_weights = tensor(&tensors, "token_weights")?.to_vec1::<f32>()?;
+        if token_weights.len() != bert.hidden() {
+            let (given, hidden) = (token_weights.len(), bert.hidden());
+            candle_core::bail!("it weighs tokens of {given} values, the model has {hidden}");
+        }
+        Ok(Self {
+            layers: layers?,
+            token_weights,
         })
-        .collect()
+    }
 }
 
 fn tensor(tensors: &HashMap<String, Tensor>, name: &str) -> Result<Tensor> {

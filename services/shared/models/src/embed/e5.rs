@@ -7,7 +7,8 @@ use candle_core::Result as CandleResult;
 use tokenizers::models::unigram::Unigram;
 
 use super::{
-    Input, ModelError, adapter,
+    Input, ModelError,
+    adapter::Adapter,
     bert::{Bert, Layer, Linear},
     binary::{Malformed, Reader, Tensors},
     kernels::LayerNorm,
@@ -40,7 +41,7 @@ pub(super) fn load(files: &ModelFiles) -> Result<Encoder, ModelError> {
         }
         None => from_hub(files)?,
     };
-    let adapted = adapted(&bert)?;
+    let adapter = adapter(&bert)?;
     Ok(Encoder {
         id: ID,
         bert,
@@ -48,16 +49,19 @@ pub(super) fn load(files: &ModelFiles) -> Result<Encoder, ModelError> {
         special_tokens,
         prefix: PREFIX,
         max_tokens: MAX_TOKENS,
-        adapted,
+        adapter,
     })
 }
 
-/// The layers that are adapted to answers; none for a model of another size.
-fn adapted(bert: &Bert) -> Result<Vec<Layer>, ModelError> {
+/// The adapter to answers; `None` for a model of another size.
+fn adapter(bert: &Bert) -> Result<Option<Adapter>, ModelError> {
     if (bert.layers.len(), bert.hidden()) != SIZE {
-        return Ok(Vec::new());
+        return Ok(None);
     }
-    adapter::adapted(bert, ADAPTER).map_err(|error| corrupt(Path::new("the built-in adapter"), error))
+    let adapter = Adapter::read(bert, ADAPTER);
+    adapter
+        .map(Some)
+        .map_err(|error| corrupt(Path::new("the built-in adapter"), error))
 }
 
 fn corrupt(path: &Path, error: impl std::fmt::Display) -> ModelError {

@@ -18,6 +18,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 use super::{
     EmbedError, Embedder, EmbedderChoice, EmbedderOptions, Embedding, Input, ModelError, Token, TokenVectors,
+    adapter::Adapter,
     bert::{Bert, Layer, pool},
     e5, minilm,
     tokenize::TextTokenizer,
@@ -49,8 +50,8 @@ pub(super) struct Encoder {
     pub(super) prefix: fn(Input) -> &'static str,
     /// The maximum text length in tokens, including prefix and special tokens.
     pub(super) max_tokens: usize,
-    /// The layers that replace the last ones for questions and answers; none if they are embedded as queries and passages.
-    pub(super) adapted: Vec<Layer>,
+    /// The adapter of questions and answers; `None` if they are embedded as queries and passages.
+    pub(super) adapter: Option<Adapter>,
 }
 
 impl Encoder {
@@ -58,7 +59,7 @@ impl Encoder {
     fn adapted(&self, kind: Input) -> &[Layer] {
         match kind {
             Input::Query | Input::Passage => &[],
-            Input::Question | Input::Answer => &self.adapted,
+            Input::Question | Input::Answer => self.adapter.as_ref().map_or(&[], |adapter| &adapter.layers),
         }
     }
 
@@ -104,7 +105,13 @@ impl Encoder {
     }
 
     /// Builds the token vectors of a text from its token ids, their piece indices and the encoded rows.
-    fn token_vectors(&self, ids: &[u32], piece_of: &[Option<usize>], rows: &[f32], pieces: usize) -> TokenVectors {
+    fn token_vectors(
+        &self,
+        kind: Input,
+        (ids, piece_of): (&[u32], &[Option<usize>]),
+        rows: &[f32],
+        pieces: usize,
+    ) -> TokenVectors {
         let width = self.bert.hidden();
         let whole = Embedding::from(pool(rows, width));
         let (mut tokens, mut token_rows) = (Vec::with_capacity(ids.len()), Vec::with_capacity(rows.len()));
@@ -115,7 +122,11 @@ impl Encoder {
                 token_rows.extend_from_slice(row);
             }
         }
-        TokenVectors::new(width, tokens, &token_rows, pieces, whole)
+        let vectors = TokenVectors::new(width, tokens, &token_rows, pieces, whole);
+        match &self.adapter {
+            Some(adapter) if kind == Input::Question => vectors.weighted(&adapter.token_weights),
+            _ => vectors,
+        }
     }
 
     fn failed(&self, detail: impl ToString) -> EmbedError {
@@ -247,7 +258,7 @@ impl Embedder for LocalEmbedder {
     }
 
     fn adapts_to_answers(&self) -> bool {
-        !self.encoder.adapted.is_empty()
+        self.encoder.adapter.is_some()
     }
 
     fn count_tokens(&self, text: &str) -> usize {
@@ -306,7 +317,7 @@ impl Embedder for LocalEmbedder {
                         .rows(encoder.adapted(kind), std::slice::from_ref(&ids), &stop)
                         .map_err(|error| encoder.failed(error))?;
                     let rows = rows.and_then(|rows| rows.into_iter().next());
-                    Ok(rows.map(|rows| encoder.token_vectors(&ids, &piece_of, &rows, text.len())))
+                    Ok(rows.map(|rows| encoder.token_vectors(kind, (&ids, &piece_of), &rows, text.len())))
                 })
             });
             let mut embedded = stream::iter(texts).buffered(self.threads);

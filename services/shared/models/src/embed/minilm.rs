@@ -42,6 +42,6 @@ pub(super) fn load(files: &ModelFiles) -> Result<Encoder, ModelError> {
         special_tokens,
         prefix: |_| "",
         max_tokens: MAX_TOKENS,
-        adapted: Vec::new(),
+        adapter: None,
     })
 }

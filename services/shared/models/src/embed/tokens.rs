@@ -1,6 +1,6 @@
 //! Contextual token vectors, for late interaction.
 
-use super::Embedding;
+use super::{Embedding, cosine, normalize};
 
 /// The token vectors of one text that was given in pieces, such as the sentences of a passage.
 ///
@@ -14,6 +14,8 @@ pub struct TokenVectors {
     values: Vec<i8>,
     /// Quantisation scale of each token. The dequantised vectors have an L2 norm of 1.
     scales: Vec<f32>,
+    /// The share of each token in [`answer_similarities`](Self::answer_similarities); they sum to 1.
+    weights: Vec<f32>,
     whole: Embedding,
     pieces: usize,
 }
@@ -43,14 +45,80 @@ impl TokenVectors {
             values.extend(row.iter().map(|value| (value / max * 127.0).round() as i8));
             scales.push(max / 127.0 / norm);
         }
+        let weights = vec![1.0 / tokens.len().max(1) as f32; tokens.len()];
         Self {
             width,
             tokens,
             values,
             scales,
+            weights,
             whole,
             pieces,
         }
+    }
+
+    /// Weighs the tokens by the softmax of their dot products with `direction`, which has the dimensions of a vector, in place of
+    /// equally.
+    #[must_use]
+    pub fn weighted(mut self, direction: &[f32]) -> Self {
+        let logits: Vec<f32> = (0..self.tokens.len())
+            .map(|at| self.vector(at).zip(direction).map(|(value, own)| value * own).sum())
+            .collect();
+        let max = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let shares = logits.iter().map(|logit| (logit - max).exp());
+        let total: f32 = shares.clone().sum();
+        self.weights = shares.map(|share| share / total).collect();
+        self
+    }
+
+    /// How well each piece of `passage` answers this question, −1 to 1: the mean of the cosine similarity of their mean vectors
+    /// and of MaxSim, the cosine similarity of each of the question's tokens with its closest one, weighted. −1 for a piece
+    /// without tokens, or if the dimensions differ.
+    #[must_use]
+    pub fn answer_similarities(&self, passage: &Self) -> Vec<f32> {
+        let mut sums = vec![vec![0.0_f32; passage.width]; passage.pieces];
+        let mut nearest = vec![vec![-1.0_f32; self.tokens.len()]; passage.pieces];
+        for (at, token) in passage.tokens.iter().enumerate() {
+            let (Some(sum), Some(nearest)) = (sums.get_mut(token.piece), nearest.get_mut(token.piece)) else {
+                continue;
+            };
+            for (sum, value) in sum.iter_mut().zip(passage.vector(at)) {
+                *sum += value;
+            }
+            for (own, best) in nearest.iter_mut().enumerate() {
+                *best = best.max(self.cosine(own, passage, at));
+            }
+        }
+        let mut question = vec![0.0; self.width];
+        for at in 0..self.tokens.len() {
+            for (sum, value) in question.iter_mut().zip(self.vector(at)) {
+                *sum += value;
+            }
+        }
+        normalize(&mut question);
+        let similarity = |(mut sum, nearest): (Vec<f32>, Vec<f32>)| {
+            if self.width != passage.width || sum.iter().all(|value| *value == 0.0) {
+                return -1.0;
+            }
+            normalize(&mut sum);
+            let late: f32 = nearest
+                .iter()
+                .zip(&self.weights)
+                .map(|(best, weight)| best * weight)
+                .sum();
+            f32::midpoint(cosine(&question, &sum), late)
+        };
+        sums.into_iter().zip(nearest).map(similarity).collect()
+    }
+
+    /// The dequantised vector of a token, with an L2 norm of 1; nothing if there is no such token.
+    fn vector(&self, at: usize) -> impl Iterator<Item = f32> + '_ {
+        let values = self
+            .values
+            .get(at * self.width..(at + 1) * self.width)
+            .unwrap_or_default();
+        let scale = self.scales.get(at).copied().unwrap_or_default();
+        values.iter().map(move |value| f32::from(*value) * scale)
     }
 
     /// The embedding of the whole text.
@@ -89,6 +157,9 @@ impl TokenVectors {
 
     /// Approximate memory size in bytes.
     pub(super) fn size(&self) -> usize {
-        self.values.len() + self.tokens.len() * 40 + self.width * size_of::<f32>() + 16
+        self.values.len() + self.tokens.len() * 44 + self.width * size_of::<f32>() + 16
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -59,6 +59,8 @@ fn adapter(index: usize, without: &str) -> Vec<u8> {
             tensors.insert(format!("layers.{index}.{part}.{side}"), tensor);
         }
     }
+    let weights = Tensor::from_vec(vec![f16::ONE; 2], 2, &Device::Cpu).unwrap();
+    tensors.insert("token_weights".to_owned(), weights);
     tensors.remove(without);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("adapter.safetensors");
@@ -69,7 +71,8 @@ fn adapter(index: usize, without: &str) -> Vec<u8> {
 #[test]
 fn products_are_added_to_the_last_layers() {
     let bert = bert();
-    let layers = adapted(&bert, &adapter(1, "")).unwrap();
+    let Adapter { layers, token_weights } = Adapter::read(&bert, &adapter(1, "")).unwrap();
+    assert_eq!(token_weights, [1.0; 2]);
     assert_eq!(layers.len(), 1);
     for (linear, inputs) in [(&layers[0].qkv, 2), (&layers[0].feed_forward_out, 2)] {
         let values = linear.weight.flatten_all().unwrap().to_vec1::<f32>().unwrap();
@@ -88,10 +91,11 @@ fn products_are_added_to_the_last_layers() {
 
 #[test]
 fn an_adapter_that_does_not_fit_says_why() {
-    let refused = |adapter: &[u8]| adapted(&bert(), adapter).err().map(|error| error.to_string());
+    let refused = |adapter: &[u8]| Adapter::read(&bert(), adapter).err().map(|error| error.to_string());
     assert!(refused(b"no safetensors").is_some());
     assert!(refused(&adapter(7, "")).is_some_and(|error| error.contains("layers.1.qkv.a")));
-    let missing = "layers.1.feed_forward_in.b";
-    assert!(refused(&adapter(1, missing)).is_some_and(|error| error.contains(missing)));
+    for missing in ["layers.1.feed_forward_in.b", "token_weights"] {
+        assert!(refused(&adapter(1, missing)).is_some_and(|error| error.contains(missing)));
+    }
     assert!(refused(b"\x02\0\0\0\0\0\0\0{}").is_some_and(|error| error.contains("0 layers")));
 }
