@@ -1,6 +1,9 @@
-//! Progress bars and spinners on a terminal; nothing is shown otherwise.
+//! Progress bars and spinners on a terminal; otherwise a line a minute.
+
+mod log;
 
 use std::{
+    io::{IsTerminal as _, stderr},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -12,11 +15,12 @@ use emend_models::{
     progress::Progress as ModelSteps,
 };
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use log::LogLines;
 
 /// A spinner on standard error.
 #[must_use]
 pub fn spinner(message: &str) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
+    let bar = ProgressBar::with_draw_target(None, target())
         .with_style(style("{spinner} {msg} {elapsed:.dim}"))
         .with_message(printable_line(message));
     bar.enable_steady_tick(Duration::from_millis(100));
@@ -27,21 +31,21 @@ pub fn spinner(message: &str) -> ProgressBar {
 #[must_use]
 pub fn ingesting(total: u64) -> ProgressBar {
     let template = "ingesting {bar:30.cyan} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left  {wide_msg:.dim}";
-    ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style(template))
+    ProgressBar::with_draw_target(Some(total), target()).with_style(style(template))
 }
 
 /// A progress bar of documents that are `doing`, such as exporting.
 #[must_use]
 pub fn documents(doing: &str, total: u64) -> ProgressBar {
     let template = format!("{doing} {{bar:30.cyan}} {{human_pos}}/{{human_len}} documents, {{per_sec}}, {{eta}} left");
-    ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style(&template))
+    ProgressBar::with_draw_target(Some(total), target()).with_style(style(&template))
 }
 
 /// A progress bar of bytes that are `doing`, such as importing.
 #[must_use]
 pub fn bytes(doing: &str, total: u64) -> ProgressBar {
     let template = format!("{doing} {{bar:30.cyan}} {{bytes}}/{{total_bytes}}, {{bytes_per_sec}}, {{eta}} left");
-    ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style(&template))
+    ProgressBar::with_draw_target(Some(total), target()).with_style(style(&template))
 }
 
 /// A bar that counts what is measured, one part of it after another.
@@ -54,7 +58,7 @@ impl Measuring {
     /// Shows nothing until the first part begins. `unit` is what is counted, in the plural.
     #[must_use]
     pub fn new(unit: &str) -> Self {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let bar = ProgressBar::with_draw_target(None, target());
         let template = format!("{{msg}} {{bar:30.cyan}} {{human_pos}}/{{human_len}} {unit}, {{per_sec}}, {{eta}} left");
         Self {
             bar: bar.with_style(style(&template)),
@@ -99,8 +103,7 @@ impl ModelProgress {
     /// Creates a bar that is hidden until the first report.
     #[must_use]
     pub fn start() -> (Self, ModelSteps) {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
-            .with_style(style("{spinner} {msg} {elapsed:.dim}"));
+        let bar = ProgressBar::with_draw_target(None, target()).with_style(style("{spinner} {msg} {elapsed:.dim}"));
         let shown = Mutex::new(false);
         let reported = bar.clone();
         let progress = ModelSteps::new(move |step| {
@@ -127,6 +130,15 @@ impl ModelProgress {
     /// Removes the bar from the terminal.
     pub fn finish(self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// Where a bar is drawn.
+fn target() -> ProgressDrawTarget {
+    if stderr().is_terminal() {
+        ProgressDrawTarget::stderr()
+    } else {
+        ProgressDrawTarget::term_like_with_hz(Box::new(LogLines::stderr()), 1)
     }
 }
 
