@@ -13,13 +13,18 @@ pub(crate) fn reciprocal_rank<T: Ord>(rankings: impl IntoIterator<Item = Vec<T>>
     let mut scores: BTreeMap<T, f64> = BTreeMap::new();
     for ranking in rankings {
         for (rank, unit) in (1_u32..).zip(ranking) {
-            *scores.entry(unit).or_default() += 1.0 / (K + f64::from(rank));
+            *scores.entry(unit).or_default() += reciprocal(rank);
         }
     }
     // The map is ordered by `T`, and the sort is stable.
     let mut ranked: Vec<(T, f64)> = scores.into_iter().collect();
     ranked.sort_by(|(_, left), (_, right)| right.total_cmp(left));
     ranked
+}
+
+/// The score of a unit with this rank, from 1, in one ranking.
+pub(crate) fn reciprocal(rank: u32) -> f64 {
+    1.0 / (K + f64::from(rank))
 }
 
 #[cfg(test)]

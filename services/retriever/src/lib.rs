@@ -8,6 +8,7 @@ mod availability;
 pub mod backend;
 mod config;
 mod error;
+mod foreign;
 mod format;
 mod fusion;
 mod headings;

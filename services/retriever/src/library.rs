@@ -16,6 +16,7 @@ use crate::backend::{
     CollectionInfo, EmbedderInfo, ListedDocument, Query, Search, SearchHit, StoreError, Unit, VectorStore,
 };
 use crate::error::RetrieverError;
+use crate::foreign::{self, FOREIGN_DEPTH};
 use crate::headings;
 use crate::read_back::unit_letter;
 use crate::room::Room;
@@ -95,17 +96,7 @@ impl Library {
             // Check the collection before embedding the query, so that a misspelt name costs nothing.
             self.check_embedder(&task.collection).await?;
             let queries = self.queries(&task.query, task.mode).await?.into_iter();
-            let searches = queries.map(|query| {
-                let search = Search {
-                    query,
-                    limit: task.top_k,
-                    unit: task.unit,
-                    filter: task.filter.clone(),
-                    ef: task.ef,
-                    exact: task.exact,
-                };
-                self.store.search(&task.collection, search)
-            });
+            let searches = queries.map(|(part, query)| self.search(&task, part, query));
             let found = by_turns(try_join_all(searches).await?, task.top_k);
             // A copy of another embedder may have taken its place since.
             self.check_embedder(&task.collection).await?;
@@ -121,17 +112,43 @@ impl Library {
         Ok(found?.into_iter().map(passage).collect())
     }
 
-    /// The query of each [part](emend_text::parts) of a text in a mode; hybrid where none is asked for.
-    async fn queries(&self, text: &str, mode: SearchMode) -> Result<Vec<Query>, RetrieverError> {
+    /// The best units for a part of the query; of a hybrid search some of them in [other languages](crate::foreign).
+    async fn search(&self, task: &Retrieve, part: &str, query: Query) -> Result<Vec<SearchHit>, StoreError> {
+        let nearest = match &query {
+            Query::Hybrid(embedding, _) if foreign::places(task.top_k) > 0 => Some(Query::Dense(Arc::clone(embedding))),
+            _ => None,
+        };
+        let search = |query: Query, limit: usize| {
+            let search = Search {
+                query,
+                limit,
+                unit: task.unit,
+                filter: task.filter.clone(),
+                ef: task.ef,
+                exact: task.exact,
+            };
+            self.store.search(&task.collection, search)
+        };
+        let Some(nearest) = nearest else {
+            return search(query, task.top_k).await;
+        };
+        let depth = task.top_k.max(FOREIGN_DEPTH);
+        let (found, nearest) = tokio::try_join!(search(query, task.top_k), search(nearest, depth))?;
+        Ok(foreign::with_foreign(part, found, nearest, task.top_k))
+    }
+
+    /// The query of each [part](emend_text::parts) of a text in a mode, with the part; hybrid where none is asked for.
+    async fn queries<'a>(&self, text: &'a str, mode: SearchMode) -> Result<Vec<(&'a str, Query)>, RetrieverError> {
         let parts = emend_text::parts(text);
         if mode == SearchMode::Sparse {
-            return Ok(parts.into_iter().map(Terms::of_query).map(Query::Sparse).collect());
+            let sparse = |part| (part, Query::Sparse(Terms::of_query(part)));
+            return Ok(parts.into_iter().map(sparse).collect());
         }
         let texts = parts.iter().map(|part| (*part).to_owned()).collect();
         let embeddings = self.embed(Input::Query, texts).await?.into_iter();
         let queries = embeddings.zip(parts).map(|(embedding, part)| match mode {
-            SearchMode::Dense => Query::Dense(embedding),
-            _ => Query::Hybrid(embedding, Terms::of_query(part)),
+            SearchMode::Dense => (part, Query::Dense(embedding)),
+            _ => (part, Query::Hybrid(embedding, Terms::of_query(part))),
         });
         Ok(queries.collect())
     }

@@ -290,3 +290,28 @@ async fn a_question_that_asks_for_two_things_finds_passages_for_both_by_turns() 
     }
     retriever.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hybrid_search_keeps_a_place_for_another_language() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut retriever = Running::start(folder.path(), &[]).await;
+    let keys = (1..=6).map(|n| {
+        document(
+            &format!("key{n}"),
+            &format!("Key {n}: Ada keeps the red key of the mill."),
+        )
+    });
+    let korean = [document("korean", "방앗간의 빨간 열쇠는 관리인이 가지고 있다.")];
+    retriever.store(keys.chain(korean)).await;
+    for (mode, kept) in [(SearchMode::Hybrid, true), (SearchMode::Dense, false)] {
+        let asked = RetrieveRequest {
+            mode: mode.into(),
+            ..query("Who keeps the red key of the mill?")
+        };
+        let found = retriever.retrieve(asked).await;
+        assert_eq!(found.len(), 4, "{mode:?}");
+        let is_found = found.iter().any(|passage| passage.document_id == "korean");
+        assert_eq!(is_found, kept, "{mode:?}: {:?}", ids(&found));
+    }
+    retriever.stop().await;
+}
