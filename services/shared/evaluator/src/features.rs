@@ -66,7 +66,7 @@ impl FromIterator<(&'static str, f64)> for Features {
 #[derive(Clone, Debug)]
 pub(super) struct Cosines {
     pub(super) passage: f64,
-    /// One per sentence, in order; never empty.
+    /// One per sentence, in order; never empty. Similarities of an adapted embedder are the mean of a cosine and of MaxSim.
     pub(super) sentences: Vec<f64>,
     /// Token-level similarity, if the embedder returns token vectors.
     pub(super) late: Option<Late>,
