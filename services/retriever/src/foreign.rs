@@ -4,20 +4,29 @@
 //! own language comes before what answers in another one, and the words of both have nothing in common. So of what a
 //! search by both finds, some places are kept for the nearest of the others.
 
+use emend_proto::v1::SearchMode;
 use emend_text::Language;
 
 use crate::backend::SearchHit;
 use crate::fusion::reciprocal;
 
 /// How many of the nearest passages are looked through for such in other languages.
-pub(crate) const FOREIGN_DEPTH: usize = 40;
+const DEPTH: usize = 40;
 /// One place in so many is kept for another language.
 const PLACES: usize = 4;
 /// Most characters of a passage that tell its language.
 const MAX_CHARACTERS: usize = 400;
 
+/// How many of the nearest passages a search for at most `limit` reads beside what it finds; 0 where no place is kept.
+pub(crate) fn depth(mode: SearchMode, limit: usize) -> usize {
+    match mode {
+        SearchMode::Hybrid | SearchMode::Unspecified if places(limit) > 0 => limit.max(DEPTH),
+        _ => 0,
+    }
+}
+
 /// How many of `limit` passages are kept for other languages.
-pub(crate) fn places(limit: usize) -> usize {
+fn places(limit: usize) -> usize {
     match limit {
         0..PLACES => 0,
         _ => limit.div_ceil(PLACES),

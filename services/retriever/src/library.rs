@@ -16,7 +16,7 @@ use crate::backend::{
     CollectionInfo, EmbedderInfo, ListedDocument, Query, Search, SearchHit, StoreError, Unit, VectorStore,
 };
 use crate::error::RetrieverError;
-use crate::foreign::{self, FOREIGN_DEPTH};
+use crate::foreign;
 use crate::headings;
 use crate::read_back::unit_letter;
 use crate::room::Room;
@@ -114,8 +114,9 @@ impl Library {
 
     /// The best units for a part of the query; of a hybrid search some of them in [other languages](crate::foreign).
     async fn search(&self, task: &Retrieve, part: &str, query: Query) -> Result<Vec<SearchHit>, StoreError> {
+        let depth = foreign::depth(task.mode, task.top_k);
         let nearest = match &query {
-            Query::Hybrid(embedding, _) if foreign::places(task.top_k) > 0 => Some(Query::Dense(Arc::clone(embedding))),
+            Query::Hybrid(embedding, _) if depth > 0 => Some(Query::Dense(Arc::clone(embedding))),
             _ => None,
         };
         let search = |query: Query, limit: usize| {
@@ -132,7 +133,6 @@ impl Library {
         let Some(nearest) = nearest else {
             return search(query, task.top_k).await;
         };
-        let depth = task.top_k.max(FOREIGN_DEPTH);
         let (found, nearest) = tokio::try_join!(search(query, task.top_k), search(nearest, depth))?;
         Ok(foreign::with_foreign(part, found, nearest, task.top_k))
     }

@@ -78,4 +78,13 @@ fn one_language_alone_is_found_as_before() {
     let nearest: Vec<SearchHit> = (1..=9).map(english).collect();
     assert_eq!(with_foreign("When is it open?", found.clone(), nearest, 4), found);
     assert_eq!((places(3), places(4), places(10)), (0, 1, 3));
+    let depths = [
+        SearchMode::Hybrid,
+        SearchMode::Unspecified,
+        SearchMode::Dense,
+        SearchMode::Sparse,
+    ]
+    .map(|mode| depth(mode, 4));
+    assert_eq!(depths, [DEPTH, DEPTH, 0, 0]);
+    assert_eq!((depth(SearchMode::Hybrid, 3), depth(SearchMode::Hybrid, 100)), (0, 100));
 }

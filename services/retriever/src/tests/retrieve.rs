@@ -262,18 +262,22 @@ async fn collections_are_listed_and_outlive_the_process() {
     retriever.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_question_that_asks_for_two_things_finds_passages_for_both_by_turns() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut retriever = Running::start(folder.path(), &[]).await;
-    let keys = (1..=4).map(|n| {
+/// Documents that say nearly the same.
+fn keys(count: u32) -> impl Iterator<Item = Document> {
+    (1..=count).map(|n| {
         document(
             &format!("key{n}"),
             &format!("Key {n}: Ada keeps the red key of the mill."),
         )
-    });
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_that_asks_for_two_things_finds_passages_for_both_by_turns() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut retriever = Running::start(folder.path(), &[]).await;
     let office = [document("office", "The office of Ness opens at nine in the morning.")];
-    retriever.store(keys.chain(office)).await;
+    retriever.store(keys(4).chain(office)).await;
     for mode in [SearchMode::Hybrid, SearchMode::Dense, SearchMode::Sparse] {
         let found = retriever
             .retrieve(RetrieveRequest {
@@ -295,14 +299,8 @@ async fn a_question_that_asks_for_two_things_finds_passages_for_both_by_turns() 
 async fn a_hybrid_search_keeps_a_place_for_another_language() {
     let folder = tempfile::tempdir().unwrap();
     let mut retriever = Running::start(folder.path(), &[]).await;
-    let keys = (1..=6).map(|n| {
-        document(
-            &format!("key{n}"),
-            &format!("Key {n}: Ada keeps the red key of the mill."),
-        )
-    });
     let korean = [document("korean", "방앗간의 빨간 열쇠는 관리인이 가지고 있다.")];
-    retriever.store(keys.chain(korean)).await;
+    retriever.store(keys(6).chain(korean)).await;
     for (mode, kept) in [(SearchMode::Hybrid, true), (SearchMode::Dense, false)] {
         let asked = RetrieveRequest {
             mode: mode.into(),
