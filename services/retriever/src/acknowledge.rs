@@ -14,7 +14,7 @@ use tonic::Status;
 use crate::error::RetrieverError;
 use crate::library::Library;
 use crate::validate;
-use crate::work::{Handover, IngestDocument};
+use crate::work::{Handover, IngestDocument, call};
 
 /// Concurrency limits of one stream.
 #[derive(Clone, Copy, Debug)]
@@ -173,23 +173,12 @@ impl<S: Stream<Item = Result<IngestRequest, Status>> + Send + Unpin> Pipeline<S>
         let scope = self.caller.scope();
         let (writer, span) = (self.writer.clone(), self.caller.span.clone());
         let id = document.id.clone();
-        let document = Handover::new(document);
+        let work = IngestDocument {
+            collection: key.0.clone(),
+            document: Handover::new(document),
+        };
         let work = async move {
-            let outcome = loop {
-                let caller = Caller::new(scope.deadline, scope.cancel.child_token(), span.clone());
-                let work = IngestDocument {
-                    collection: key.0.clone(),
-                    document: document.clone(),
-                };
-                match writer.call(work, caller).await {
-                    // The queue is full of other streams' documents: back off and retry.
-                    Err(CallError::Full { retry_after }) if !scope.is_stopped() => {
-                        tokio::time::sleep(retry_after).await
-                    }
-                    outcome => break outcome,
-                }
-            };
-            let outcome = match outcome {
+            let outcome = match call(&writer, &scope, &span, &work).await {
                 Ok(acknowledgement) => Ok(acknowledgement),
                 Err(error @ (CallError::Deadline | CallError::Cancelled | CallError::Full { .. })) => Err(error.into()),
                 // The work saw the end of its time before the call did: nothing is wrong with the document.

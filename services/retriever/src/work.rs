@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use emend_chassis::Work;
+use emend_chassis::{ActorHandle, CallError, Caller, Work};
 use emend_core::{Scope, limits::MAX_PASSAGE_BYTES};
 use emend_proto::v1::{self, Document, IngestResponse, SearchMode};
 
@@ -43,26 +43,47 @@ impl Work<Library> for Retrieve {
     }
 }
 
-/// Store one document.
-pub(crate) struct IngestDocument {
-    pub(crate) collection: String,
-    pub(crate) document: Handover,
+/// Hands work to an actor, again and again while there is no room.
+pub(crate) async fn call<W: Work<Library, Error = RetrieverError> + Clone>(
+    actors: &ActorHandle<Library>,
+    scope: &Scope,
+    span: &tracing::Span,
+    work: &W,
+) -> Result<W::Reply, CallError<RetrieverError>> {
+    loop {
+        let caller = Caller::new(scope.deadline, scope.cancel.child_token(), span.clone());
+        match actors.call(work.clone(), caller).await {
+            Err(CallError::Full { retry_after }) if !scope.is_stopped() => tokio::time::sleep(retry_after).await,
+            outcome => return outcome,
+        }
+    }
 }
 
 /// A document on its way to whoever stores it. Shared with the sender, who asks again where the actors have their fill;
 /// whoever takes it is the only one to hold it, and can let go of its content early.
 #[derive(Clone)]
-pub(crate) struct Handover(Arc<Mutex<Option<Document>>>);
+pub(crate) struct Handover<T>(Arc<Mutex<Option<T>>>);
 
-impl Handover {
-    pub(crate) fn new(document: Document) -> Self {
+impl<T> Handover<T> {
+    pub(crate) fn new(document: T) -> Self {
         Self(Arc::new(Mutex::new(Some(document))))
     }
 
     /// The document, once.
-    pub(crate) fn take(&self) -> Option<Document> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    ///
+    /// # Errors
+    /// [`RetrieverError::Taken`] the second time.
+    pub(crate) fn take(&self) -> Result<T, RetrieverError> {
+        let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        taken.ok_or(RetrieverError::Taken)
     }
+}
+
+/// Store one document.
+#[derive(Clone)]
+pub(crate) struct IngestDocument {
+    pub(crate) collection: String,
+    pub(crate) document: Handover<Document>,
 }
 
 impl Work<Library> for IngestDocument {
@@ -71,7 +92,7 @@ impl Work<Library> for IngestDocument {
     const NAME: &'static str = "ingest_document";
 
     async fn run(self, library: &Library, scope: &Scope) -> Result<Self::Reply, RetrieverError> {
-        let document = self.document.take().ok_or(RetrieverError::Taken)?;
+        let document = self.document.take()?;
         library.ingest(self.collection, document, scope).await
     }
 }

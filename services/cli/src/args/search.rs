@@ -10,7 +10,7 @@ pub enum Search {
     Dense,
     /// By words, with BM25: names, numbers and rare terms
     Sparse,
-    /// Both, joined by reciprocal rank fusion
+    /// Both, joined by reciprocal rank fusion; of four passages one is kept for the nearest in another language
     Hybrid,
 }
 

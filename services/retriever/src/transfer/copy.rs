@@ -17,7 +17,6 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
-use super::call;
 use super::export::{Export, NextIds, PAGE};
 use crate::backend::{NewDocument, Section, StoreError, part};
 use crate::error::RetrieverError;
@@ -25,6 +24,7 @@ use crate::ingest::{PreparedChunk, with_context};
 use crate::library::Library;
 use crate::split::SplitError;
 use crate::terms::Terms;
+use crate::work::call;
 
 /// Copies that are made at once.
 pub(crate) const COPIES: usize = 1;

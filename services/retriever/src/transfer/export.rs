@@ -10,10 +10,11 @@ use futures::{StreamExt, TryStreamExt};
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
-use super::{call, parts};
+use super::parts;
 use crate::backend::NewDocument;
 use crate::error::RetrieverError;
 use crate::library::Library;
+use crate::work::call;
 
 /// Documents that are listed at once.
 pub(super) const PAGE: usize = 1000;

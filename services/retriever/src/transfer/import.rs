@@ -1,7 +1,5 @@
 //! Imports: documents that are cut and embedded already.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use emend_chassis::{ActorHandle, CallError, Caller, Identity, Work, refusal};
 use emend_core::{Reason, Scope, error_chain};
 use emend_proto::v1::{EmbeddedDocument, ImportCollectionRequest, ImportCollectionResponse, IngestStatus};
@@ -11,11 +9,12 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
-use super::{call, parts};
+use super::parts;
 use crate::backend::{EmbedderInfo, NewDocument, StoreError};
 use crate::error::RetrieverError;
 use crate::library::Library;
 use crate::validate;
+use crate::work::{Handover, call};
 
 /// Imports that are under way at once.
 pub(crate) const IMPORTS: usize = 1;
@@ -28,8 +27,7 @@ const MAX_DOCUMENT_BYTES: usize = 256 << 20;
 struct ImportDocument {
     collection: String,
     embedder: EmbedderInfo,
-    /// Taken by whoever stores it.
-    document: Arc<Mutex<Option<NewDocument>>>,
+    document: Handover<NewDocument>,
 }
 
 impl Work<Library> for ImportDocument {
@@ -38,8 +36,7 @@ impl Work<Library> for ImportDocument {
     const NAME: &'static str = "import_document";
 
     async fn run(self, library: &Library, _: &Scope) -> Result<Self::Reply, RetrieverError> {
-        let taken = self.document.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let document = taken.ok_or(RetrieverError::Taken)?;
+        let document = self.document.take()?;
         match library.store.embedder(&self.collection).await {
             Ok(stored) if stored != self.embedder => {
                 return Err(RetrieverError::Store(StoreError::OtherEmbedder {
@@ -195,7 +192,7 @@ impl<S: Stream<Item = Result<ImportCollectionRequest, Status>> + Send + Unpin> I
                 id: self.embedder.clone(),
                 dimensions,
             },
-            document: Arc::new(Mutex::new(Some(parts::whole(document)))),
+            document: Handover::new(parts::whole(document)),
         };
         match call(&self.writer, &self.caller.scope(), &self.caller.span, &work).await {
             Ok(status) => Ok(ImportCollectionResponse {

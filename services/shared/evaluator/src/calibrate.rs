@@ -24,7 +24,6 @@ pub struct Calibrator {
     evaluator: Evaluator,
     words_only: bool,
     tables: BTreeMap<(Task, Group), Table>,
-    contests: Contests,
 }
 
 /// Targets for choosing thresholds, 0–1.
@@ -76,7 +75,6 @@ impl Calibrator {
             evaluator,
             words_only: false,
             tables: BTreeMap::new(),
-            contests: Contests::default(),
         }
     }
 
@@ -104,15 +102,14 @@ impl Calibrator {
     /// one `article` are in the same fold of the cross-validation; without an article those with the same question (for
     /// groundedness, the same evidence) are.
     pub fn add(&mut self, source: &str, pair: Pair<'_>, observed: Observed, labels: &[bool], article: Option<&str>) {
-        let key = match pair {
+        let question = match pair {
             Pair::Relevance { question, .. } | Pair::Answer { question, .. } | Pair::Usefulness { question, .. } => {
                 question
             }
             // Claims change with their evidence, and the question may be unknown.
             Pair::Groundedness { evidence, .. } => evidence,
         };
-        let question = key;
-        let key = article.unwrap_or(key);
+        let key = article.unwrap_or(question);
         let Observed(observed) = observed;
         let Some(&(_, group, _)) = observed.first() else {
             return;
@@ -125,9 +122,6 @@ impl Calibrator {
                 names: fitted(*task, *group, self.words_only),
                 rows: Vec::new(),
             });
-            if *task == Task::Answer {
-                self.contests.enter(source, question, *group, table.rows.len());
-            }
             table.rows.push(Row {
                 values: values(&table.names, features),
                 label: labels.get(place).copied().unwrap_or_default(),
@@ -150,6 +144,7 @@ impl Calibrator {
     pub fn finish(self, targets: Targets) -> Calibration {
         let mut coefficients = (*self.evaluator.coefficients()).clone();
         let mut models = Vec::new();
+        let contests = Contests::new(&self.tables);
         for ((task, group), table) in &self.tables {
             let right = table.rows.iter().filter(|row| row.label).count();
             let least = MIN_ROWS / 4;
@@ -157,7 +152,7 @@ impl Calibrator {
             let judged = if enough {
                 let (mut fit, mut judged) = fit::fit(table);
                 if *task == Task::Answer {
-                    self.contests.recalibrate(*group, table, &mut fit, &mut judged);
+                    contests.recalibrate(*group, table, &mut fit, &mut judged);
                 }
                 coefficients.set(*task, *group, model(table, &fit));
                 judged
@@ -179,54 +174,55 @@ impl Calibrator {
         if self.words_only {
             coefficients.remove_group(Group::Cross);
         }
-        let thresholds = self.thresholds(*coefficients.thresholds(), &models, targets);
+        let thresholds = thresholds(*coefficients.thresholds(), &models, &contests, targets);
         coefficients.set_thresholds(thresholds);
         Calibration { coefficients, models }
     }
+}
 
-    fn thresholds(&self, mut thresholds: Thresholds, models: &[Calibrated], targets: Targets) -> Thresholds {
-        let judgements = |tasks: &[Task]| -> Vec<Judged> {
-            let own = models
-                .iter()
-                .filter(|model| model.fitted && tasks.iter().any(|task| task.name() == model.task));
-            own.flat_map(Calibrated::judgements).collect()
-        };
-        let relevance = judgements(&[Task::Relevance]);
-        if let Some(relevant) = metrics::threshold_for_recall(&relevance, targets.recall) {
-            let upper = metrics::threshold_for_precision(&relevance, targets.precision)
-                .map_or(1.0, |decision| decision.threshold);
-            let opposite: Vec<Judged> = relevance
-                .iter()
-                .map(|one| Judged {
-                    probability: 1.0 - one.probability,
-                    label: !one.label,
-                })
-                .collect();
-            let lower = metrics::threshold_for_precision(&opposite, targets.precision)
-                .map_or(0.0, |decision| 1.0 - decision.threshold);
-            thresholds.lower = round(lower.min(relevant.threshold));
-            thresholds.relevant = round(relevant.threshold);
-            thresholds.upper = round(upper.max(relevant.threshold));
-            thresholds.strip = thresholds.lower;
-        }
-        let groundedness = judgements(&[Task::Groundedness, Task::GroundedFragment]);
-        if let Some(best) = metrics::best_f1(&groundedness) {
-            let fully = metrics::threshold_for_precision(&groundedness, targets.precision)
-                .map_or(1.0, |decision| decision.threshold);
-            thresholds.partially = round(best.threshold);
-            thresholds.fully = round(fully.max(best.threshold));
-        }
-        if let Some(best) = metrics::best_f1(&judgements(&[Task::Usefulness, Task::UsefulFragment])) {
-            thresholds.useful = round(best.threshold);
-        }
-        if let Some(winners) = self.contests.winners(models)
-            && let Some(answers) = winners.best_threshold()
-        {
-            thresholds.answers = round(answers);
-            thresholds.quote = round(answers.max(CONVINCING));
-        }
-        thresholds
+/// Thresholds chosen on the judgements of models that were fitted; others stay as they are.
+fn thresholds(mut thresholds: Thresholds, models: &[Calibrated], contests: &Contests, targets: Targets) -> Thresholds {
+    let judgements = |tasks: &[Task]| -> Vec<Judged> {
+        let own = models
+            .iter()
+            .filter(|model| model.fitted && tasks.iter().any(|task| task.name() == model.task));
+        own.flat_map(Calibrated::judgements).collect()
+    };
+    let relevance = judgements(&[Task::Relevance]);
+    if let Some(relevant) = metrics::threshold_for_recall(&relevance, targets.recall) {
+        let upper =
+            metrics::threshold_for_precision(&relevance, targets.precision).map_or(1.0, |decision| decision.threshold);
+        let opposite: Vec<Judged> = relevance
+            .iter()
+            .map(|one| Judged {
+                probability: 1.0 - one.probability,
+                label: !one.label,
+            })
+            .collect();
+        let lower = metrics::threshold_for_precision(&opposite, targets.precision)
+            .map_or(0.0, |decision| 1.0 - decision.threshold);
+        thresholds.lower = round(lower.min(relevant.threshold));
+        thresholds.relevant = round(relevant.threshold);
+        thresholds.upper = round(upper.max(relevant.threshold));
+        thresholds.strip = thresholds.lower;
     }
+    let groundedness = judgements(&[Task::Groundedness, Task::GroundedFragment]);
+    if let Some(best) = metrics::best_f1(&groundedness) {
+        let fully = metrics::threshold_for_precision(&groundedness, targets.precision)
+            .map_or(1.0, |decision| decision.threshold);
+        thresholds.partially = round(best.threshold);
+        thresholds.fully = round(fully.max(best.threshold));
+    }
+    if let Some(best) = metrics::best_f1(&judgements(&[Task::Usefulness, Task::UsefulFragment])) {
+        thresholds.useful = round(best.threshold);
+    }
+    if let Some(winners) = contests.winners(models)
+        && let Some(answers) = winners.best_threshold()
+    {
+        thresholds.answers = round(answers);
+        thresholds.quote = round(answers.max(CONVINCING));
+    }
+    thresholds
 }
 
 /// The features that a model is fitted to.

@@ -69,7 +69,7 @@ fn continues(before: &str, line: &str) -> bool {
 
 /// Whether `line` says what the option in the line `before` it does, as manual pages have it: below, and indented further.
 fn describes(before: &str, line: &str) -> bool {
-    let indent = |line: &str| line.len() - line.trim_start().len();
+    let indent = |line: &str| line.chars().take_while(|c| c.is_whitespace()).count();
     is_option(before.trim()) && indent(line) > indent(before) && !is_marked(line.trim())
 }
 

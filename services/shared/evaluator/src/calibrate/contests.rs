@@ -13,9 +13,18 @@ use crate::metrics::Judged;
 pub(super) struct Contests(BTreeMap<(String, String), Vec<(Group, usize)>>);
 
 impl Contests {
-    pub(super) fn enter(&mut self, source: &str, question: &str, group: Group, row: usize) {
-        let contest = (source.to_owned(), question.to_owned());
-        self.0.entry(contest).or_default().push((group, row));
+    /// Of the tables of all models.
+    pub(super) fn new(tables: &BTreeMap<(Task, Group), Table>) -> Self {
+        let mut contests = Self::default();
+        for ((_, group), table) in tables.iter().filter(|((task, _), _)| *task == Task::Answer) {
+            for (index, row) in table.rows.iter().enumerate() {
+                if let Some(question) = &row.contest {
+                    let contest = (row.source.clone(), question.clone());
+                    contests.0.entry(contest).or_default().push((*group, index));
+                }
+            }
+        }
+        contests
     }
 
     /// Rescales the logits of a model so that the probability of the best sentence of each question is calibrated.
