@@ -7,10 +7,16 @@ use super::script::Script;
 use crate::code::code_blocks;
 use crate::ends::{is_closing_mark, is_sentence_end};
 
+/// The columns between tab stops.
+const TAB: usize = 8;
+/// Maximum length of a term on a line of its own.
+const MAX_TERM_BYTES: usize = 60;
+
 /// Splits `text` into sentences, as byte ranges.
 ///
 /// The ranges are in order, disjoint and trimmed, and together cover every character that is not white space. A heading
-/// or a list item is a sentence of its own, and an option of a command one with what stands below it. The fences of a block of code are part of its first and last sentence.
+/// or a list item is a sentence of its own, and an option of a command or a term one with what stands below it. The fences of
+/// a block of code are part of its first and last sentence.
 pub fn sentences(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for block in blocks(text) {
@@ -67,10 +73,36 @@ fn continues(before: &str, line: &str) -> bool {
     lower || (width >= 50 && !ended) || (width >= 60 && before.ends_with('.'))
 }
 
-/// Whether `line` says what the option in the line `before` it does, as manual pages have it: below, and indented further.
+/// Whether `line` says what the option or the term in the line `before` it is, as manual pages have it: below, and indented
+/// further.
 fn describes(before: &str, line: &str) -> bool {
-    let indent = |line: &str| line.chars().take_while(|c| c.is_whitespace()).count();
-    is_option(before.trim()) && indent(line) > indent(before) && !is_marked(line.trim())
+    let is_described = is_option(before.trim()) || (indent(before) > 0 && is_term(before.trim()));
+    is_described && indent(line) > indent(before) && !is_marked(line.trim())
+}
+
+/// The column at which the text of `line` begins, with tab stops at every eighth one.
+fn indent(line: &str) -> usize {
+    line.chars()
+        .take_while(|c| c.is_whitespace())
+        .fold(0, |column, c| match c {
+            '\t' => column / TAB * TAB + TAB,
+            '\u{3000}' => column + 2,
+            _ => column + 1,
+        })
+}
+
+/// Whether `line` is nothing but the name of something, maybe with its kind in brackets: `/etc/shells`, `5`, `UMASK (number)`.
+fn is_term(line: &str) -> bool {
+    let name = match line.split_once(" (") {
+        Some((name, kind)) if kind.find(')') == Some(kind.len() - 1) => name,
+        _ => line,
+    };
+    let ends = |c: char| c.is_alphanumeric() || matches!(c, '~' | '/' | '*' | '>' | '+' | '\'' | '"');
+    name.len() <= MAX_TERM_BYTES
+        && !name.contains(char::is_whitespace)
+        && name.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '/' | '~' | '$' | '.' | '_' | '%'))
+        && name.ends_with(ends)
+        && !is_marked(line)
 }
 
 /// Whether `line` starts a heading, list item, block quote, table row, code fence or rule, a header field, the description of

@@ -173,6 +173,19 @@ fn fields_settings_options_and_log_entries_are_sentences_of_their_own() {
             "-s, --short\n      Print the name."
         ]
     );
+    // The same of a term, and where a tab indents further than the spaces above it.
+    let manual = "FILES\n       /etc/shells\n\t   The shells that a user may choose.\n\n       5\n\t   file busy, try again\n\n       UMASK (number)\n\t   The mask of new files.\n\t   Default is 022.";
+    assert_eq!(
+        of(manual),
+        [
+            "FILES",
+            "/etc/shells\n\t   The shells that a user may choose.",
+            "5\n\t   file busy, try again",
+            "UMASK (number)\n\t   The mask of new files.",
+            "Default is 022."
+        ]
+    );
+    assert_eq!(of("  Harbour:\n    Port 80\n  Open(\n    File 7\n").len(), 4);
     let log = "2026-04-18T06:30:24Z gw-1 INFO GET /v1/readings 200 in 12 ms\n2026-04-18T06:31:15Z gw-1 INFO GET /";
     assert_eq!(of(log).len(), 2);
     // What is wrapped stays one sentence, also where a number or a name with a colon comes first.
