@@ -9,7 +9,7 @@ use std::sync::Arc;
 use emend_core::Turns;
 use emend_models::embed::{Embedder, Input, TokenVectors};
 
-use super::features::{Question, View};
+use super::features::{Cosines, Late, Question, View};
 use super::text_pairs::{MAX_SENTENCES, Section, of_passage};
 use super::{AnswerSection, EvaluateError, PassageText};
 
@@ -48,17 +48,15 @@ pub(super) fn sections(passage: PassageText<'_>) -> Vec<AnswerSection> {
     sections.collect()
 }
 
-/// The similarity of the question with each sentence of each section, −1 to 1; that of the least similar one for headings and
-/// sentences that were not read. The embedder [adapts to answers](Embedder::adapts_to_answers).
+/// The similarities of the question with each section and its sentences, −1 to 1; those of the least similar sentence for
+/// headings and sentences that were not read. The similarity with a section is that with its best sentence. The embedder
+/// [adapts to answers](Embedder::adapts_to_answers).
 pub(super) async fn similarities(
     embedder: &Arc<dyn Embedder>,
     question: &Arc<Question>,
     sections: Vec<Section>,
-) -> Result<Vec<Vec<f64>>, EvaluateError> {
-    let mut similarities: Vec<Vec<Option<f64>>> = sections
-        .iter()
-        .map(|section| vec![None; section.view.sentences.len()])
-        .collect();
+) -> Result<Vec<Cosines>, EvaluateError> {
+    let mut read: Vec<Read> = sections.iter().map(Read::new).collect();
     let asked = vec![vec![question.text().to_owned()]];
     let asked = embedder
         .embed_tokens(Input::Question, asked)
@@ -80,24 +78,58 @@ pub(super) async fn similarities(
     let texts = windows.iter().map(|window| window.pieces.clone()).collect();
     let embedded = embedder.embed_tokens(Input::Answer, texts).await?.unwrap_or_default();
     let bytes = |window: &Arc<TokenVectors>| window.tokens().len() * TOKEN_BYTES;
-    let compare = move |window: Arc<TokenVectors>| asked.answer_similarities(&window);
+    let compare = move |window: Arc<TokenVectors>| {
+        let late = Late::new(&asked, &window, window.pieces());
+        (asked.answer_similarities(&window), late)
+    };
     let compared = Turns::shared().each(embedded, bytes, compare).await?;
-    for (window, compared) in windows.into_iter().zip(compared) {
-        let own = compared.into_iter().skip(usize::from(window.headed));
-        let Some(of_section) = similarities.get_mut(window.section) else {
-            continue;
-        };
-        for (index, similarity) in window.sentences.into_iter().zip(own) {
-            if let Some(slot) = of_section.get_mut(index) {
-                *slot = Some(f64::from(similarity));
-            }
+    for (window, (similarities, late)) in windows.into_iter().zip(compared) {
+        if let Some(read) = read.get_mut(window.section) {
+            read.add(&window, &similarities, late);
         }
     }
-    let whole = similarities.into_iter().map(|of_section| {
-        let least = of_section.iter().flatten().copied().reduce(f64::min).unwrap_or(-1.0);
-        of_section.into_iter().map(|own| own.unwrap_or(least)).collect()
-    });
-    Ok(whole.collect())
+    Ok(read.into_iter().map(Read::into_cosines).collect())
+}
+
+/// What was read of a section.
+struct Read {
+    /// The similarity of each sentence, if it was read.
+    sentences: Vec<Option<f64>>,
+    /// Token similarities of each window, with the indices of its pieces among the sentences.
+    windows: Vec<(Late, Vec<Option<usize>>)>,
+}
+
+impl Read {
+    fn new(section: &Section) -> Self {
+        Self {
+            sentences: vec![None; section.view.sentences.len()],
+            windows: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, window: &Window, similarities: &[f32], late: Option<Late>) {
+        let heading = window.headed.then_some(None);
+        let indices: Vec<Option<usize>> = heading
+            .into_iter()
+            .chain(window.sentences.iter().copied().map(Some))
+            .collect();
+        for (index, similarity) in indices.iter().zip(similarities) {
+            if let Some(slot) = index.and_then(|index| self.sentences.get_mut(index)) {
+                *slot = Some(f64::from(*similarity));
+            }
+        }
+        self.windows.extend(late.map(|late| (late, indices)));
+    }
+
+    fn into_cosines(self) -> Cosines {
+        let known = || self.sentences.iter().flatten().copied();
+        let least = known().reduce(f64::min).unwrap_or(-1.0);
+        Cosines {
+            passage: known().fold(least, f64::max),
+            late: Late::joined(&self.windows, self.sentences.len()),
+            sentences: self.sentences.iter().map(|own| own.unwrap_or(least)).collect(),
+        }
+    }
 }
 
 /// The sentences of a section that share most with the question, as many together as [`MAX_WINDOW_TOKENS`] holds, without headings.

@@ -173,14 +173,17 @@ impl Evaluator {
     }
 
     async fn embed(&self, task: Task, first: &Arc<Question>, pairs: &mut [TextPair]) -> Result<(), EvaluateError> {
-        let (query, passages) = self.embed_whole(first.text(), pairs).await?;
         let sections = pairs.iter().map(|pair| pair.section.clone()).collect();
-        let sentences = if matches!(task, Task::Relevance | Task::Answer) && self.embedder.adapts_to_answers() {
-            answers::similarities(&self.embedder, first, sections).await?
-        } else {
-            let wholes = passages.iter().map(|(whole, _)| *whole).collect();
-            self.sentence_cosines(&query, first, sections, wholes).await?
-        };
+        if matches!(task, Task::Relevance | Task::Answer) && self.embedder.adapts_to_answers() {
+            let read = answers::similarities(&self.embedder, first, sections).await?;
+            for (pair, cosines) in pairs.iter_mut().zip(read) {
+                pair.cosines = Some(cosines);
+            }
+            return Ok(());
+        }
+        let (query, passages) = self.embed_whole(first.text(), pairs).await?;
+        let wholes = passages.iter().map(|(whole, _)| *whole).collect();
+        let sentences = self.sentence_cosines(&query, first, sections, wholes).await?;
         for ((pair, (passage, late)), sentences) in pairs.iter_mut().zip(passages).zip(sentences) {
             pair.cosines = Some(Cosines {
                 passage,

@@ -97,6 +97,32 @@ impl Late {
         })
     }
 
+    /// Joins parts of a text that were embedded separately; `None` without parts. Each comes with the index in the text of each
+    /// of its sentences, `None` for a repeated heading. Of the text's `sentences` those that are in no part count as the least
+    /// similar one.
+    pub(crate) fn joined(parts: &[(Self, Vec<Option<usize>>)], sentences: usize) -> Option<Self> {
+        let all = || parts.iter().flat_map(|(part, _)| &part.sentences).copied();
+        let least = all().reduce(|a, b| a.each(b, f64::min))?;
+        let wholes = parts.iter().map(|(part, _)| part.passage);
+        let mut joined = Self {
+            passage: wholes.reduce(|a, b| a.each(b, f64::max))?,
+            sentences: vec![least; sentences],
+            pair: parts.iter().map(|(part, _)| part.pair).fold(-1.0, f64::max),
+            with_before: vec![least.low; sentences],
+        };
+        for (part, indices) in parts {
+            let own = part.sentences.iter().zip(&part.with_before);
+            for (index, (similarity, with_before)) in indices.iter().zip(own) {
+                let Some(index) = index.filter(|index| *index < sentences) else {
+                    continue;
+                };
+                joined.sentences[index] = *similarity;
+                joined.with_before[index] = *with_before;
+            }
+        }
+        Some(joined)
+    }
+
     /// The sentence with the highest mean.
     pub(super) fn best(&self) -> TokenSimilarity {
         let best = self.sentences.iter().max_by(|a, b| a.mean.total_cmp(&b.mean));
@@ -147,6 +173,16 @@ impl TokenSimilarity {
             least: quantile(&content, 0.0),
             even: mean(nearest.iter().copied()),
             tail: quantile(&all, TAIL_QUANTILE),
+        }
+    }
+
+    fn each(self, other: Self, choose: fn(f64, f64) -> f64) -> Self {
+        Self {
+            mean: choose(self.mean, other.mean),
+            low: choose(self.low, other.low),
+            least: choose(self.least, other.least),
+            even: choose(self.even, other.even),
+            tail: choose(self.tail, other.tail),
         }
     }
 }

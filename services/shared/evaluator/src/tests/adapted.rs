@@ -113,9 +113,8 @@ async fn sentences_are_read_together_behind_their_heading() {
             "It heats twelve flats."
         ]
     );
-    // The passage as a whole is compared as it was found.
-    assert_eq!(embedder.texts(Input::Query), [ASKED]);
-    assert_eq!(embedder.texts(Input::Passage), [HEATING]);
+    // Nothing is embedded a second time, without the adapter.
+    assert!(embedder.texts(Input::Query).is_empty() && embedder.texts(Input::Passage).is_empty());
 
     evaluator.relevance(ASKED, &[HEATING.into()]).await.unwrap();
     assert_eq!(embedder.texts(Input::Answer), answers);

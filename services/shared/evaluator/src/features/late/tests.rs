@@ -57,6 +57,30 @@ fn each_token_matches_its_most_similar_one() {
 }
 
 #[test]
+fn parts_of_a_text_are_joined_by_the_indices_of_their_sentences() {
+    let question = vectors(&[("▁boiler", 0), ("▁spring", 0)], &[1, 2]);
+    let of = |places: &[usize]| {
+        let tokens: Vec<(&str, usize)> = (0..places.len()).map(|piece| ("▁word", piece)).collect();
+        Late::new(&question, &vectors(&tokens, places), places.len()).unwrap()
+    };
+    // Both parts begin with the heading, which matches and is no sentence.
+    let parts = [
+        (of(&[1, 5, 2]), vec![None, Some(3), Some(1)]),
+        (of(&[1, 1]), vec![None, Some(0)]),
+    ];
+    let joined = Late::joined(&parts, 5).unwrap();
+    let even: Vec<f64> = joined
+        .sentences
+        .iter()
+        .map(|near| (near.even * 10.0).round() / 10.0)
+        .collect();
+    assert_eq!(even, [0.5, 0.5, 0.0, 0.0, 0.0]);
+    // As a whole it is as near as the nearest part.
+    assert!((joined.passage.even - 1.0).abs() < 0.01, "{joined:?}");
+    assert_eq!(Late::joined(&[], 5), None);
+}
+
+#[test]
 fn tokens_weigh_by_the_rarity_of_their_word() {
     let token = |text: &str| Token {
         text: text.into(),
