@@ -7,6 +7,7 @@
 
 Each line of the pairs has `question`, `article` and `sections` with `heading` and `sentences`, each with `text` and `right`.
 `--held-out N` leaves out one of N articles and prints for how many of their questions the most similar sentence is a right one.
+`--from FILE` begins with the weights of an earlier fit.
 """
 
 import argparse
@@ -25,7 +26,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import Unigram
 
 ADAPTED, RANK, SCALE = 4, 16, 2.0
-TEMPERATURE, RATE, WEIGHT_SCALE, SHARPNESS = 0.02, 5e-4, 50.0, 60.0
+TEMPERATURE, WEIGHT_SCALE, SHARPNESS = 0.02, 50.0, 60.0
 WINDOWS, UNANSWERED = 4, 0.2  # windows of a question; share of questions whose right window is left out
 MAX_TOKENS, MAX_HEADING, MAX_SENTENCE, MAX_SENTENCES = 192, 26, 96, 40
 LENGTHS = {32: 12, 64: 8, 96: 6, 128: 4, 160: 4, 192: 3}  # tokens of a window: questions of a batch
@@ -332,7 +333,7 @@ def closest(encoder, fitted, held_out):
     return right / max(1, answered)
 
 
-def fit(encoder, examples, rng):
+def untrained(encoder):
     key, layers = jax.random.PRNGKey(1), []
     for layer in encoder.upper:
         adapter = {}
@@ -342,15 +343,17 @@ def fit(encoder, examples, rng):
             adapter[name] = (jax.random.normal(own, (inputs, RANK)) / np.sqrt(inputs), jnp.zeros((RANK, outputs)))
         layers.append(adapter)
     # The nulls are what a sentence must exceed to count as an answer.
-    fitted = {"layers": layers, "weights": jnp.zeros(encoder.model.hidden), "nulls": jnp.array([0.85, 0.85])}
+    return {"layers": layers, "weights": jnp.zeros(encoder.model.hidden), "nulls": jnp.array([0.85, 0.85])}
 
+
+def fit(encoder, examples, rng, fitted, peak, null_weight):
     def ranked(scores, null, right, is_used):
-        """Right sentences against the wrong ones, and with half the weight all of them against the null."""
+        """Right sentences against the wrong ones, and with the weight of the null all of them against the null."""
         total = jax.nn.logsumexp(scores, axis=1)
         own = jax.nn.logsumexp(jnp.where(right, scores, -1e9), axis=1)
         answered = right.any(1)
         against = jnp.logaddexp(total, null) - jnp.where(answered, own, null)
-        return (jnp.where(answered, total - own, 0.0) + 0.5 * against) * is_used
+        return (jnp.where(answered, total - own, 0.0) + null_weight * against) * is_used
 
     def loss(fitted, asked, found, places, exists, right, count):
         cosines, late = encoder.similarities(fitted, asked, found, places)
@@ -372,7 +375,7 @@ def fit(encoder, examples, rng):
 
     encoder.prepare([text for asked, own in examples for text in (asked, *(window.ids for window in own))])
     batches = plan(list(examples), rng)
-    rate = optax.warmup_cosine_decay_schedule(0, RATE, max(1, len(batches) // 15), len(batches), RATE * 0.03)
+    rate = optax.warmup_cosine_decay_schedule(0, peak, max(1, len(batches) // 15), len(batches), peak * 0.03)
     optimizer = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(rate, weight_decay=0.01))
     state = optimizer.init(fitted)
 
@@ -407,12 +410,33 @@ def save(path, fitted, first):
         file.write(struct.pack("<Q", len(header)) + header + data)
 
 
+def saved(path, fitted, first):
+    """An earlier fit in place of `fitted`, but for the nulls, which are not saved."""
+    with open(path, "rb") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        header, data = json.loads(file.read(length)), file.read()
+
+    def tensor(name, scale):
+        (begin, end), shape = header[name]["data_offsets"], header[name]["shape"]
+        return jnp.asarray(np.frombuffer(data[begin:end], "<f2").reshape(shape).astype(np.float32) / scale)
+
+    pair = lambda prefix: (tensor(f"{prefix}.a", 1.0), tensor(f"{prefix}.b", SCALE))
+    layers = [
+        {name: pair(f"layers.{index}.{part}") for name, part in PARTS.items()}
+        for index, _ in enumerate(fitted["layers"], first)
+    ]
+    return fitted | {"layers": layers, "weights": tensor("token_weights", WEIGHT_SCALE)}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pairs", nargs="+")
     parser.add_argument("--model", required=True)
     parser.add_argument("--out", required=True)
     parser.add_argument("--held-out", type=int, default=0, metavar="N")
+    parser.add_argument("--from", dest="start", metavar="FILE")
+    parser.add_argument("--rate", type=float, default=5e-4, help="peak of the learning rate (default %(default)s)")
+    parser.add_argument("--null-weight", type=float, default=0.5, help="(default %(default)s)")
     line = parser.parse_args()
     rng, model = random.Random(5), Model(line.model)
     encoder, known = Encoder(model), questions(line.pairs, model)
@@ -420,7 +444,10 @@ def main():
     held_out = [question for question in known if line.held_out and fold(question) == 0]
     examples = [example(question, rng) for question in known if not line.held_out or fold(question)]
     print(f"{len(examples)} questions to fit, {len(held_out)} held out", flush=True)
-    fitted = fit(encoder, examples, rng)
+    fitted = untrained(encoder)
+    if line.start:
+        fitted = saved(line.start, fitted, len(encoder.lower))
+    fitted = fit(encoder, examples, rng, fitted, line.rate, line.null_weight)
     if held_out:
         print(f"the most similar sentence is right for {closest(encoder, fitted, held_out):.3f} of those held out")
     save(line.out, fitted, len(encoder.lower))
