@@ -96,8 +96,11 @@ const BOOKS: [Book; 6] = [
     Book {
         language: "en-for-others",
         text: ENGLISH,
-        answered: &[("酒店每晚最多多少钱？", "120")],
-        doubtful: &[("호텔비는 하룻밤에 얼마까지 쓸 수 있나요?", "120")],
+        answered: &[],
+        doubtful: &[
+            ("酒店每晚最多多少钱？", "120"),
+            ("호텔비는 하룻밤에 얼마까지 쓸 수 있나요?", "120"),
+        ],
         unanswered: &["財務責任者は誰ですか？", "无线网络的密码是什么？"],
     },
 ];

@@ -132,3 +132,48 @@ fn the_right_row_of_a_contest_is_chosen() {
     let (alone, competing) = (weight(alone), weight(rows));
     assert!(competing > 1.1 * alone && alone > 0.0, "{alone} {competing}");
 }
+
+#[test]
+fn where_rows_compete_the_similarity_is_preferred() {
+    let weights = |competes: bool| {
+        let rows = (0..200).flat_map(|question: usize| {
+            let right = (question % 7) as f64 * 0.1;
+            [(1.0 + right, true), (0.8 - right, false)].map(|(value, label)| Row {
+                contest: competes.then(|| question.to_string()),
+                ..row(&[value, value], label, question)
+            })
+        });
+        let (fitted, _) = fit(&Table {
+            names: vec![SIMILARITY, "overlap"],
+            rows: rows.collect(),
+        });
+        let weight = |place: usize| fitted.terms[place].unwrap().0;
+        (weight(0), weight(1))
+    };
+    // Both columns say the same.
+    let (similarity, overlap) = weights(false);
+    assert!((similarity - overlap).abs() < 1e-6, "{similarity} {overlap}");
+    let (similarity, overlap) = weights(true);
+    assert!(similarity > 100.0 * overlap, "{similarity} {overlap}");
+}
+
+#[test]
+fn where_rows_compete_the_strongest_penalty_within_an_error_is_chosen() {
+    let fitted = |competes: bool| {
+        let mut table = table(400);
+        for (place, row) in table.rows.iter_mut().enumerate() {
+            row.contest = competes.then(|| place.to_string());
+        }
+        fit(&table).0
+    };
+    // No question has two rows, so that only the choice of the penalty differs.
+    let size = |fit: &Fit| {
+        fit.terms
+            .iter()
+            .flatten()
+            .map(|(weight, _, _)| weight.abs())
+            .sum::<f64>()
+    };
+    let (best, strong) = (fitted(false), fitted(true));
+    assert!(size(&strong) < 0.9 * size(&best), "{strong:?} {best:?}");
+}
