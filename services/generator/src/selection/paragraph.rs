@@ -8,9 +8,9 @@ use emend_proto::v1::Passage;
 
 use super::{Candidate, DOUBTFUL};
 
-/// Minimum probability of a sentence beside a selected one, as a share of that one's. Which of two sentences of a paragraph
-/// answers is often undecided, and what the one leaves out the other one says.
-const BESIDE: f64 = 0.25;
+/// Minimum probability of a sentence beside a selected one, as a share of that one's: less than of one elsewhere. Which of two
+/// sentences of a paragraph answers is often undecided, and what the one leaves out the other one says.
+const BESIDE: f64 = 0.35;
 /// Most sentences that are added to a selected one.
 const MAX_BESIDE: usize = 2;
 /// Most characters of a selected sentence with what is added to it.

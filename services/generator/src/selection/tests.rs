@@ -323,7 +323,7 @@ fn a_sentence_is_quoted_with_those_beside_it_in_its_paragraph_that_may_answer_to
         let selected = select("What notice applies?", candidates, "", &[], 1, most);
         selected.into_iter().map(|candidate| candidate.text).collect()
     };
-    let beside = [0.1, 0.2, 0.7, 0.1, 0.3, 0.1, 0.1];
+    let beside = [0.1, 0.25, 0.7, 0.2, 0.3, 0.1, 0.1];
     assert_eq!(
         chosen(beside, 3),
         [sentence(1), sentence(2)],
