@@ -65,6 +65,7 @@ impl FromIterator<(&'static str, f64)> for Features {
 /// Cosine similarity of a question or a claim to a passage as a whole and to each of its sentences.
 #[derive(Clone, Debug)]
 pub(super) struct Cosines {
+    /// That of an adapted embedder is the similarity of the best sentence.
     pub(super) passage: f64,
     /// One per sentence, in order; never empty. Similarities of an adapted embedder are the mean of a cosine and of MaxSim.
     pub(super) sentences: Vec<f64>,
