@@ -94,7 +94,7 @@ fn indent(line: &str) -> usize {
 /// Whether `line` is nothing but the name of something, maybe with its kind in brackets: `/etc/shells`, `5`, `UMASK (number)`.
 fn is_term(line: &str) -> bool {
     let name = match line.split_once(" (") {
-        Some((name, kind)) if kind.find(')') == Some(kind.len() - 1) => name,
+        Some((name, kind)) if kind.ends_with(')') => name,
         _ => line,
     };
     let ends = |c: char| c.is_alphanumeric() || matches!(c, '~' | '/' | '*' | '>' | '+' | '\'' | '"');

@@ -185,6 +185,7 @@ fn fields_settings_options_and_log_entries_are_sentences_of_their_own() {
             "Default is 022."
         ]
     );
+    assert_eq!(of("  Open (\n    File 7\n").len(), 2);
     assert_eq!(of("  Harbour:\n    Port 80\n  Open(\n    File 7\n").len(), 4);
     let log = "2026-04-18T06:30:24Z gw-1 INFO GET /v1/readings 200 in 12 ms\n2026-04-18T06:31:15Z gw-1 INFO GET /";
     assert_eq!(of(log).len(), 2);
