@@ -23,7 +23,11 @@ mod binary;
 #[cfg(feature = "local")]
 mod e5;
 #[cfg(feature = "local")]
+mod int8;
+#[cfg(feature = "local")]
 mod kernels;
+#[cfg(feature = "local")]
+mod linear;
 #[cfg(feature = "local")]
 mod local;
 #[cfg(feature = "local")]
@@ -40,7 +44,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 
 pub use cache::Cached;
-pub use choice::{EmbedderChoice, UnknownEmbedder};
+pub use choice::{EmbedderChoice, Precision, UnknownEmbedder, UnknownPrecision};
 pub use error::{EmbedError, ModelError};
 pub use hashed::HashedEmbedder;
 pub use load::load;

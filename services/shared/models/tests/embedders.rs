@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use emend_models::{
-    embed::{Embedder, EmbedderChoice, EmbedderOptions, Embedding, Input, cosine, load},
+    embed::{Embedder, EmbedderChoice, EmbedderOptions, Embedding, Input, ModelError, Precision, cosine, load},
     progress::Progress,
 };
 
@@ -150,6 +150,41 @@ async fn minilm_finds_the_answer_in_english() {
         ("all-MiniLM-L6-v2", 384, 254)
     );
     the_answer_is_the_nearest(&*minilm, 0..1, 0.2).await;
+}
+
+#[tokio::test]
+async fn eight_bits_find_what_floats_find() {
+    let with = |embedder_precision| EmbedderOptions {
+        embedder_precision,
+        ..EmbedderOptions::of(EmbedderChoice::E5Small)
+    };
+    let int8 = match load(&with(Precision::Int8), Progress::none()).await {
+        Ok(int8) => int8,
+        Err(error) => {
+            assert!(
+                matches!(
+                    &error,
+                    ModelError::Option {
+                        option: "embedder-precision",
+                        ..
+                    }
+                ),
+                "{error}"
+            );
+            return;
+        }
+    };
+    the_answer_is_the_nearest(&*int8, 0..4, 0.03).await;
+    let f32 = load(&with(Precision::F32), Progress::none()).await.unwrap();
+    let texts = PAIRS.map(|topic| topic.map(|(_, passage)| passage)).concat();
+    for kind in [Input::Passage, Input::Answer] {
+        let exact = embed(&*f32, kind, &texts).await;
+        let rounded = embed(&*int8, kind, &texts).await;
+        for ((text, exact), rounded) in texts.iter().zip(&exact).zip(&rounded) {
+            let near = cosine(exact, rounded);
+            assert!(near > 0.999, "{near}: {text}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -5,7 +5,10 @@ use std::collections::HashMap;
 
 use candle_core::{DType, Device, Result, Tensor};
 
-use super::bert::{Bert, Layer, Linear};
+use super::{
+    bert::{Bert, Layer},
+    linear::Linear,
+};
 
 /// What an encoder has of its own for questions and the sentences that answer them.
 pub(super) struct Adapter {
@@ -34,10 +37,7 @@ impl Adapter {
                 let adapted = |part: &str, linear: &Linear| -> Result<Linear> {
                     let a = tensor(&tensors, &format!("layers.{index}.{part}.a"))?;
                     let b = tensor(&tensors, &format!("layers.{index}.{part}.b"))?;
-                    Ok(Linear {
-                        weight: (&linear.weight + a.matmul(&b)?)?,
-                        bias: linear.bias.clone(),
-                    })
+                    linear.with(&a.matmul(&b)?)
                 };
                 Ok(Layer {
                     qkv: adapted("qkv", &layer.qkv)?,

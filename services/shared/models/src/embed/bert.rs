@@ -1,4 +1,4 @@
-//! The BERT encoder with mean pooling, in f32 on the CPU.
+//! The BERT encoder with mean pooling, on the CPU.
 //!
 //! Post-layer-norm layers with exact GELU (Devlin et al. 2018), mean pooling over the last layer's tokens, and L2
 //! normalisation (Reimers and Gurevych 2019). A batch is unpadded: the tokens of all texts are concatenated into one
@@ -10,6 +10,7 @@ use candle_core::{Device, IndexOp, Result, Tensor};
 
 use super::{
     kernels::{AddBias, AddBiasGelu, AddNorm, LayerNorm, ScaledSoftmax},
+    linear::Linear,
     normalize,
 };
 
@@ -21,29 +22,6 @@ pub(super) trait EmbeddingTable: Send + Sync {
     fn read(&self, id: usize, row: &mut [f32]);
 }
 
-/// A linear layer: `x · weight + bias`.
-pub(super) struct Linear {
-    /// Shape inputs × outputs, because the matrix product reads it row by row.
-    pub(super) weight: Tensor,
-    pub(super) bias: Vec<f32>,
-}
-
-impl Linear {
-    /// Creates a layer from a weight of shape outputs × inputs, the usual order in files.
-    pub(super) fn new(weight: Vec<f32>, bias: Vec<f32>) -> Result<Self> {
-        let outputs = bias.len().max(1);
-        let weight = Tensor::from_vec(weight.clone(), (outputs, weight.len() / outputs), &Device::Cpu)?;
-        Ok(Self {
-            weight: weight.t()?.contiguous()?,
-            bias,
-        })
-    }
-
-    fn product(&self, x: &Tensor) -> Result<Tensor> {
-        x.matmul(&self.weight)
-    }
-}
-
 /// An encoder layer: attention and feed-forward, each followed by a residual connection and a layer norm.
 pub(super) struct Layer {
     /// The fused query, key and value projections.
@@ -53,6 +31,16 @@ pub(super) struct Layer {
     pub(super) feed_forward_in: Linear,
     pub(super) feed_forward_out: Linear,
     pub(super) output_norm: LayerNorm,
+}
+
+impl Layer {
+    /// Rounds the weights to 8 bits.
+    pub(super) fn quantize(&mut self) -> Result<()> {
+        self.qkv.quantize()?;
+        self.attention_output.quantize()?;
+        self.feed_forward_in.quantize()?;
+        self.feed_forward_out.quantize()
+    }
 }
 
 /// A BERT encoder.
@@ -149,7 +137,7 @@ impl Bert {
                 }
             }
         }
-        self.embedding_norm.apply(&mut values);
+        self.embedding_norm.apply_to(&mut values);
         Tensor::from_vec(values, (tokens, hidden), &Device::Cpu)
     }
 

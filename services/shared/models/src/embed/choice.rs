@@ -1,4 +1,4 @@
-//! The embedder to load: the value of `--embedder`.
+//! The embedder to load and how it computes: the values of `--embedder` and `--embedder-precision`.
 
 use std::{fmt, str::FromStr};
 
@@ -13,6 +13,47 @@ pub enum EmbedderChoice {
     Hashed,
     /// `openai:MODEL`: a model of an OpenAI-compatible `/v1/embeddings` endpoint.
     OpenAi(String),
+}
+
+/// The numbers that a local embedder computes with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Precision {
+    /// `auto`: [`Int8`](Self::Int8) where the CPU multiplies 8-bit integers several times as fast as floats, else
+    /// [`F32`](Self::F32).
+    #[default]
+    Auto,
+    /// `f32`: 32-bit floats.
+    F32,
+    /// `int8`: 8-bit integers in products of activations and weights, 32-bit floats elsewhere.
+    Int8,
+}
+
+/// The value of `--embedder-precision` is unknown.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown precision {0:?}: use auto, f32 or int8")]
+pub struct UnknownPrecision(pub String);
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::F32 => "f32",
+            Self::Int8 => "int8",
+        })
+    }
+}
+
+impl FromStr for Precision {
+    type Err = UnknownPrecision;
+
+    fn from_str(value: &str) -> Result<Self, Self::Err> {
+        match value.trim() {
+            "auto" => Ok(Self::Auto),
+            "f32" => Ok(Self::F32),
+            "int8" => Ok(Self::Int8),
+            _ => Err(UnknownPrecision(value.to_owned())),
+        }
+    }
 }
 
 /// The value of `--embedder` is unknown.

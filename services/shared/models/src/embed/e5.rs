@@ -9,9 +9,10 @@ use tokenizers::models::unigram::Unigram;
 use super::{
     Input, ModelError,
     adapter::Adapter,
-    bert::{Bert, Layer, Linear},
+    bert::{Bert, Layer},
     binary::{Malformed, Reader, Tensors},
     kernels::LayerNorm,
+    linear::Linear,
     local::{Encoder, SpecialTokens, required},
     q4::Q4Table,
     safetensors,

@@ -1,7 +1,9 @@
 //! Element-wise kernels of the encoder, in place and vectorised.
 //!
 //! With scalar erf and exp, an encoder spends a third of its time in them. Here they are polynomial approximations that
-//! the compiler vectorises for the widest SIMD instruction set of the CPU (`pulp`), with rows in parallel (`rayon`).
+//! the compiler vectorises for the widest SIMD instruction set of the CPU (`pulp`), with rows in parallel (`rayon`). For that
+//! all of a kernel must be inlined into the function that `pulp` makes for an instruction set: a closure is not, where it is
+//! large, and is then compiled for the oldest CPU.
 
 use candle_core::{CpuStorage, InplaceOp1, InplaceOp2, Layout, Result};
 use rayon::prelude::*;
@@ -31,14 +33,22 @@ pub(super) struct LayerNorm {
     pub(super) epsilon: f32,
 }
 
+/// What is done to each row of a matrix, in place.
+trait RowKernel: Sync {
+    /// Implementations are `#[inline(always)]`.
+    fn apply(&self, row: &mut [f32]);
+}
+
 impl LayerNorm {
     /// Normalises each row of `rows`, in place.
-    pub(super) fn apply(&self, rows: &mut [f32]) {
-        by_rows(rows, self.weight.len(), |row| self.row(row));
+    pub(super) fn apply_to(&self, rows: &mut [f32]) {
+        by_rows(rows, self.weight.len(), self);
     }
+}
 
+impl RowKernel for LayerNorm {
     #[inline(always)]
-    fn row(&self, row: &mut [f32]) {
+    fn apply(&self, row: &mut [f32]) {
         let length = row.len() as f32;
         let mean = sum(row, |v| v) / length;
         let variance = sum(row, |v| (v - mean) * (v - mean)) / length;
@@ -49,19 +59,32 @@ impl LayerNorm {
     }
 }
 
+impl RowKernel for AddBias<'_> {
+    #[inline(always)]
+    fn apply(&self, row: &mut [f32]) {
+        for (value, bias) in row.iter_mut().zip(self.0) {
+            *value += bias;
+        }
+    }
+}
+
 impl InplaceOp1 for AddBias<'_> {
     fn name(&self) -> &'static str {
         "add-bias"
     }
 
     fn cpu_fwd(&self, storage: &mut CpuStorage, layout: &Layout) -> Result<()> {
-        let bias = self.0;
-        by_rows(values_mut(storage, layout)?, bias.len(), |row| {
-            for (value, bias) in row.iter_mut().zip(bias) {
-                *value += bias;
-            }
-        });
+        by_rows(values_mut(storage, layout)?, self.0.len(), self);
         Ok(())
+    }
+}
+
+impl RowKernel for AddBiasGelu<'_> {
+    #[inline(always)]
+    fn apply(&self, row: &mut [f32]) {
+        for (value, bias) in row.iter_mut().zip(self.0) {
+            *value = gelu(*value + bias);
+        }
     }
 }
 
@@ -71,13 +94,15 @@ impl InplaceOp1 for AddBiasGelu<'_> {
     }
 
     fn cpu_fwd(&self, storage: &mut CpuStorage, layout: &Layout) -> Result<()> {
-        let bias = self.0;
-        by_rows(values_mut(storage, layout)?, bias.len(), |row| {
-            for (value, bias) in row.iter_mut().zip(bias) {
-                *value = gelu(*value + bias);
-            }
-        });
+        by_rows(values_mut(storage, layout)?, self.0.len(), self);
         Ok(())
+    }
+}
+
+impl RowKernel for ScaledSoftmax {
+    #[inline(always)]
+    fn apply(&self, row: &mut [f32]) {
+        softmax(row, self.0);
     }
 }
 
@@ -88,8 +113,7 @@ impl InplaceOp1 for ScaledSoftmax {
 
     fn cpu_fwd(&self, storage: &mut CpuStorage, layout: &Layout) -> Result<()> {
         let columns = layout.dims().last().copied().unwrap_or(1);
-        let scale = self.0;
-        by_rows(values_mut(storage, layout)?, columns, |row| softmax(row, scale));
+        by_rows(values_mut(storage, layout)?, columns, self);
         Ok(())
     }
 }
@@ -116,21 +140,39 @@ impl InplaceOp2 for AddNorm<'_> {
         values
             .par_chunks_mut(rows * columns)
             .zip(residual.par_chunks(rows * columns))
-            .for_each(|(values, residual)| {
-                pulp::Arch::new().dispatch(|| {
-                    for (row, residual) in values.chunks_exact_mut(columns).zip(residual.chunks_exact(columns)) {
-                        for ((value, residual), bias) in row.iter_mut().zip(residual).zip(self.bias) {
-                            *value += residual + bias;
-                        }
-                        self.norm.row(row);
-                    }
-                });
+            .for_each(|(rows, residual)| {
+                let kernel = self;
+                pulp::Arch::new().dispatch(NormOfSum { kernel, rows, residual });
             });
         Ok(())
     }
 }
 
-fn contiguous<'a>(values: &'a [f32], layout: &Layout) -> Result<&'a [f32]> {
+/// [`AddNorm`] of each row and of its residual.
+struct NormOfSum<'a> {
+    kernel: &'a AddNorm<'a>,
+    rows: &'a mut [f32],
+    residual: &'a [f32],
+}
+
+impl pulp::NullaryFnOnce for NormOfSum<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let AddNorm { bias, norm } = self.kernel;
+        let rows = self.rows.chunks_exact_mut(bias.len());
+        for (row, residual) in rows.zip(self.residual.chunks_exact(bias.len())) {
+            for ((value, residual), bias) in row.iter_mut().zip(residual).zip(*bias) {
+                *value += residual + bias;
+            }
+            norm.apply(row);
+        }
+    }
+}
+
+/// The values of a tensor in their order.
+pub(super) fn contiguous<'a>(values: &'a [f32], layout: &Layout) -> Result<&'a [f32]> {
     match layout
         .contiguous_offsets()
         .and_then(|(start, end)| values.get(start..end))
@@ -157,20 +199,38 @@ fn rows_per_task(columns: usize) -> usize {
     (TASK_VALUES / columns.max(1)).max(1)
 }
 
-/// Applies `apply` to each row, in parallel.
-fn by_rows(values: &mut [f32], columns: usize, apply: impl Fn(&mut [f32]) + Sync) {
+/// Applies `kernel` to each row, in parallel.
+fn by_rows<K: RowKernel>(values: &mut [f32], columns: usize, kernel: &K) {
     let columns = columns.max(1);
     values
         .par_chunks_mut(rows_per_task(columns) * columns)
         .for_each(|rows| {
-            pulp::Arch::new().dispatch(|| rows.chunks_exact_mut(columns).for_each(&apply));
+            pulp::Arch::new().dispatch(EachRow { kernel, rows, columns });
         });
+}
+
+/// A kernel and the rows that it is applied to.
+struct EachRow<'a, K> {
+    kernel: &'a K,
+    rows: &'a mut [f32],
+    columns: usize,
+}
+
+impl<K: RowKernel> pulp::NullaryFnOnce for EachRow<'_, K> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for row in self.rows.chunks_exact_mut(self.columns) {
+            self.kernel.apply(row);
+        }
+    }
 }
 
 /// Sum with several partial sums. The compiler cannot vectorise a single sum, because float addition is not
 /// associative.
 #[inline(always)]
-fn sum(values: &[f32], term: impl Fn(f32) -> f32) -> f32 {
+pub(super) fn sum(values: &[f32], term: impl Fn(f32) -> f32) -> f32 {
     let (lanes, rest) = values.as_chunks::<LANES>();
     let mut sums = [0.0_f32; LANES];
     for chunk in lanes {
@@ -181,21 +241,26 @@ fn sum(values: &[f32], term: impl Fn(f32) -> f32) -> f32 {
     sums.iter().sum::<f32>() + rest.iter().map(|v| term(*v)).sum::<f32>()
 }
 
+/// The least and the largest value; the limits of f32, reversed, of none.
 #[inline(always)]
-fn max(values: &[f32]) -> f32 {
+pub(super) fn range(values: &[f32]) -> (f32, f32) {
     let (lanes, rest) = values.as_chunks::<LANES>();
-    let mut maxima = [f32::MIN; LANES];
+    let (mut minima, mut maxima) = ([f32::MAX; LANES], [f32::MIN; LANES]);
     for chunk in lanes {
-        for (max, value) in maxima.iter_mut().zip(chunk) {
+        for ((min, max), value) in minima.iter_mut().zip(&mut maxima).zip(chunk) {
+            *min = if *value < *min { *value } else { *min };
             *max = if *value > *max { *value } else { *max };
         }
     }
-    maxima.iter().chain(rest).fold(f32::MIN, |max, value| max.max(*value))
+    (
+        minima.iter().chain(rest).fold(f32::MAX, |min, value| min.min(*value)),
+        maxima.iter().chain(rest).fold(f32::MIN, |max, value| max.max(*value)),
+    )
 }
 
 #[inline(always)]
 fn softmax(row: &mut [f32], scale: f32) {
-    let max = max(row) * scale;
+    let max = range(row).1 * scale;
     for value in &mut *row {
         *value = exp(*value * scale - max);
     }

@@ -17,10 +17,11 @@ use futures::{
 use tokio::sync::{Semaphore, oneshot};
 
 use super::{
-    EmbedError, Embedder, EmbedderChoice, EmbedderOptions, Embedding, Input, ModelError, Token, TokenVectors,
+    EmbedError, Embedder, EmbedderChoice, EmbedderOptions, Embedding, Input, ModelError, Precision, Token,
+    TokenVectors,
     adapter::Adapter,
     bert::{Bert, Layer, pool},
-    e5, minilm,
+    e5, int8, minilm,
     tokenize::TextTokenizer,
 };
 use crate::{
@@ -61,6 +62,13 @@ impl Encoder {
             Input::Query | Input::Passage => &[],
             Input::Question | Input::Answer => self.adapter.as_ref().map_or(&[], |adapter| &adapter.layers),
         }
+    }
+
+    /// Rounds the weights to 8 bits.
+    fn quantize(&mut self) -> Result<(), EmbedError> {
+        let adapted = self.adapter.iter_mut().flat_map(|adapter| &mut adapter.layers);
+        let quantized = self.bert.layers.iter_mut().chain(adapted).try_for_each(Layer::quantize);
+        quantized.map_err(|error| self.failed(error))
     }
 
     fn limit(&self) -> usize {
@@ -167,17 +175,42 @@ pub(super) async fn load(options: &EmbedderOptions, progress: Progress) -> Resul
         EmbedderChoice::MiniLm => (&fetch::MINILM, minilm::load),
         _ => (&fetch::E5_SMALL, e5::load),
     };
-    let start = |detail: String| ModelError::Start {
-        embedder: options.embedder.to_string(),
+    let embedder = options.embedder.to_string();
+    let start = move |detail: String| ModelError::Start {
+        embedder: embedder.clone(),
         detail,
     };
     let fetch_options = FetchOptions::new(options.model_dir.clone()).map_err(Arc::new)?;
     let files = fetch::ensure(model, &fetch_options, progress).await.map_err(Arc::new)?;
-    let encoder = tokio::task::spawn_blocking(move || read(&files))
+    let quantizes = quantizes(options.embedder_precision)?;
+    let failed = start.clone();
+    let loading = move || {
+        let mut encoder = read(&files)?;
+        let quantized = if quantizes { encoder.quantize() } else { Ok(()) };
+        quantized.map(|()| encoder).map_err(|error| failed(error.to_string()))
+    };
+    let encoder = tokio::task::spawn_blocking(loading)
         .await
         .map_err(|error| start(error.to_string()))??;
+    let numbers = if quantizes { Precision::Int8 } else { Precision::F32 };
+    tracing::debug!(embedder = encoder.id, precision = %numbers, "weights read");
     let embedder = LocalEmbedder::new(encoder, options.embedder_threads).map_err(|error| start(error.to_string()))?;
     Ok(Arc::new(embedder))
+}
+
+/// Whether the weights of a model are rounded to 8 bits.
+fn quantizes(precision: Precision) -> Result<bool, ModelError> {
+    let is_fast = int8::is_fast();
+    match precision {
+        Precision::Auto => Ok(is_fast),
+        Precision::F32 => Ok(false),
+        Precision::Int8 if is_fast => Ok(true),
+        Precision::Int8 => Err(ModelError::Option {
+            option: "embedder-precision",
+            value: precision.to_string(),
+            detail: "this CPU has no AVX-512 VNNI; use auto or f32".to_owned(),
+        }),
+    }
 }
 
 impl LocalEmbedder {

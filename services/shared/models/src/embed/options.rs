@@ -4,7 +4,7 @@ use std::{convert::Infallible, fmt, num::NonZeroUsize, path::PathBuf};
 
 use emend_core::without_secrets;
 
-use super::EmbedderChoice;
+use super::{EmbedderChoice, Precision};
 use crate::secret::NoKeyHere;
 use emend_core::Secret;
 
@@ -51,6 +51,11 @@ pub struct EmbedderOptions {
     #[arg(long, env = "EMEND_EMBEDDER_THREADS", value_name = "N")]
     pub embedder_threads: Option<NonZeroUsize>,
 
+    /// Numbers that a local embedder computes with: `f32`, `int8` (8-bit integers, on a CPU with AVX-512 VNNI) or `auto`, which is
+    /// `int8` where the CPU has it.
+    #[arg(long, env = "EMEND_EMBEDDER_PRECISION", default_value = "auto", value_name = "NAME")]
+    pub embedder_precision: Precision,
+
     /// Size of the embedding cache in MiB; 0 disables it.
     #[arg(long, env = "EMEND_EMBEDDER_CACHE_MIB", default_value_t = 64, value_name = "MIB")]
     pub embedder_cache_mib: u32,
@@ -68,6 +73,7 @@ impl EmbedderOptions {
             embedder_api_key: None,
             embedder_api_key_refused: None,
             embedder_threads: None,
+            embedder_precision: Precision::Auto,
             embedder_cache_mib: 64,
         }
     }
@@ -88,6 +94,7 @@ impl fmt::Debug for EmbedderOptions {
             .field("embedder_api_key_file", &self.embedder_api_key_file)
             .field("embedder_api_key", &self.embedder_api_key)
             .field("embedder_threads", &self.embedder_threads)
+            .field("embedder_precision", &self.embedder_precision)
             .field("embedder_cache_mib", &self.embedder_cache_mib)
             .finish()
     }

@@ -6,8 +6,9 @@ use candle_core::{DType, Device, Tensor};
 
 use super::{
     ModelError,
-    bert::{Bert, EmbeddingTable, Layer, Linear},
+    bert::{Bert, EmbeddingTable, Layer},
     kernels::LayerNorm,
+    linear::Linear,
 };
 
 /// Longest header in bytes; an encoder's has some thirty thousand.

@@ -29,3 +29,15 @@ fn the_api_key_is_not_in_the_debug_output() {
     };
     assert!(!format!("{options:?}").contains("secret"));
 }
+
+#[test]
+fn an_unknown_precision_is_rejected_by_clap() {
+    let Err(error) = Line::try_parse_from(["emend", "--embedder-precision", "fp16"]) else {
+        panic!("accepted")
+    };
+    let message = error.to_string();
+    assert!(
+        message.contains("unknown precision \"fp16\": use auto, f32 or int8"),
+        "{message}"
+    );
+}
