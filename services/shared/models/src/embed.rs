@@ -33,6 +33,8 @@ mod local;
 #[cfg(feature = "local")]
 mod minilm;
 #[cfg(feature = "local")]
+mod product;
+#[cfg(feature = "local")]
 mod q4;
 #[cfg(feature = "local")]
 mod safetensors;

@@ -37,7 +37,7 @@ impl Adapter {
                 let adapted = |part: &str, linear: &Linear| -> Result<Linear> {
                     let a = tensor(&tensors, &format!("layers.{index}.{part}.a"))?;
                     let b = tensor(&tensors, &format!("layers.{index}.{part}.b"))?;
-                    linear.with(&a.matmul(&b)?)
+                    linear.with(&a.matmul(&b)?.flatten_all()?.to_vec1::<f32>()?)
                 };
                 Ok(Layer {
                     qkv: adapted("qkv", &layer.qkv)?,

@@ -6,13 +6,20 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use candle_core::{Device, IndexOp, Result, Tensor};
+use candle_core::Result;
+use rayon::prelude::*;
+use rten_gemm::GemmInputB;
+use rten_tensor::{Matrix, NdTensorView, prelude::*};
 
 use super::{
-    kernels::{AddBias, AddBiasGelu, AddNorm, LayerNorm, ScaledSoftmax},
-    linear::Linear,
+    kernels::{LayerNorm, add_bias, add_bias_gelu, add_norm, scaled_softmax},
+    linear::{Linear, matrix},
     normalize,
+    product::{Scratch, failed},
 };
+
+/// Rows of a task: few enough that what it computes stays in the cache.
+const TASK_ROWS: usize = 64;
 
 /// A table of token embeddings, by token id.
 pub(super) trait EmbeddingTable: Send + Sync {
@@ -34,12 +41,52 @@ pub(super) struct Layer {
 }
 
 impl Layer {
-    /// Rounds the weights to 8 bits.
-    pub(super) fn quantize(&mut self) -> Result<()> {
-        self.qkv.quantize()?;
-        self.attention_output.quantize()?;
-        self.feed_forward_in.quantize()?;
-        self.feed_forward_out.quantize()
+    /// Brings the weights into the form in which they are multiplied.
+    pub(super) fn pack(&mut self, in_8_bits: bool) -> Result<()> {
+        self.qkv.pack(in_8_bits)?;
+        self.attention_output.pack(in_8_bits)?;
+        self.feed_forward_in.pack(in_8_bits)?;
+        self.feed_forward_out.pack(in_8_bits)
+    }
+
+    /// Queries, keys and values of the rows of `x`.
+    fn project(&self, x: &[f32]) -> Result<Vec<f32>> {
+        let (inputs, outputs) = (self.qkv.inputs(), self.qkv.outputs());
+        let mut projected = vec![0.0_f32; x.len() / inputs.max(1) * outputs];
+        x.par_chunks(TASK_ROWS * inputs.max(1))
+            .zip(projected.par_chunks_mut(TASK_ROWS * outputs.max(1)))
+            .try_for_each(|(x, projected)| {
+                Scratch::with(|scratch| self.qkv.product(x, projected, scratch))?;
+                add_bias(projected, &self.qkv.bias);
+                Ok::<(), candle_core::Error>(())
+            })?;
+        Ok(projected)
+    }
+
+    /// What follows attention, row by row: from the rows `x` and what they attend to, `contexts`, to the rows after the layer.
+    fn finish(&self, x: &mut [f32], contexts: &[f32]) -> Result<()> {
+        let rows = TASK_ROWS * self.qkv.inputs().max(1);
+        x.par_chunks_mut(rows)
+            .zip(contexts.par_chunks(rows))
+            .try_for_each(|(x, contexts)| Scratch::with(|scratch| self.finish_rows(x, contexts, scratch)))
+    }
+
+    fn finish_rows(&self, x: &mut [f32], contexts: &[f32], scratch: &mut Scratch) -> Result<()> {
+        let rows = x.len() / self.qkv.inputs().max(1);
+        let (mut attended, mut inner) = (
+            std::mem::take(&mut scratch.attended),
+            std::mem::take(&mut scratch.inner),
+        );
+        attended.resize(x.len(), 0.0);
+        self.attention_output.product(contexts, &mut attended, scratch)?;
+        add_norm(&mut attended, &self.attention_output.bias, x, &self.attention_norm);
+        inner.resize(rows * self.feed_forward_in.outputs(), 0.0);
+        self.feed_forward_in.product(&attended, &mut inner, scratch)?;
+        add_bias_gelu(&mut inner, &self.feed_forward_in.bias);
+        self.feed_forward_out.product(&inner, x, scratch)?;
+        add_norm(x, &self.feed_forward_out.bias, &attended, &self.output_norm);
+        (scratch.attended, scratch.inner) = (attended, inner);
+        Ok(())
     }
 }
 
@@ -99,10 +146,10 @@ impl Bert {
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            x = self.layer(layer, x, texts)?;
+            let contexts = self.attend(&layer.project(&x)?, texts)?;
+            layer.finish(&mut x, &contexts)?;
         }
-        let values = x.flatten_all()?.to_vec1::<f32>()?;
-        let mut rest = values.as_slice();
+        let mut rest = x.as_slice();
         let mut rows = Vec::with_capacity(texts.len());
         for text in texts {
             let (head, tail) = rest.split_at((text.len() * self.hidden()).min(rest.len()));
@@ -112,7 +159,7 @@ impl Bert {
         Ok(Some(rows))
     }
 
-    fn embed_tokens(&self, texts: &[Vec<u32>]) -> Result<Tensor> {
+    fn embed_tokens(&self, texts: &[Vec<u32>]) -> Result<Vec<f32>> {
         let hidden = self.hidden();
         let tokens = texts.iter().map(Vec::len).sum::<usize>();
         let mut values = vec![0.0_f32; tokens * hidden];
@@ -138,54 +185,53 @@ impl Bert {
             }
         }
         self.embedding_norm.apply_to(&mut values);
-        Tensor::from_vec(values, (tokens, hidden), &Device::Cpu)
+        Ok(values)
     }
 
-    fn layer(&self, layer: &Layer, x: Tensor, texts: &[Vec<u32>]) -> Result<Tensor> {
-        let attended = layer.attention_output.product(&self.attention(layer, &x, texts)?)?;
-        attended.inplace_op2(
-            &x,
-            &AddNorm {
-                bias: &layer.attention_output.bias,
-                norm: &layer.attention_norm,
-            },
-        )?;
-        let inner = layer.feed_forward_in.product(&attended)?;
-        inner.inplace_op1(&AddBiasGelu(&layer.feed_forward_in.bias))?;
-        let output = layer.feed_forward_out.product(&inner)?;
-        output.inplace_op2(
-            &attended,
-            &AddNorm {
-                bias: &layer.feed_forward_out.bias,
-                norm: &layer.output_norm,
-            },
-        )?;
-        Ok(output)
-    }
-
-    fn attention(&self, layer: &Layer, x: &Tensor, texts: &[Vec<u32>]) -> Result<Tensor> {
-        let (tokens, hidden) = x.dims2()?;
-        let size = hidden / self.heads;
-        let qkv = layer.qkv.product(x)?;
-        qkv.inplace_op1(&AddBias(&layer.qkv.bias))?;
-        let qkv = qkv.reshape((tokens, 3, self.heads, size))?;
-        let scale = ScaledSoftmax(1.0 / (size as f32).sqrt());
-        let mut contexts = Vec::with_capacity(texts.len());
-        let mut start = 0;
+    /// What each token attends to, from queries, keys and values. Texts do not attend to each other.
+    fn attend(&self, qkv: &[f32], texts: &[Vec<u32>]) -> Result<Vec<f32>> {
+        let hidden = self.hidden();
+        let size = hidden / self.heads.max(1);
+        let mut from = 0;
+        let mut heads = Vec::with_capacity(texts.len() * self.heads);
         for text in texts {
-            let end = start + text.len();
-            // Strided views, heads first; matmul takes them without a copy.
-            let [q, k, v] = [0, 1, 2].map(|part| qkv.i((start..end, part)).and_then(|part| part.transpose(0, 1)));
-            let scores = q?.matmul(&k?.t()?)?;
-            scores.inplace_op1(&scale)?;
-            contexts.push(scores.matmul(&v?)?.transpose(0, 1)?.reshape((end - start, hidden))?);
-            start = end;
+            heads.extend((0..self.heads).map(|head| (from, text.len(), head * size)));
+            from += text.len();
         }
-        match contexts.as_slice() {
-            [one] => Ok(one.clone()),
-            several => Tensor::cat(several, 0),
+        let contexts: Result<Vec<Vec<f32>>> = heads
+            .par_iter()
+            .map(|&(from, tokens, column)| {
+                let part = |part: usize| {
+                    let values = qkv.get((3 * from + part) * hidden + column..).unwrap_or_default();
+                    NdTensorView::from_slice_with_strides([tokens, size], values, [3 * hidden, 1]).map_err(failed)
+                };
+                Scratch::with(|scratch| context(part(0)?, part(1)?, part(2)?, scratch))
+            })
+            .collect();
+        let mut all = vec![0.0_f32; from * hidden];
+        for ((from, _, column), context) in heads.into_iter().zip(contexts?) {
+            let rows = all.chunks_exact_mut(hidden).skip(from);
+            for (row, context) in rows.zip(context.chunks_exact(size)) {
+                if let Some(row) = row.get_mut(column..column + size) {
+                    row.copy_from_slice(context);
+                }
+            }
         }
+        Ok(all)
     }
+}
+
+/// What each token of a text attends to by one head: `softmax(queries · keysᵀ / √size) · values`.
+fn context(queries: Matrix<'_>, keys: Matrix<'_>, values: Matrix<'_>, scratch: &mut Scratch) -> Result<Vec<f32>> {
+    let [tokens, size] = queries.shape();
+    let mut scores = std::mem::take(&mut scratch.inner);
+    scores.resize(tokens * tokens, 0.0);
+    scratch.multiply(queries, GemmInputB::Unpacked(keys.transposed()), &mut scores)?;
+    scaled_softmax(&mut scores, tokens, 1.0 / (size as f32).sqrt());
+    let mut context = vec![0.0_f32; tokens * size];
+    scratch.multiply(matrix(&scores, tokens)?, GemmInputB::Unpacked(values), &mut context)?;
+    scratch.inner = scores;
+    Ok(context)
 }
 
 /// Mean pooling over rows of `width` values, scaled to an L2 norm of 1.

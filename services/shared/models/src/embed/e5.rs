@@ -231,7 +231,7 @@ fn bert(header: &Header, tensors: &Tensors<'_>) -> Result<Bert, Malformed> {
             weight.extend(tensors.q4s(&format!("{name}.w"), inputs * outputs)?);
             bias.extend(tensors.f32s(&format!("{name}.b"), outputs)?);
         }
-        built(Linear::new(weight, bias))
+        built(Linear::new(&weight, bias))
     };
     let mut layers = Vec::with_capacity(header.layers);
     for index in 0..header.layers {

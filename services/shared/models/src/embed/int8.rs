@@ -6,17 +6,15 @@
 //! [`OUTLIER`] is multiplied in floats (after LLM.int8(), Dettmers et al. 2022), for else they would take the bits of all others.
 //! Sums are exact 32-bit integers, so that a row's product does not depend on the rows beside it.
 
-use std::cell::Cell;
-
-use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor};
-use rayon::prelude::*;
+use candle_core::Result;
 use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
-use rten_tensor::NdTensorView;
 
-use super::kernels::{contiguous, range, sum};
+use super::{
+    kernels::{LANES, range, sum},
+    linear::matrix,
+    product::failed,
+};
 
-/// Rows that a task quantizes, multiplies and scales: few enough that its sums stay in the cache.
-const TASK_ROWS: usize = 64;
 /// What an activation has above so many times the root of its row's mean square is no part of the 8-bit product. At most one
 /// activation in 36 is that large.
 const OUTLIER: f32 = 6.0;
@@ -50,55 +48,49 @@ pub(super) struct Int8Weight {
 
 impl Int8Weight {
     /// Quantizes a weight of shape inputs × outputs.
-    pub(super) fn new(weight: &Tensor) -> Result<Self> {
-        let (inputs, outputs) = weight.dims2()?;
-        let values = weight.flatten_all()?.to_vec1::<f32>()?;
+    pub(super) fn new(weight: &[f32], outputs: usize) -> Result<Self> {
         let mut scales = vec![0.0_f32; outputs];
-        for row in values.chunks_exact(outputs.max(1)) {
+        for row in weight.chunks_exact(outputs.max(1)) {
             for (scale, value) in scales.iter_mut().zip(row) {
                 *scale = scale.max(value.abs() / MAX_WEIGHT);
             }
         }
-        let rows = values.chunks_exact(outputs.max(1));
-        let quantized: Vec<i8> = rows
+        let rows = weight.chunks_exact(outputs.max(1));
+        let rows: Vec<i8> = rows
             .flat_map(|row| row.iter().zip(&scales))
             .map(|(value, scale)| if *scale > 0.0 { (value / scale).round() as i8 } else { 0 })
             .collect();
         let mut sums = vec![0_i32; outputs];
-        for row in quantized.chunks_exact(outputs.max(1)) {
+        for row in rows.chunks_exact(outputs.max(1)) {
             for (sum, value) in sums.iter_mut().zip(row) {
                 *sum += i32::from(*value);
             }
         }
-        let packed = GemmExecutor::<u8, i8, i32>::default()
-            .prepack_b(NdTensorView::from_data([inputs, outputs], quantized.as_slice()));
         Ok(Self {
-            packed,
-            rows: quantized,
+            packed: GemmExecutor::<u8, i8, i32>::default().prepack_b(matrix(&rows, outputs)?),
+            rows,
             scales,
             sums,
         })
     }
 
-    /// `x · weight`, for `x` of shape rows × inputs.
-    pub(super) fn product(&self, x: &Tensor) -> Result<Tensor> {
-        x.apply_op1_no_bwd(&Product(self))
+    /// The values of a row.
+    pub(super) fn inputs(&self) -> usize {
+        self.packed.rows()
     }
 
     /// Writes `rows · weight` to `out`.
-    fn multiply(&self, rows: &[f32], out: &mut [f32]) -> Result<()> {
-        let inputs = self.packed.rows();
-        let count = rows.len() / inputs.max(1);
-        // Taken and put back, for a thread that waits for its part of the product may run another one meanwhile.
-        let mut scratch = SCRATCH.take().unwrap_or_default();
-        let Scratch {
+    pub(super) fn product(&self, rows: &[f32], out: &mut [f32], scratch: &mut Int8Scratch) -> Result<()> {
+        let inputs = self.inputs().max(1);
+        let count = rows.len() / inputs;
+        let Int8Scratch {
             executor,
             bytes,
             scales,
             zeros,
             sums,
             outliers,
-        } = scratch.as_mut();
+        } = scratch;
         outliers.clear();
         bytes.resize(rows.len(), 0);
         scales.resize(count, 0.0);
@@ -113,10 +105,9 @@ impl Int8Weight {
             zeros,
             outliers,
         });
-        let a = GemmInputA::Unpacked(NdTensorView::from_data([count, inputs], bytes.as_slice()));
-        let b = GemmInputB::Packed(&self.packed);
-        let product = executor.gemm(sums, a, b, GemmOptions::default());
-        product.map_err(|error| candle_core::Error::Msg(format!("8-bit product: {error}")))?;
+        let left = GemmInputA::Unpacked(matrix(bytes, inputs)?);
+        let product = executor.gemm(sums, left, GemmInputB::Packed(&self.packed), GemmOptions::default());
+        product.map_err(failed)?;
         arch.dispatch(Scale {
             weight: self,
             sums,
@@ -125,14 +116,13 @@ impl Int8Weight {
             outliers,
             out,
         });
-        SCRATCH.set(Some(scratch));
         Ok(())
     }
 }
 
-/// What a thread needs for a product, kept for its next one.
+/// What a thread needs for a product.
 #[derive(Default)]
-struct Scratch {
+pub(super) struct Int8Scratch {
     executor: GemmExecutor<u8, i8, i32>,
     bytes: Vec<u8>,
     scales: Vec<f32>,
@@ -146,10 +136,6 @@ struct Outlier {
     row: usize,
     input: usize,
     excess: f32,
-}
-
-thread_local! {
-    static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
 }
 
 /// Rounds each row to bytes, so that `row ≈ (bytes − zero) · scale`.
@@ -185,13 +171,22 @@ impl pulp::NullaryFnOnce for Quantize<'_> {
                 continue;
             }
             if has_outliers {
-                let excesses = row.iter().map(|value| value - value.clamp(least, most)).enumerate();
-                let excesses = excesses.filter(|(_, excess)| *excess != 0.0);
-                self.outliers.extend(excesses.map(|(input, excess)| Outlier {
-                    row: index,
-                    input,
-                    excess,
-                }));
+                for (chunk, values) in row.chunks(LANES).enumerate() {
+                    // Few chunks have one, and the compiler vectorises this.
+                    if !values
+                        .iter()
+                        .fold(false, |any, value| any | (*value < least) | (*value > most))
+                    {
+                        continue;
+                    }
+                    let excesses = values.iter().map(|value| value - value.clamp(least, most)).enumerate();
+                    let excesses = excesses.filter(|(_, excess)| *excess != 0.0);
+                    self.outliers.extend(excesses.map(|(at, excess)| Outlier {
+                        row: index,
+                        input: chunk * LANES + at,
+                        excess,
+                    }));
+                }
             }
             let inverse = step.recip();
             let origin = (-least * inverse).round();
@@ -241,30 +236,6 @@ impl pulp::NullaryFnOnce for Scale<'_> {
                 *out += excess * f32::from(*weight) * output;
             }
         }
-    }
-}
-
-struct Product<'a>(&'a Int8Weight);
-
-impl CustomOp1 for Product<'_> {
-    fn name(&self) -> &'static str {
-        "int8-product"
-    }
-
-    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let weight = self.0;
-        let (inputs, outputs) = (weight.packed.rows(), weight.packed.cols());
-        let values = contiguous(storage.as_slice::<f32>()?, layout)?;
-        let (rows, columns) = layout.shape().dims2()?;
-        if columns != inputs {
-            candle_core::bail!("int8-product of {columns} columns with a weight of {inputs} inputs");
-        }
-        let mut out = vec![0.0_f32; rows * outputs];
-        values
-            .par_chunks((TASK_ROWS * inputs).max(1))
-            .zip(out.par_chunks_mut((TASK_ROWS * outputs).max(1)))
-            .try_for_each(|(values, out)| weight.multiply(values, out))?;
-        Ok((CpuStorage::F32(out), Shape::from((rows, outputs))))
     }
 }
 

@@ -1,29 +1,41 @@
 //! Element-wise kernels of the encoder, in place and vectorised.
 //!
 //! With scalar erf and exp, an encoder spends a third of its time in them. Here they are polynomial approximations that
-//! the compiler vectorises for the widest SIMD instruction set of the CPU (`pulp`), with rows in parallel (`rayon`). For that
-//! all of a kernel must be inlined into the function that `pulp` makes for an instruction set: a closure is not, where it is
-//! large, and is then compiled for the oldest CPU.
+//! the compiler vectorises for the widest SIMD instruction set of the CPU (`pulp`). For that all of a kernel must be inlined
+//! into the function that `pulp` makes for an instruction set: a closure is not, where it is large, and is then compiled for the
+//! oldest CPU.
 
-use candle_core::{CpuStorage, InplaceOp1, InplaceOp2, Layout, Result};
-use rayon::prelude::*;
+/// Values that are reduced side by side, for SIMD.
+pub(super) const LANES: usize = 16;
 
-/// Values per parallel task: some tens of microseconds of work, well above the cost of scheduling a task.
-const TASK_VALUES: usize = 1 << 15;
-/// Partial sums of a reduction, for SIMD.
-const LANES: usize = 16;
-
-/// `x + bias`, row by row.
-pub(super) struct AddBias<'a>(pub(super) &'a [f32]);
-/// `gelu(x + bias)`, the exact GELU with erf.
-pub(super) struct AddBiasGelu<'a>(pub(super) &'a [f32]);
-/// `softmax(x · scale)` of each row.
-pub(super) struct ScaledSoftmax(pub(super) f32);
-/// `layer_norm(x + bias + residual)` of each row.
-pub(super) struct AddNorm<'a> {
-    pub(super) bias: &'a [f32],
-    pub(super) norm: &'a LayerNorm,
+/// Adds `bias` to each row.
+pub(super) fn add_bias(rows: &mut [f32], bias: &[f32]) {
+    by_rows(rows, bias.len(), &AddBias(bias));
 }
+
+/// `gelu(x + bias)` of each row, the exact GELU with erf.
+pub(super) fn add_bias_gelu(rows: &mut [f32], bias: &[f32]) {
+    by_rows(rows, bias.len(), &AddBiasGelu(bias));
+}
+
+/// `softmax(x · scale)` of each row of `columns` values.
+pub(super) fn scaled_softmax(rows: &mut [f32], columns: usize, scale: f32) {
+    by_rows(rows, columns, &ScaledSoftmax(scale));
+}
+
+/// `layer_norm(x + bias + residual)` of each row.
+pub(super) fn add_norm(rows: &mut [f32], bias: &[f32], residual: &[f32], norm: &LayerNorm) {
+    pulp::Arch::new().dispatch(AddNorm {
+        rows,
+        bias,
+        residual,
+        norm,
+    });
+}
+
+struct AddBias<'a>(&'a [f32]);
+struct AddBiasGelu<'a>(&'a [f32]);
+struct ScaledSoftmax(f32);
 
 /// Scale, shift and epsilon of a layer norm.
 #[derive(Clone)]
@@ -34,7 +46,7 @@ pub(super) struct LayerNorm {
 }
 
 /// What is done to each row of a matrix, in place.
-trait RowKernel: Sync {
+trait RowKernel {
     /// Implementations are `#[inline(always)]`.
     fn apply(&self, row: &mut [f32]);
 }
@@ -68,34 +80,12 @@ impl RowKernel for AddBias<'_> {
     }
 }
 
-impl InplaceOp1 for AddBias<'_> {
-    fn name(&self) -> &'static str {
-        "add-bias"
-    }
-
-    fn cpu_fwd(&self, storage: &mut CpuStorage, layout: &Layout) -> Result<()> {
-        by_rows(values_mut(storage, layout)?, self.0.len(), self);
-        Ok(())
-    }
-}
-
 impl RowKernel for AddBiasGelu<'_> {
     #[inline(always)]
     fn apply(&self, row: &mut [f32]) {
         for (value, bias) in row.iter_mut().zip(self.0) {
             *value = gelu(*value + bias);
         }
-    }
-}
-
-impl InplaceOp1 for AddBiasGelu<'_> {
-    fn name(&self) -> &'static str {
-        "add-bias-gelu"
-    }
-
-    fn cpu_fwd(&self, storage: &mut CpuStorage, layout: &Layout) -> Result<()> {
-        by_rows(values_mut(storage, layout)?, self.0.len(), self);
-        Ok(())
     }
 }
 
@@ -106,107 +96,34 @@ impl RowKernel for ScaledSoftmax {
     }
 }
 
-impl InplaceOp1 for ScaledSoftmax {
-    fn name(&self) -> &'static str {
-        "scaled-softmax"
-    }
-
-    fn cpu_fwd(&self, storage: &mut CpuStorage, layout: &Layout) -> Result<()> {
-        let columns = layout.dims().last().copied().unwrap_or(1);
-        by_rows(values_mut(storage, layout)?, columns, self);
-        Ok(())
-    }
-}
-
-impl InplaceOp2 for AddNorm<'_> {
-    fn name(&self) -> &'static str {
-        "add-norm"
-    }
-
-    fn cpu_fwd(
-        &self,
-        storage: &mut CpuStorage,
-        layout: &Layout,
-        residual: &CpuStorage,
-        residual_layout: &Layout,
-    ) -> Result<()> {
-        let columns = self.bias.len();
-        let residual = contiguous(residual.as_slice::<f32>()?, residual_layout)?;
-        let values = values_mut(storage, layout)?;
-        if residual.len() != values.len() {
-            candle_core::bail!("add-norm of {} values and {} values", values.len(), residual.len());
-        }
-        let rows = rows_per_task(columns);
-        values
-            .par_chunks_mut(rows * columns)
-            .zip(residual.par_chunks(rows * columns))
-            .for_each(|(rows, residual)| {
-                let kernel = self;
-                pulp::Arch::new().dispatch(NormOfSum { kernel, rows, residual });
-            });
-        Ok(())
-    }
-}
-
-/// [`AddNorm`] of each row and of its residual.
-struct NormOfSum<'a> {
-    kernel: &'a AddNorm<'a>,
+/// [`add_norm`] and what it is applied to.
+struct AddNorm<'a> {
     rows: &'a mut [f32],
+    bias: &'a [f32],
     residual: &'a [f32],
+    norm: &'a LayerNorm,
 }
 
-impl pulp::NullaryFnOnce for NormOfSum<'_> {
+impl pulp::NullaryFnOnce for AddNorm<'_> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        let AddNorm { bias, norm } = self.kernel;
-        let rows = self.rows.chunks_exact_mut(bias.len());
-        for (row, residual) in rows.zip(self.residual.chunks_exact(bias.len())) {
-            for ((value, residual), bias) in row.iter_mut().zip(residual).zip(*bias) {
+        let columns = self.bias.len().max(1);
+        let rows = self.rows.chunks_exact_mut(columns);
+        for (row, residual) in rows.zip(self.residual.chunks_exact(columns)) {
+            for ((value, residual), bias) in row.iter_mut().zip(residual).zip(self.bias) {
                 *value += residual + bias;
             }
-            norm.apply(row);
+            self.norm.apply(row);
         }
     }
 }
 
-/// The values of a tensor in their order.
-pub(super) fn contiguous<'a>(values: &'a [f32], layout: &Layout) -> Result<&'a [f32]> {
-    match layout
-        .contiguous_offsets()
-        .and_then(|(start, end)| values.get(start..end))
-    {
-        Some(values) => Ok(values),
-        None => candle_core::bail!("the values are not contiguous"),
-    }
-}
-
-fn values_mut<'a>(storage: &'a mut CpuStorage, layout: &Layout) -> Result<&'a mut [f32]> {
-    let CpuStorage::F32(values) = storage else {
-        candle_core::bail!("the values are not f32")
-    };
-    match layout
-        .contiguous_offsets()
-        .and_then(|(start, end)| values.get_mut(start..end))
-    {
-        Some(values) => Ok(values),
-        None => candle_core::bail!("the values are not contiguous"),
-    }
-}
-
-fn rows_per_task(columns: usize) -> usize {
-    (TASK_VALUES / columns.max(1)).max(1)
-}
-
-/// Applies `kernel` to each row, in parallel.
-fn by_rows<K: RowKernel>(values: &mut [f32], columns: usize, kernel: &K) {
+/// Applies `kernel` to each row.
+fn by_rows<K: RowKernel>(rows: &mut [f32], columns: usize, kernel: &K) {
     let columns = columns.max(1);
-    values
-        .par_chunks_mut(rows_per_task(columns) * columns)
-        .for_each(|rows| {
-            pulp::Arch::new().dispatch(EachRow { kernel, rows, columns });
-        });
+    pulp::Arch::new().dispatch(EachRow { kernel, rows, columns });
 }
 
 /// A kernel and the rows that it is applied to.

@@ -64,11 +64,12 @@ impl Encoder {
         }
     }
 
-    /// Rounds the weights to 8 bits.
-    fn quantize(&mut self) -> Result<(), EmbedError> {
+    /// Brings the weights into the form in which they are multiplied.
+    fn pack(&mut self, in_8_bits: bool) -> Result<(), EmbedError> {
         let adapted = self.adapter.iter_mut().flat_map(|adapter| &mut adapter.layers);
-        let quantized = self.bert.layers.iter_mut().chain(adapted).try_for_each(Layer::quantize);
-        quantized.map_err(|error| self.failed(error))
+        let mut layers = self.bert.layers.iter_mut().chain(adapted);
+        let packed = layers.try_for_each(|layer| layer.pack(in_8_bits));
+        packed.map_err(|error| self.failed(error))
     }
 
     fn limit(&self) -> usize {
@@ -186,8 +187,8 @@ pub(super) async fn load(options: &EmbedderOptions, progress: Progress) -> Resul
     let failed = start.clone();
     let loading = move || {
         let mut encoder = read(&files)?;
-        let quantized = if quantizes { encoder.quantize() } else { Ok(()) };
-        quantized.map(|()| encoder).map_err(|error| failed(error.to_string()))
+        let packed = encoder.pack(quantizes);
+        packed.map(|()| encoder).map_err(|error| failed(error.to_string()))
     };
     let encoder = tokio::task::spawn_blocking(loading)
         .await

@@ -99,7 +99,7 @@ impl Weights<'_> {
             weight.extend(self.take(&format!("{name}.weight"), &[Some(outputs), Some(inputs)])?.0);
             bias.extend(self.take(&format!("{name}.bias"), &[Some(outputs)])?.0);
         }
-        Linear::new(weight, bias).map_err(|error| self.corrupt(format!("{names:?}: {error}")))
+        Linear::new(&weight, bias).map_err(|error| self.corrupt(format!("{names:?}: {error}")))
     }
 }
 
