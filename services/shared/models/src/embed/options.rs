@@ -51,8 +51,8 @@ pub struct EmbedderOptions {
     #[arg(long, env = "EMEND_EMBEDDER_THREADS", value_name = "N")]
     pub embedder_threads: Option<NonZeroUsize>,
 
-    /// Numbers that a local embedder computes with: `f32`, `int8` (8-bit integers, on a CPU with AVX-512 VNNI) or `auto`, which is
-    /// `int8` where the CPU has it.
+    /// Numbers that a local embedder computes with: `f32`, `int8` (8-bit integers, on a CPU with AVX-512 VNNI) or `auto`,
+    /// which is `int8` where the CPU has it.
     #[arg(long, env = "EMEND_EMBEDDER_PRECISION", default_value = "auto", value_name = "NAME")]
     pub embedder_precision: Precision,
 
