@@ -23,16 +23,13 @@ const MAX_WEIGHT: f32 = 127.0;
 /// The largest quantized activation.
 const MAX_ACTIVATION: f32 = 255.0;
 
-/// Whether this CPU multiplies 8-bit integers several times as fast as floats.
+/// Whether this CPU multiplies 8-bit integers several times as fast as floats, and adds them exactly.
 pub(super) fn is_fast() -> bool {
     #[cfg(target_arch = "x86_64")]
-    {
-        std::arch::is_x86_feature_detected!("avx512vnni")
-    }
+    let is_fast = std::arch::is_x86_feature_detected!("avx512vnni");
     #[cfg(not(target_arch = "x86_64"))]
-    {
-        false
-    }
+    let is_fast = false;
+    is_fast && !GemmExecutor::<u8, i8, i32>::default().may_saturate()
 }
 
 /// A weight of a linear layer in 8 bits.
