@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use emend_chassis::InvalidRequest;
-use emend_core::{FieldViolation, Reason, Resource, ServiceError};
+use emend_core::{BrokenOff, FieldViolation, Reason, Resource, ServiceError};
 use emend_documents::DocumentError;
 use emend_models::embed::EmbedError;
 
@@ -80,6 +80,9 @@ pub enum RetrieverError {
     /// Nobody waits for the work any more.
     #[error("the work was stopped")]
     Stopped,
+    /// A computation of a search broke off.
+    #[error(transparent)]
+    BrokenOff(#[from] BrokenOff),
     /// Work on a thread of its own broke off.
     #[error("cutting document {document:?} broke off")]
     Broken {
@@ -117,7 +120,7 @@ impl ServiceError for RetrieverError {
                 ..
             } => Reason::EmbedderRefused,
             Self::Embed { .. } | Self::Embeddings { .. } => Reason::EmbedderFailed,
-            Self::Broken { .. } => Reason::Fault,
+            Self::BrokenOff(_) | Self::Broken { .. } => Reason::Fault,
         }
     }
 

@@ -33,38 +33,50 @@ fn places(limit: usize) -> usize {
     }
 }
 
+/// About how many bytes of text [`with_foreign`] reads to tell the languages of so many hits.
+pub(crate) fn bytes(hits: usize) -> usize {
+    hits * MAX_CHARACTERS
+}
+
 /// What was found, at most `limit`, with the best of `nearest` that are in another language than `query` in place of the last
 /// ones in the same language, if fewer than [`places`] were found. `nearest` comes by embedding alone, best first.
+///
+/// It takes some milliseconds: it is no work for a thread that serves.
 pub(crate) fn with_foreign(
     query: &str,
-    mut found: Vec<SearchHit>,
+    found: Vec<SearchHit>,
     nearest: Vec<SearchHit>,
     limit: usize,
 ) -> Vec<SearchHit> {
-    let asked = emend_text::language(query);
+    let asked = language(query);
     let is_foreign = |hit: &SearchHit| language(&hit.text) != asked;
-    let known = found.iter().filter(|hit| is_foreign(hit)).count();
     let is_new = |hit: &SearchHit| {
         !found
             .iter()
             .any(|known| known.document == hit.document && known.index == hit.index)
     };
-    let ranked = (1..).zip(nearest).filter(|(_, hit)| is_foreign(hit) && is_new(hit));
+    let ranked = (1..).zip(nearest).filter(|(_, hit)| is_new(hit) && is_foreign(hit));
     let added = ranked.map(|(rank, hit)| SearchHit {
         score: reciprocal(rank),
         ..hit
     });
-    let added: Vec<SearchHit> = added.take(places(limit).saturating_sub(known)).collect();
-    while found.len() + added.len() > limit {
-        match found.iter().rposition(|hit| !is_foreign(hit)) {
-            Some(last) => drop(found.remove(last)),
-            None => break,
-        }
-    }
-    found.extend(added);
-    found.sort_by(|left, right| right.score.total_cmp(&left.score));
-    found.truncate(limit);
-    found
+    let known: Vec<bool> = found.iter().map(is_foreign).collect();
+    let missing = places(limit).saturating_sub(known.iter().filter(|is_foreign| **is_foreign).count());
+    let added: Vec<SearchHit> = added.take(missing).collect();
+    // The last ones in the query's language make room.
+    let excess = (found.len() + added.len()).saturating_sub(limit);
+    let kept = known.iter().rev().scan(excess, |excess, is_foreign| {
+        let is_kept = *is_foreign || *excess == 0;
+        *excess -= usize::from(!is_kept);
+        Some(is_kept)
+    });
+    let kept: Vec<bool> = kept.collect();
+    let found = found.into_iter().zip(kept.into_iter().rev());
+    let mut joined: Vec<SearchHit> = found.filter_map(|(hit, is_kept)| is_kept.then_some(hit)).collect();
+    joined.extend(added);
+    joined.sort_by(|left, right| right.score.total_cmp(&left.score));
+    joined.truncate(limit);
+    joined
 }
 
 fn language(text: &str) -> Language {

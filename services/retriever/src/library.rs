@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use emend_chassis::metrics::Latency;
-use emend_core::{ServiceError, error_chain, fail_span, semconv};
+use emend_core::{ServiceError, Turns, error_chain, fail_span, semconv};
 use emend_models::embed::{Embedder, Embedding, Input};
 use emend_proto::v1::{self, Origin, Passage, SearchMode, Span};
 use futures::future::try_join_all;
@@ -113,7 +113,7 @@ impl Library {
     }
 
     /// The best units for a part of the query; of a hybrid search some of them in [other languages](crate::foreign).
-    async fn search(&self, task: &Retrieve, part: &str, query: Query) -> Result<Vec<SearchHit>, StoreError> {
+    async fn search(&self, task: &Retrieve, part: &str, query: Query) -> Result<Vec<SearchHit>, RetrieverError> {
         let depth = foreign::depth(task.mode, task.top_k);
         let nearest = match &query {
             Query::Hybrid(embedding, _) if depth > 0 => Some(Query::Dense(Arc::clone(embedding))),
@@ -131,10 +131,13 @@ impl Library {
             self.store.search(&task.collection, search)
         };
         let Some(nearest) = nearest else {
-            return search(query, task.top_k).await;
+            return Ok(search(query, task.top_k).await?);
         };
         let (found, nearest) = tokio::try_join!(search(query, task.top_k), search(nearest, depth))?;
-        Ok(foreign::with_foreign(part, found, nearest, task.top_k))
+        let bytes = foreign::bytes(found.len() + nearest.len());
+        let (part, limit) = (part.to_owned(), task.top_k);
+        let join = move || foreign::with_foreign(&part, found, nearest, limit);
+        Ok(Turns::shared().piece(bytes, join).await?)
     }
 
     /// The query of each [part](emend_text::parts) of a text in a mode, with the part; hybrid where none is asked for.
