@@ -100,7 +100,9 @@ fn a_thread_goes_on_with_what_another_product_left() {
         Int8Weight::new(&wide, 32).unwrap(),
         Int8Weight::new(&narrow, 4).unwrap(),
     );
-    let (x, y) = (values(9, 64, 3), values(5, 16, 4));
+    let (mut x, y) = (values(9, 64, 3), values(5, 16, 4));
+    // An outlier, which no row of the second product has.
+    x[5] = 90.0;
     let mut scratch = Int8Scratch::default();
     let (mut first, mut second) = (vec![0.0; 9 * 32], vec![0.0; 5 * 4]);
     wide.product(&x, &mut first, &mut scratch).unwrap();
