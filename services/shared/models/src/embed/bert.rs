@@ -42,11 +42,11 @@ pub(super) struct Layer {
 
 impl Layer {
     /// Brings the weights into the form in which they are multiplied.
-    pub(super) fn pack(&mut self, in_8_bits: bool) -> Result<()> {
-        self.qkv.pack(in_8_bits)?;
-        self.attention_output.pack(in_8_bits)?;
-        self.feed_forward_in.pack(in_8_bits)?;
-        self.feed_forward_out.pack(in_8_bits)
+    pub(super) fn pack(&mut self, to_int8: bool) -> Result<()> {
+        self.qkv.pack(to_int8)?;
+        self.attention_output.pack(to_int8)?;
+        self.feed_forward_in.pack(to_int8)?;
+        self.feed_forward_out.pack(to_int8)
     }
 
     /// Queries, keys and values of the rows of `x`.

@@ -10,7 +10,7 @@ use candle_core::Result;
 use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
 
 use super::{
-    kernels::{LANES, range, sum},
+    kernels::{LANES, ROUND, range, sum},
     linear::matrix,
     product::failed,
 };
@@ -150,8 +150,6 @@ impl pulp::NullaryFnOnce for Quantize<'_> {
 
     #[inline(always)]
     fn call(self) {
-        // Adding 1.5·2²³ rounds to an integer and leaves it in the low bits.
-        const ROUND: f32 = 12_582_912.0;
         let rows = self.rows.chunks_exact(self.inputs);
         let rows = rows.zip(self.bytes.chunks_exact_mut(self.inputs));
         let rows = rows.zip(self.scales).zip(self.zeros).enumerate();

@@ -5,6 +5,8 @@
 //! into the function that `pulp` makes for an instruction set: a closure is not, where it is large, and is then compiled for the
 //! oldest CPU.
 
+/// Adding 1.5·2²³ to a number below 2²² rounds it to an integer and leaves that in the low bits.
+pub(super) const ROUND: f32 = 12_582_912.0;
 /// Values that are reduced side by side, for SIMD.
 pub(super) const LANES: usize = 16;
 
@@ -209,8 +211,6 @@ fn gelu(x: f32) -> f32 {
 /// e^x for x ≤ 0, with a relative error of 2e-7. Below −87 it is about 1e-38, not 0.
 #[inline(always)]
 fn exp(x: f32) -> f32 {
-    // Adding 1.5·2²³ rounds to an integer and leaves it in the low bits.
-    const ROUND: f32 = 12_582_912.0;
     let x = if x < -87.0 { -87.0 } else { x };
     let shifted = x * std::f32::consts::LOG2_E + ROUND;
     let whole = shifted - ROUND;

@@ -56,10 +56,10 @@ impl Linear {
     }
 
     /// Brings the weight into the form in which it is multiplied.
-    pub(super) fn pack(&mut self, in_8_bits: bool) -> Result<()> {
+    pub(super) fn pack(&mut self, to_int8: bool) -> Result<()> {
         if let Weight::Plain(weight) = &self.weight {
             let outputs = self.bias.len();
-            self.weight = if in_8_bits {
+            self.weight = if to_int8 {
                 Weight::Int8(Box::new(Int8Weight::new(weight, outputs)?))
             } else {
                 Weight::F32(GemmExecutor::<f32>::default().prepack_b(matrix(weight, outputs)?))

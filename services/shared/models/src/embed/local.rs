@@ -65,10 +65,10 @@ impl Encoder {
     }
 
     /// Brings the weights into the form in which they are multiplied.
-    fn pack(&mut self, in_8_bits: bool) -> Result<(), EmbedError> {
+    fn pack(&mut self, to_int8: bool) -> Result<(), EmbedError> {
         let adapted = self.adapter.iter_mut().flat_map(|adapter| &mut adapter.layers);
         let mut layers = self.bert.layers.iter_mut().chain(adapted);
-        let packed = layers.try_for_each(|layer| layer.pack(in_8_bits));
+        let packed = layers.try_for_each(|layer| layer.pack(to_int8));
         packed.map_err(|error| self.failed(error))
     }
 
@@ -183,24 +183,24 @@ pub(super) async fn load(options: &EmbedderOptions, progress: Progress) -> Resul
     };
     let fetch_options = FetchOptions::new(options.model_dir.clone()).map_err(Arc::new)?;
     let files = fetch::ensure(model, &fetch_options, progress).await.map_err(Arc::new)?;
-    let quantizes = quantizes(options.embedder_precision)?;
+    let to_int8 = to_int8(options.embedder_precision)?;
     let failed = start.clone();
     let loading = move || {
         let mut encoder = read(&files)?;
-        let packed = encoder.pack(quantizes);
+        let packed = encoder.pack(to_int8);
         packed.map(|()| encoder).map_err(|error| failed(error.to_string()))
     };
     let encoder = tokio::task::spawn_blocking(loading)
         .await
         .map_err(|error| start(error.to_string()))??;
-    let numbers = if quantizes { Precision::Int8 } else { Precision::F32 };
+    let numbers = if to_int8 { Precision::Int8 } else { Precision::F32 };
     tracing::debug!(embedder = encoder.id, precision = %numbers, "weights read");
     let embedder = LocalEmbedder::new(encoder, options.embedder_threads).map_err(|error| start(error.to_string()))?;
     Ok(Arc::new(embedder))
 }
 
 /// Whether the weights of a model are rounded to 8 bits.
-fn quantizes(precision: Precision) -> Result<bool, ModelError> {
+fn to_int8(precision: Precision) -> Result<bool, ModelError> {
     let is_fast = int8::is_fast();
     match precision {
         Precision::Auto => Ok(is_fast),
