@@ -6,8 +6,8 @@
     python fit.py --model e5-small-q4.bin --out multilingual-e5-small.safetensors pairs/answer/*.jsonl
 
 Each line of the pairs has `question`, `article` and `sections` with `heading` and `sentences`, each with `text` and `right`.
-`--held-out N` leaves out one of N articles and prints for how many of their questions the most similar sentence is a right one.
-`--from FILE` begins with the weights of an earlier fit.
+`--held-out N` leaves out one of N articles and prints for what share of their questions the most similar sentence is a right one,
+and one of the three most similar. `--from FILE` begins with the weights of an earlier fit, which may adapt fewer layers.
 """
 
 import argparse
@@ -25,7 +25,7 @@ import optax
 from tokenizers import Tokenizer
 from tokenizers.models import Unigram
 
-ADAPTED, RANK, SCALE = 4, 16, 2.0
+RANK, SCALE = 16, 2.0
 TEMPERATURE, WEIGHT_SCALE, SHARPNESS = 0.02, 50.0, 60.0
 WINDOWS, UNANSWERED = 4, 0.2  # windows of a question; share of questions whose right window is left out
 MAX_TOKENS, MAX_HEADING, MAX_SENTENCE, MAX_SENTENCES = 192, 26, 96, 40
@@ -80,8 +80,7 @@ class Model:
                 "fi": linear("fi", inner),
                 "fo": linear("fo", hidden),
             }
-            layer = {name: (jnp.asarray(w, jnp.bfloat16), b) for name, (w, b) in weights.items()}
-            self.layers.append(layer | {"aln": pair("aln"), "oln": pair("oln")})
+            self.layers.append(weights | {"aln": pair("aln"), "oln": pair("oln")})
 
     def take(self, form):
         values = struct.unpack_from("<" + form, self.data, self.at)
@@ -113,26 +112,66 @@ class Model:
         return ids
 
 
-@jax.custom_vjp
+# Products with weights are in bfloat16 both ways. Without the barriers XLA computes the element-wise functions again in the
+# inner loops of the products that read them, which takes twice as long.
+barrier = jax.lax.optimization_barrier
+
+
 def product(x, weight):
-    """A product with a frozen weight, in bfloat16 both ways."""
-    return jnp.matmul(x.astype(jnp.bfloat16), weight, preferred_element_type=jnp.float32)
+    return jnp.matmul(x.astype(jnp.bfloat16), weight.astype(jnp.bfloat16), preferred_element_type=jnp.float32)
 
 
-product.defvjp(
-    lambda x, weight: (product(x, weight), weight),
-    lambda weight, g: (
-        jnp.matmul(g.astype(jnp.bfloat16), weight.T, preferred_element_type=jnp.float32),
-        jnp.zeros_like(weight),
-    ),
+@jax.custom_vjp
+def adapted(x, weight, a, b):
+    """A product with a frozen weight to which the product of two small matrices is added."""
+    return adapted_forward(x, weight, a, b)[0]
+
+
+def adapted_forward(x, weight, a, b):
+    whole = (weight + SCALE * a @ b).astype(jnp.bfloat16)
+    return product(x, whole), (x, whole, weight, a, b)
+
+
+def adapted_backward(kept, g):
+    x, whole, weight, a, b = kept
+    flat = lambda value: value.reshape(-1, value.shape[-1])
+    change = SCALE * product(flat(x).T, flat(g))
+    return product(g, whole.T), jnp.zeros_like(weight), change @ b.T, a.T @ change
+
+
+adapted.defvjp(adapted_forward, adapted_backward)
+
+
+@jax.custom_vjp
+def gelu(x):
+    return gelu_forward(x)[0]
+
+
+def gelu_forward(x):
+    share = 0.5 * (1 + jax.lax.erf(x / np.sqrt(2)))
+    return barrier(x * share), barrier(share + x * jnp.exp(-0.5 * x * x) / np.sqrt(2 * np.pi))
+
+
+gelu.defvjp(gelu_forward, lambda slope, g: (barrier(g * slope),))
+
+
+@jax.custom_vjp
+def softmax(x):
+    return barrier(jax.nn.softmax(x, -1))
+
+
+softmax.defvjp(
+    lambda x: (softmax(x),) * 2,
+    lambda weights, g: (barrier(weights * (g - (g * weights).sum(-1, keepdims=True))),),
 )
 
 
 class Encoder:
-    def __init__(self, model):
+    def __init__(self, model, adapted):
         self.model, self.states = model, {}
-        self.lower, self.upper = model.layers[:-ADAPTED], model.layers[-ADAPTED:]
-        self.below = jax.jit(lambda x, mask: self.through(x, mask, [(layer, None) for layer in self.lower]))
+        self.lower, self.upper = stacked(model.layers[:-adapted]), stacked(model.layers[-adapted:])
+        none = untrained(self.lower) if self.lower else None
+        self.below = jax.jit(lambda x, mask: self.through(x, mask, self.lower, none) if self.lower else x)
         self.prefix = 1 + len(model.ids("query: "))
         self.compare = jax.jit(lambda fitted, asked, windows, places: self.similarities(fitted, asked, windows, places, jnp.max))
 
@@ -141,27 +180,26 @@ class Encoder:
         variance = ((x - mean) ** 2).mean(-1, keepdims=True)
         return (x - mean) * jax.lax.rsqrt(variance + self.model.epsilon) * norm[0] + norm[1]
 
-    def through(self, x, mask, layers):
+    def through(self, x, mask, layers, adapters):
+        """The states of `layers`, to whose weights the product of `adapters` is added; both have an axis of layers first."""
         bias = jnp.where(mask, 0.0, -1e9)[:, None, None, :]
         batch, tokens, hidden = x.shape
         size = hidden // self.model.heads
-        for layer, adapter in layers:
 
-            def linear(x, name):
-                y = product(x, layer[name][0]) + layer[name][1]
-                return y if adapter is None else y + SCALE * (x @ adapter[name][0]) @ adapter[name][1]
-
-            split = lambda z: z.reshape(batch, tokens, self.model.heads, size).transpose(0, 2, 1, 3)
+        def through_one(x, both):
+            layer, adapter = both
+            linear = lambda x, name: adapted(x, layer[name][0], *adapter[name]) + layer[name][1]
+            split = lambda z: barrier(z.reshape(batch, tokens, self.model.heads, size).transpose(0, 2, 1, 3))
             q, k, v = map(split, jnp.split(linear(x, "qkv"), 3, -1))
-            weights = jax.nn.softmax(q @ k.transpose(0, 1, 3, 2) / np.sqrt(size) + bias, -1)
-            context = (weights @ v).transpose(0, 2, 1, 3).reshape(x.shape)
+            weights = softmax(q / np.sqrt(size) @ k.transpose(0, 1, 3, 2) + bias)
+            context = barrier(weights @ v).transpose(0, 2, 1, 3).reshape(x.shape)
             x = self.normalized(x + linear(context, "ao"), layer["aln"])
-            inner = jax.nn.gelu(linear(x, "fi"), approximate=False)
-            x = self.normalized(x + linear(inner, "fo"), layer["oln"])
-        return x
+            return self.normalized(x + linear(gelu(linear(x, "fi")), "fo"), layer["oln"]), None
+
+        return jax.lax.scan(through_one, x, (layers, adapters))[0]
 
     def tokens(self, fitted, x, mask):
-        return unit(self.through(x, mask, zip(self.upper, fitted["layers"])))
+        return unit(self.through(x, mask, self.upper, fitted["layers"]))
 
     def similarities(self, fitted, asked, windows, places, most=None):
         """The cosine of each question with each sentence of all windows, and its MaxSim with those of its own.
@@ -218,6 +256,10 @@ class Encoder:
         return self.rows(texts, length, rows, self.states.get)
 
 
+def stacked(layers):
+    return jax.tree_util.tree_map(lambda *own: jnp.stack([jnp.asarray(one) for one in own]), *layers) if layers else None
+
+
 def unit(x):
     return x * jax.lax.rsqrt((x * x).sum(-1, keepdims=True) + 1e-9)
 
@@ -265,7 +307,7 @@ def questions(paths, model):
         for line in open(path, encoding="utf-8"):
             pair = json.loads(line)
             key = (path, pair["question"])
-            question = found.setdefault(key, {"article": pair["article"], "windows": []})
+            question = found.setdefault(key, {"path": path, "article": pair["article"], "windows": []})
             question["ids"] = (model.first, *model.ids("query: " + pair["question"])[:62], model.last)
             for section in pair["sections"]:
                 question["windows"] += windows(model, section)
@@ -320,7 +362,8 @@ def arranged(encoder, examples, length, rows, count):
 
 
 def closest(encoder, fitted, held_out):
-    right = answered = 0
+    """For how many questions the most similar sentence is a right one, and one of the three most similar; and of how many."""
+    first = three = answered = 0
     for question in held_out:
         own = question["windows"][:10]
         if not any(any(window.right) for window in own):
@@ -328,22 +371,21 @@ def closest(encoder, fitted, held_out):
         encoder.prepare([question["ids"], *(window.ids for window in own)])
         asked, rows, places, exists, wanted = arranged(encoder, [(question["ids"], own)], MAX_TOKENS, 1, 10)
         cosines, late = encoder.compare(fitted, asked, rows, places)
-        best = np.where(exists, cosines[:, 0] + late, -9.0).argmax()
-        answered, right = answered + 1, right + bool(wanted.reshape(-1)[best])
-    return right / max(1, answered)
+        ranked = np.argsort(-np.where(exists, cosines[:, 0] + late, -9.0), axis=None)
+        right = wanted.reshape(-1)[ranked]
+        answered, first, three = answered + 1, first + bool(right[0]), three + bool(right[:3].any())
+    return first, three, answered
 
 
-def untrained(encoder):
-    key, layers = jax.random.PRNGKey(1), []
-    for layer in encoder.upper:
-        adapter = {}
-        for name in PARTS:
-            inputs, outputs = layer[name][0].shape
-            key, own = jax.random.split(key)
-            adapter[name] = (jax.random.normal(own, (inputs, RANK)) / np.sqrt(inputs), jnp.zeros((RANK, outputs)))
-        layers.append(adapter)
-    # The nulls are what a sentence must exceed to count as an answer.
-    return {"layers": layers, "weights": jnp.zeros(encoder.model.hidden), "nulls": jnp.array([0.85, 0.85])}
+def untrained(layers):
+    """Adapters that change nothing yet."""
+    key, adapters = jax.random.PRNGKey(1), {}
+    for name in PARTS:
+        count, inputs, outputs = layers[name][0].shape
+        key, own = jax.random.split(key)
+        a = jax.random.normal(own, (count, inputs, RANK)) / np.sqrt(inputs)
+        adapters[name] = (a, jnp.zeros((count, RANK, outputs)))
+    return adapters
 
 
 def fit(encoder, examples, rng, fitted, peak, null_weight):
@@ -395,8 +437,8 @@ def fit(encoder, examples, rng, fitted, peak, null_weight):
 
 def save(path, fitted, first):
     tensors = {"token_weights": (WEIGHT_SCALE * np.asarray(fitted["weights"])).astype("<f2")}
-    for index, adapter in enumerate(fitted["layers"], first):
-        for name, (a, b) in adapter.items():
+    for name, (every_a, every_b) in fitted["layers"].items():
+        for index, (a, b) in enumerate(zip(every_a, every_b), first):
             tensors[f"layers.{index}.{PARTS[name]}.a"] = np.asarray(a).astype("<f2")
             tensors[f"layers.{index}.{PARTS[name]}.b"] = (SCALE * np.asarray(b)).astype("<f2")
     header, data = {}, b""
@@ -411,21 +453,25 @@ def save(path, fitted, first):
 
 
 def saved(path, fitted, first):
-    """An earlier fit in place of `fitted`, but for the nulls, which are not saved."""
+    """An earlier fit in place of `fitted`, but for the nulls, which are not saved, and layers that it leaves as they are."""
     with open(path, "rb") as file:
         (length,) = struct.unpack("<Q", file.read(8))
         header, data = json.loads(file.read(length)), file.read()
 
     def tensor(name, scale):
         (begin, end), shape = header[name]["data_offsets"], header[name]["shape"]
-        return jnp.asarray(np.frombuffer(data[begin:end], "<f2").reshape(shape).astype(np.float32) / scale)
+        return np.frombuffer(data[begin:end], "<f2").reshape(shape).astype(np.float32) / scale
 
-    pair = lambda prefix: (tensor(f"{prefix}.a", 1.0), tensor(f"{prefix}.b", SCALE))
-    layers = [
-        {name: pair(f"layers.{index}.{part}") for name, part in PARTS.items()}
-        for index, _ in enumerate(fitted["layers"], first)
-    ]
-    return fitted | {"layers": layers, "weights": tensor("token_weights", WEIGHT_SCALE)}
+    layers = {}
+    for name, pair in fitted["layers"].items():
+        pair = [np.array(every) for every in pair]
+        for every, kind, scale in zip(pair, "ab", (1.0, SCALE)):
+            for index in range(len(every)):
+                own = f"layers.{first + index}.{PARTS[name]}.{kind}"
+                if own in header:
+                    every[index] = tensor(own, scale)
+        layers[name] = tuple(map(jnp.asarray, pair))
+    return fitted | {"layers": layers, "weights": jnp.asarray(tensor("token_weights", WEIGHT_SCALE))}
 
 
 def main():
@@ -435,22 +481,29 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--held-out", type=int, default=0, metavar="N")
     parser.add_argument("--from", dest="start", metavar="FILE")
+    parser.add_argument("--layers", type=int, default=12, help="layers to adapt, the last ones (default %(default)s)")
+    parser.add_argument("--epochs", type=int, default=1, help="(default %(default)s)")
     parser.add_argument("--rate", type=float, default=5e-4, help="peak of the learning rate (default %(default)s)")
     parser.add_argument("--null-weight", type=float, default=0.5, help="(default %(default)s)")
     line = parser.parse_args()
     rng, model = random.Random(5), Model(line.model)
-    encoder, known = Encoder(model), questions(line.pairs, model)
+    encoder, known = Encoder(model, line.layers), questions(line.pairs, model)
     fold = lambda question: hashlib.sha256(question["article"].encode()).digest()[0] % max(1, line.held_out)
     held_out = [question for question in known if line.held_out and fold(question) == 0]
-    examples = [example(question, rng) for question in known if not line.held_out or fold(question)]
+    known = [question for question in known if not line.held_out or fold(question)] * line.epochs
+    examples = [example(question, rng) for question in known]
     print(f"{len(examples)} questions to fit, {len(held_out)} held out", flush=True)
-    fitted = untrained(encoder)
+    # The nulls are what a sentence must exceed to count as an answer.
+    weights, nulls = jnp.zeros(model.hidden), jnp.array([0.85, 0.85])
+    fitted = {"layers": untrained(encoder.upper), "weights": weights, "nulls": nulls}
+    first = len(model.layers) - line.layers
     if line.start:
-        fitted = saved(line.start, fitted, len(encoder.lower))
+        fitted = saved(line.start, fitted, first)
     fitted = fit(encoder, examples, rng, fitted, line.rate, line.null_weight)
-    if held_out:
-        print(f"the most similar sentence is right for {closest(encoder, fitted, held_out):.3f} of those held out")
-    save(line.out, fitted, len(encoder.lower))
+    for path in sorted({question["path"] for question in held_out}):
+        first, three, count = closest(encoder, fitted, [question for question in held_out if question["path"] == path])
+        print(f"{path}: of {count} held out {first} by the most similar sentence, {three} by one of three", flush=True)
+    save(line.out, fitted, first)
 
 
 if __name__ == "__main__":
