@@ -113,7 +113,7 @@ impl Library {
     }
 
     /// The best units for a part of the query; of a hybrid search some of them in [other languages](crate::foreign).
-    async fn search(&self, task: &Retrieve, part: &str, query: Query) -> Result<Vec<SearchHit>, RetrieverError> {
+    async fn search(&self, task: &Retrieve, part: String, query: Query) -> Result<Vec<SearchHit>, RetrieverError> {
         let depth = foreign::depth(task.mode, task.top_k);
         let nearest = match &query {
             Query::Hybrid(embedding, _) if depth > 0 => Some(Query::Dense(Arc::clone(embedding))),
@@ -135,23 +135,33 @@ impl Library {
         };
         let (found, nearest) = tokio::try_join!(search(query, task.top_k), search(nearest, depth))?;
         let bytes = foreign::bytes(found.len() + nearest.len());
-        let (part, limit) = (part.to_owned(), task.top_k);
+        let limit = task.top_k;
         let join = move || foreign::with_foreign(&part, found, nearest, limit);
         Ok(Turns::shared().piece(bytes, join).await?)
     }
 
     /// The query of each [part](emend_text::parts) of a text in a mode, with the part; hybrid where none is asked for.
-    async fn queries<'a>(&self, text: &'a str, mode: SearchMode) -> Result<Vec<(&'a str, Query)>, RetrieverError> {
-        let parts = emend_text::parts(text);
-        if mode == SearchMode::Sparse {
-            let sparse = |part| (part, Query::Sparse(Terms::of_query(part)));
-            return Ok(parts.into_iter().map(sparse).collect());
+    async fn queries(&self, text: &str, mode: SearchMode) -> Result<Vec<(String, Query)>, RetrieverError> {
+        let whole = text.to_owned();
+        let analyze = move || -> Vec<(String, Option<Terms>)> {
+            let parts = emend_text::parts(&whole).into_iter();
+            let terms = |part: &str| (mode != SearchMode::Dense).then(|| Terms::of_query(part));
+            parts.map(|part| (part.to_string(), terms(&part))).collect()
+        };
+        let parts = Turns::shared().piece(text.len(), analyze).await?;
+        let mut embeddings = Vec::new();
+        if mode != SearchMode::Sparse {
+            let texts = parts.iter().map(|(part, _)| part.clone()).collect();
+            embeddings = self.embed(Input::Query, texts).await?;
         }
-        let texts = parts.iter().map(|part| (*part).to_owned()).collect();
-        let embeddings = self.embed(Input::Query, texts).await?.into_iter();
-        let queries = embeddings.zip(parts).map(|(embedding, part)| match mode {
-            SearchMode::Dense => (part, Query::Dense(embedding)),
-            _ => (part, Query::Hybrid(embedding, Terms::of_query(part))),
+        let mut embeddings = embeddings.into_iter();
+        let queries = parts.into_iter().filter_map(|(part, terms)| {
+            let query = match (embeddings.next(), terms) {
+                (Some(embedding), Some(terms)) => Query::Hybrid(embedding, terms),
+                (Some(embedding), None) => Query::Dense(embedding),
+                (None, terms) => Query::Sparse(terms?),
+            };
+            Some((part, query))
         });
         Ok(queries.collect())
     }

@@ -110,7 +110,7 @@ pub(super) async fn parts(whole: &str) -> Result<Vec<Arc<Question>>, EvaluateErr
     let whole = whole.to_owned();
     let analyzed = Turns::shared().piece(whole.len(), move || {
         let parts = text::parts(&whole).into_iter();
-        parts.map(|part| Arc::new(Question::new(part))).collect()
+        parts.map(|part| Arc::new(Question::new(&part))).collect()
     });
     Ok(analyzed.await?)
 }

@@ -1,6 +1,10 @@
 //! The parts of a question that asks for several things.
 
+use std::borrow::Cow;
+
+use super::language::language;
 use super::script::Script;
+use super::stop::is_stop;
 use super::words::content_words;
 
 /// A longer question is one part, in bytes: nobody asks for two things in so many words.
@@ -76,22 +80,65 @@ const ASKING_CJK: [&str; 33] = [
     "如何",
 ];
 
+/// Words for "and" in languages with letters.
+const AND: [&str; 6] = ["and", "und", "et", "y", "e", "en"];
+/// Words before two things that are compared with each other, not asked about one by one.
+const AMONG: [&str; 7] = ["between", "zwischen", "entre", "tra", "fra", "tussen", "both"];
+/// Most words of one of two things.
+const MAX_THING: usize = 4;
+
 /// Divides a question into those that it asks, in order; most ask one.
 ///
 /// It is divided after a question mark, at "and", in Chinese, Japanese and Korean at a comma, where something is asked on both
-/// sides and either side names what it speaks of: "Who approves leave, and how many days are there?" has two parts, "What is a walk and how does it
-/// end?" has one.
+/// sides and either side names what it speaks of: "Who approves leave, and how many days are there?" has two parts, "What is a
+/// walk and how does it end?" has one. Two things at its end that the same is asked of are a part each: "price of a Mini and of a
+/// Maxi" has the parts "price of a Mini" and "price of a Maxi".
 #[must_use]
-pub fn parts(question: &str) -> Vec<&str> {
+pub fn parts(question: &str) -> Vec<Cow<'_, str>> {
     let mut found = Vec::new();
     let mut rest = question.trim();
+    if rest.len() <= MAX_BYTES
+        && let Some(things) = first_part(rest).is_none().then(|| of_two_things(rest)).flatten()
+    {
+        return things.map(Cow::Owned).into();
+    }
     while rest.len() <= MAX_BYTES && found.len() + 1 < MAX_PARTS {
         let Some((part, next)) = first_part(rest) else { break };
-        found.push(part);
+        found.push(Cow::Borrowed(part));
         rest = next;
     }
-    found.push(rest);
+    found.push(Cow::Borrowed(rest));
     found
+}
+
+/// What a question asks of each of the two things that it ends with. Before both is the same preposition, "for regex and for
+/// walkdir", or they look like names, "in Bern and Thun".
+fn of_two_things(question: &str) -> Option<[String; 2]> {
+    let asked = question.trim_end_matches(|c: char| !c.is_alphanumeric());
+    let language = language(question);
+    let is_common = |word: &str| is_stop(&word.to_lowercase(), language);
+    let words: Vec<&str> = asked.split_whitespace().collect();
+    let and = words.iter().rposition(|word| AND.contains(word))?;
+    let (before, after) = (words.get(..and)?, words.get(and + 1..)?);
+    let common = before.iter().rposition(|word| is_common(word))?;
+    let (head, first) = before.split_at(common + 1);
+    let second = match after.split_first()? {
+        (preposition, second) if head.last()?.eq_ignore_ascii_case(preposition) => second,
+        _ if is_name(first.first()?) && is_name(after.first()?) => after,
+        _ => return None,
+    };
+    let is_thing = |words: &[&str]| (1..=MAX_THING).contains(&words.len()) && !words.iter().any(|word| is_common(word));
+    let head = head.join(" ");
+    let is_compared = words.iter().any(|word| AMONG.contains(&word.to_lowercase().as_str()));
+    let is_divided = is_thing(first) && is_thing(second) && !is_compared && !content_words(&head).is_empty();
+    is_divided.then(|| [first, second].map(|thing| format!("{head} {}", thing.join(" "))))
+}
+
+/// Whether a word looks like a name: with a capital letter, a digit, or a mark inside.
+fn is_name(word: &str) -> bool {
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+    word.chars()
+        .any(|c| c.is_uppercase() || c.is_numeric() || matches!(c, '_' | '-' | '.' | '/'))
 }
 
 /// The first part of a question, and what is left of it.

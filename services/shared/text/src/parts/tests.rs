@@ -28,6 +28,35 @@ fn a_question_is_divided_where_it_asks_for_another_thing() {
             "办公室几点开门，午餐补贴是多少？",
             &["办公室几点开门", "午餐补贴是多少？"],
         ),
+        (
+            "minimum rustc for regex and for walkdir",
+            &["minimum rustc for regex", "minimum rustc for walkdir"],
+        ),
+        (
+            "Release dates of tower 0.5.3 and of axum 0.8.9?",
+            &["Release dates of tower 0.5.3", "Release dates of axum 0.8.9"],
+        ),
+        (
+            "How much is the dog fee in Bern and Thun?",
+            &["How much is the dog fee in Bern", "How much is the dog fee in Thun"],
+        ),
+        (
+            "Was kostet ein Zimmer für Gäste und für Mitglieder?",
+            &[
+                "Was kostet ein Zimmer für Gäste",
+                "Was kostet ein Zimmer für Mitglieder",
+            ],
+        ),
+        // The same thing, or one compared with the other.
+        (
+            "terms for research and development",
+            &["terms for research and development"],
+        ),
+        ("Who wrote Pride and Prejudice?", &["Who wrote Pride and Prejudice?"]),
+        (
+            "What is the difference between Rc and Arc?",
+            &["What is the difference between Rc and Arc?"],
+        ),
         // The second speaks of what the first names.
         (
             "What is a walk and how does it end?",
