@@ -1,9 +1,10 @@
 //! Selects the sentences of an extractive answer.
 //!
 //! Short answers are preferred: the best sentence, and another one only if it covers words of the question that the answer
-//! does not cover yet, or if the best one is in doubt and the other nearly as good; each with the sentences beside it in its
-//! paragraph that may answer too. Of a question of several parts each has its own; where the question is how, the steps of a
-//! list are quoted whole and in order. A later attempt never repeats an earlier answer (R3).
+//! does not cover yet, or if the best one is in doubt and the other nearly as good (two others if it is more likely wrong than
+//! right); each with the sentences beside it in its paragraph that may answer too. Of a question of several parts each has its
+//! own; where the question is how, the steps of a list are quoted whole and in order. A later attempt never repeats an earlier
+//! answer (R3).
 
 mod code;
 mod entries;
@@ -25,6 +26,11 @@ use paragraph::{Position, Positions};
 const NEARLY: f64 = 0.5;
 /// Probability of a sentence below which it is in doubt, and quoted with another one.
 const DOUBTFUL: f64 = 0.8;
+/// Probability of a sentence below which it is more likely wrong than right, and quoted with two others. Such an answer is
+/// UNVERIFIED: it shows where to look.
+const UNLIKELY: f64 = 0.5;
+/// Minimum probability of a sentence beside an unlikely one, as a share of that one's.
+const NEARLY_UNLIKELY: f64 = 0.35;
 /// Minimum word overlap at which a sentence duplicates a selected one.
 const SAME: f64 = 0.6;
 /// Minimum word overlap at which a sentence duplicates one of its own passage or of the answer so far. It is higher than
@@ -82,7 +88,10 @@ pub(crate) fn candidates(
     let code: Vec<_> = passages.iter().map(|passage| code_blocks(&passage.text)).collect();
     let mut found: Vec<Candidate> = Vec::new();
     let mut by_key: HashMap<String, usize> = HashMap::new();
-    for score in scores.iter().filter(|score| score.probability >= NEARLY * answers) {
+    for score in scores
+        .iter()
+        .filter(|score| score.probability >= NEARLY_UNLIKELY * answers)
+    {
         let Some(passage) = passages.get(score.passage) else {
             continue;
         };
@@ -242,8 +251,13 @@ fn pick(asked: &BTreeSet<String>, candidates: &[Candidate], most: usize) -> Vec<
         covered.extend(covers(candidate));
         covered.extend(asked.intersection(&candidate.title).cloned());
     }
+    let (guesses, nearly) = match best.probability {
+        probability if probability < UNLIKELY => (2, NEARLY_UNLIKELY),
+        probability if probability < DOUBTFUL => (1, NEARLY),
+        _ => (0, NEARLY),
+    };
     for (index, candidate) in candidates.iter().enumerate().skip(1) {
-        if chosen.len() >= most || candidate.probability < NEARLY * best.probability {
+        if chosen.len() >= most || candidate.probability < nearly * best.probability {
             break;
         }
         // What adds to an answer is in its language.
@@ -251,8 +265,8 @@ fn pick(asked: &BTreeSet<String>, candidates: &[Candidate], most: usize) -> Vec<
             continue;
         }
         let new = covers(candidate);
-        let is_second_guess = chosen.len() == parts.len() && best.probability < DOUBTFUL;
-        if new.is_subset(&covered) && !is_second_guess {
+        let is_guess = chosen.len() < parts.len() + guesses;
+        if new.is_subset(&covered) && !is_guess {
             continue;
         }
         let says_the_same = |other: &Candidate| {

@@ -82,8 +82,10 @@ fn where_the_best_sentence_is_in_doubt_another_that_is_nearly_as_good_is_quoted_
         select(question, candidates, "", &[], 1, 3).len()
     };
     assert_eq!(chosen([0.85, 0.84, 0.1]), 1, "one that is likely right stands alone");
-    assert_eq!(chosen([0.4, 0.15, 0.1]), 1, "the other is not nearly as good");
-    assert_eq!(chosen([0.4, 0.3, 0.29]), 2, "one more at most");
+    assert_eq!(chosen([0.6, 0.25, 0.24]), 1, "the other is not nearly as good");
+    assert_eq!(chosen([0.6, 0.45, 0.44]), 2, "one more at most");
+    assert_eq!(chosen([0.4, 0.3, 0.29]), 3, "more likely wrong than right: two more");
+    assert_eq!(chosen([0.4, 0.15, 0.13]), 2, "the third is not nearly as good");
 }
 
 #[test]
