@@ -75,6 +75,13 @@ pub(crate) struct Candidate {
     at: Position,
 }
 
+impl Candidate {
+    /// Whether it is a guess that stands elsewhere than `before` in the documents, and says nothing that belongs to it.
+    pub(crate) fn is_another_guess(&self, before: &Self) -> bool {
+        self.probability.max(before.probability) < UNLIKELY && !self.at.is_in_paragraph_of(before.at)
+    }
+}
+
 /// The candidate sentences, best first, without duplicates, echoes of the question and headings: those with a probability of at
 /// least `answers`, which suffice, and those that could be further sentences of such an answer.
 pub(crate) fn candidates(

@@ -132,13 +132,14 @@ impl ExtractiveBackend {
         }
         let mut answer = String::new();
         let mut sentences = Vec::with_capacity(chosen.len());
-        let mut after_code = false;
+        let mut before: Option<Candidate> = None;
         for (candidate, citations) in chosen {
-            let space = match after_code || candidate.is_code {
-                true if !answer.is_empty() => "\n",
-                _ => sentence_separator(&answer, &candidate.text),
+            let starts_line =
+                |before: &Candidate| before.is_code || candidate.is_code || candidate.is_another_guess(before);
+            let space = match before.as_ref().is_some_and(starts_line) {
+                true => "\n",
+                false => sentence_separator(&answer, &candidate.text),
             };
-            after_code = candidate.is_code;
             let start = answer.len() + space.len();
             answer.push_str(space);
             answer.push_str(&candidate.text);
@@ -149,6 +150,7 @@ impl ExtractiveBackend {
                 ..Sentence::default()
             });
             deltas.send(format!("{space}{}", candidate.text)).await?;
+            before = Some(candidate);
         }
         let finish_reason = match (complete, cut) {
             (false, _) => FinishReason::Deadline,

@@ -31,6 +31,11 @@ impl Position {
     pub(super) fn is_beside(self, other: Self) -> bool {
         self.passage == other.passage
     }
+
+    /// Whether both are in one paragraph, list entry or table row.
+    pub(super) fn is_in_paragraph_of(self, other: Self) -> bool {
+        self.is_beside(other) && self.paragraph == other.paragraph
+    }
 }
 
 /// Where each sentence stands.

@@ -89,6 +89,24 @@ fn where_the_best_sentence_is_in_doubt_another_that_is_nearly_as_good_is_quoted_
 }
 
 #[test]
+fn a_guess_from_elsewhere_is_told_from_what_stands_beside_it() {
+    let starts_line = |texts: [&str; 2], probability: f64| {
+        let passages = texts.map(passage);
+        let scores = [
+            score(texts[0], BUILT, 0, probability),
+            score(texts[1], OPENED, 1, probability),
+        ];
+        let candidates = candidates(QUESTION, &passages, &scores, 0.1);
+        candidates[1].is_another_guess(&candidates[0])
+    };
+    assert!(starts_line([BUILT, OPENED], 0.4));
+    assert!(!starts_line([BUILT, OPENED], 0.6), "more likely right than wrong");
+    let scores = [score(TEXT, BUILT, 0, 0.4), score(TEXT, OPENED, 0, 0.4)];
+    let candidates = candidates(QUESTION, &[passage(TEXT)], &scores, 0.1);
+    assert!(!candidates[1].is_another_guess(&candidates[0]), "in one paragraph");
+}
+
+#[test]
 fn a_sentence_that_does_not_suffice_adds_to_one_that_does() {
     let chosen = |probabilities: [f64; 2]| {
         let [built, opened] = probabilities;
