@@ -80,8 +80,16 @@ const ASKING_CJK: [&str; 33] = [
     "如何",
 ];
 
-/// Words for "and" in languages with letters.
-const AND: [&str; 6] = ["and", "und", "et", "y", "e", "en"];
+/// Words for "and" in a language, by its code. What is one in Dutch, "en", is a preposition in French and Spanish.
+const AND: [(&str, &[&str]); 7] = [
+    ("en", &["and"]),
+    ("de", &["und"]),
+    ("fr", &["et"]),
+    ("es", &["y", "e"]),
+    ("it", &["e", "ed"]),
+    ("pt", &["e"]),
+    ("nl", &["en"]),
+];
 /// Words before two things that are compared with each other, not asked about one by one.
 const AMONG: [&str; 7] = ["between", "zwischen", "entre", "tra", "fra", "tussen", "both"];
 /// Most words of one of two things.
@@ -97,15 +105,16 @@ const MAX_THING: usize = 4;
 pub fn parts(question: &str) -> Vec<Cow<'_, str>> {
     let mut found = Vec::new();
     let mut rest = question.trim();
-    if rest.len() <= MAX_BYTES
-        && let Some(things) = first_part(rest).is_none().then(|| of_two_things(rest)).flatten()
-    {
-        return things.map(Cow::Owned).into();
-    }
     while rest.len() <= MAX_BYTES && found.len() + 1 < MAX_PARTS {
         let Some((part, next)) = first_part(rest) else { break };
         found.push(Cow::Borrowed(part));
         rest = next;
+    }
+    if found.is_empty()
+        && rest.len() <= MAX_BYTES
+        && let Some(things) = of_two_things(rest)
+    {
+        return things.map(Cow::Owned).into();
     }
     found.push(Cow::Borrowed(rest));
     found
@@ -118,7 +127,8 @@ fn of_two_things(question: &str) -> Option<[String; 2]> {
     let language = language(question);
     let is_common = |word: &str| is_stop(&word.to_lowercase(), language);
     let words: Vec<&str> = asked.split_whitespace().collect();
-    let and = words.iter().rposition(|word| AND.contains(word))?;
+    let (_, ands) = AND.iter().find(|(code, _)| *code == language.code())?;
+    let and = words.iter().rposition(|word| ands.contains(word))?;
     let (before, after) = (words.get(..and)?, words.get(and + 1..)?);
     let common = before.iter().rposition(|word| is_common(word))?;
     let (head, first) = before.split_at(common + 1);

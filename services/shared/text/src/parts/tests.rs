@@ -47,6 +47,17 @@ fn a_question_is_divided_where_it_asks_for_another_thing() {
                 "Was kostet ein Zimmer für Mitglieder",
             ],
         ),
+        (
+            "Combien coûte la livraison en Suisse et en France ?",
+            &[
+                "Combien coûte la livraison en Suisse",
+                "Combien coûte la livraison en France",
+            ],
+        ),
+        (
+            "Où sont vendus les billets pour Paris en Mars 2024 ?",
+            &["Où sont vendus les billets pour Paris en Mars 2024 ?"],
+        ),
         // The same thing, or one compared with the other.
         (
             "terms for research and development",
