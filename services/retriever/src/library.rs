@@ -143,25 +143,20 @@ impl Library {
     /// The query of each [part](emend_text::parts) of a text in a mode, with the part; hybrid where none is asked for.
     async fn queries(&self, text: &str, mode: SearchMode) -> Result<Vec<(String, Query)>, RetrieverError> {
         let whole = text.to_owned();
-        let analyze = move || -> Vec<(String, Option<Terms>)> {
+        let analyze = move || -> Vec<(String, Terms)> {
             let parts = emend_text::parts(&whole).into_iter();
-            let terms = |part: &str| (mode != SearchMode::Dense).then(|| Terms::of_query(part));
-            parts.map(|part| (part.to_string(), terms(&part))).collect()
+            parts.map(|part| (part.to_string(), Terms::of_query(&part))).collect()
         };
         let parts = Turns::shared().piece(text.len(), analyze).await?;
-        let mut embeddings = Vec::new();
-        if mode != SearchMode::Sparse {
-            let texts = parts.iter().map(|(part, _)| part.clone()).collect();
-            embeddings = self.embed(Input::Query, texts).await?;
+        if mode == SearchMode::Sparse {
+            let sparse = |(part, terms)| (part, Query::Sparse(terms));
+            return Ok(parts.into_iter().map(sparse).collect());
         }
-        let mut embeddings = embeddings.into_iter();
-        let queries = parts.into_iter().filter_map(|(part, terms)| {
-            let query = match (embeddings.next(), terms) {
-                (Some(embedding), Some(terms)) => Query::Hybrid(embedding, terms),
-                (Some(embedding), None) => Query::Dense(embedding),
-                (None, terms) => Query::Sparse(terms?),
-            };
-            Some((part, query))
+        let texts = parts.iter().map(|(part, _)| part.clone()).collect();
+        let embeddings = self.embed(Input::Query, texts).await?.into_iter();
+        let queries = embeddings.zip(parts).map(|(embedding, (part, terms))| match mode {
+            SearchMode::Dense => (part, Query::Dense(embedding)),
+            _ => (part, Query::Hybrid(embedding, terms)),
         });
         Ok(queries.collect())
     }
