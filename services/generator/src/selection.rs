@@ -1,8 +1,8 @@
 //! Selects the sentences of an extractive answer.
 //!
 //! Short answers are preferred: the best sentence, and another one only if it covers words of the question that the answer
-//! does not cover yet, or if the best one is in doubt and the other nearly as good (two others if it is more likely wrong than
-//! right); each with the sentences beside it in its paragraph that may answer too. Of a question of several parts each has its
+//! does not cover yet, or if the best one is in doubt and the other nearly as good (two others if no grader would pass it
+//! alone); each with the sentences beside it in its paragraph that may answer too. Of a question of several parts each has its
 //! own; where the question is how, the steps of a list are quoted whole and in order. A later attempt never repeats an earlier
 //! answer (R3).
 
@@ -26,11 +26,9 @@ use paragraph::{Position, Positions};
 const NEARLY: f64 = 0.5;
 /// Probability of a sentence below which it is in doubt, and quoted with another one.
 const DOUBTFUL: f64 = 0.8;
-/// Probability of a sentence below which it is more likely wrong than right, and quoted with two others. Such an answer is
-/// UNVERIFIED: it shows where to look.
-const UNLIKELY: f64 = 0.5;
-/// Minimum probability of a sentence beside an unlikely one, as a share of that one's.
-const NEARLY_UNLIKELY: f64 = 0.35;
+/// Minimum probability of a sentence with less evidence for it than [`NEARLY`] asks for, as a share of the chosen one's: of one
+/// beside it in its paragraph, and of any where the chosen one is no answer that a grader would pass.
+const LOOSELY: f64 = 0.35;
 /// Minimum word overlap at which a sentence duplicates a selected one.
 const SAME: f64 = 0.6;
 /// Minimum word overlap at which a sentence duplicates one of its own passage or of the answer so far. It is higher than
@@ -59,6 +57,8 @@ pub(crate) struct Candidate {
     pub(crate) probability: f64,
     /// Whether that is enough for an answer to consist of it; others only add to an answer.
     suffices: bool,
+    /// Whether an answer that consists of it is UNVERIFIED: it shows where to look, and is quoted with two others.
+    pub(crate) is_unlikely: bool,
     /// The part of the question that it answers best.
     part: usize,
     /// Its normalized words, for comparison.
@@ -76,29 +76,28 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    /// Whether it is a guess that stands elsewhere than `before` in the documents, and says nothing that belongs to it.
-    pub(crate) fn is_another_guess(&self, before: &Self) -> bool {
-        self.probability.max(before.probability) < UNLIKELY && !self.at.is_in_paragraph_of(before.at)
+    /// Whether it stands in the paragraph, the entry or the row that `other` stands in, or is quoted for its sake.
+    pub(crate) fn belongs_to(&self, other: &Self) -> bool {
+        self.at.is_in_paragraph_of(other.at)
     }
 }
 
 /// The candidate sentences, best first, without duplicates, echoes of the question and headings: those with a probability of at
-/// least `answers`, which suffice, and those that could be further sentences of such an answer.
+/// least `answers`, which suffice, and those that could be further sentences of such an answer. A grader passes a quotation of a
+/// probability of at least `quote`.
 pub(crate) fn candidates(
     question: &str,
     passages: &[Passage],
     scores: &[SentenceScore],
     answers: f64,
+    quote: f64,
 ) -> Vec<Candidate> {
     let asked = content(question);
     let positions = Positions::new(passages, scores);
     let code: Vec<_> = passages.iter().map(|passage| code_blocks(&passage.text)).collect();
     let mut found: Vec<Candidate> = Vec::new();
     let mut by_key: HashMap<String, usize> = HashMap::new();
-    for score in scores
-        .iter()
-        .filter(|score| score.probability >= NEARLY_UNLIKELY * answers)
-    {
+    for score in scores.iter().filter(|score| score.probability >= LOOSELY * answers) {
         let Some(passage) = passages.get(score.passage) else {
             continue;
         };
@@ -142,6 +141,7 @@ pub(crate) fn candidates(
                     is_code,
                     probability: score.probability,
                     suffices: score.probability >= answers,
+                    is_unlikely: score.probability < quote,
                     part: score.part,
                     key,
                     is_row,
@@ -258,10 +258,10 @@ fn pick(asked: &BTreeSet<String>, candidates: &[Candidate], most: usize) -> Vec<
         covered.extend(covers(candidate));
         covered.extend(asked.intersection(&candidate.title).cloned());
     }
-    let (guesses, nearly) = match best.probability {
-        probability if probability < UNLIKELY => (2, NEARLY_UNLIKELY),
-        probability if probability < DOUBTFUL => (1, NEARLY),
-        _ => (0, NEARLY),
+    let (guesses, nearly) = match () {
+        () if best.is_unlikely => (2, LOOSELY),
+        () if best.probability < DOUBTFUL => (1, NEARLY),
+        () => (0, NEARLY),
     };
     for (index, candidate) in candidates.iter().enumerate().skip(1) {
         if chosen.len() >= most || candidate.probability < nearly * best.probability {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use emend_core::{Scope, Turns};
-use emend_evaluator::{Evaluator, PassageText, SentenceScore};
+use emend_evaluator::{Evaluator, PassageText, SentenceScore, Thresholds};
 use emend_models::embed::Embedder;
 use emend_proto::v1::{Citation, FinishReason, GenerateFinished, GenerateRequest, Passage, Sentence, Span, Usage};
 use emend_text::sentence_separator;
@@ -85,8 +85,8 @@ impl ExtractiveBackend {
 
     /// The sentences of the answer with their citations, and whether the limit in tokens left any out.
     fn chosen(&self, request: &GenerateRequest, scores: &[SentenceScore]) -> (Vec<(Candidate, Vec<Citation>)>, bool) {
-        let answers = self.evaluator.thresholds().answers;
-        let candidates = selection::candidates(&request.question, &request.passages, scores, answers);
+        let Thresholds { answers, quote, .. } = self.evaluator.thresholds();
+        let candidates = selection::candidates(&request.question, &request.passages, scores, answers, quote);
         let most = request.max_sentences.unwrap_or(self.max_sentences);
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let chosen = selection::select(
@@ -132,14 +132,10 @@ impl ExtractiveBackend {
         }
         let mut answer = String::new();
         let mut sentences = Vec::with_capacity(chosen.len());
+        let are_guesses = chosen.iter().all(|(candidate, _)| candidate.is_unlikely);
         let mut before: Option<Candidate> = None;
         for (candidate, citations) in chosen {
-            let starts_line =
-                |before: &Candidate| before.is_code || candidate.is_code || candidate.is_another_guess(before);
-            let space = match before.as_ref().is_some_and(starts_line) {
-                true => "\n",
-                false => sentence_separator(&answer, &candidate.text),
-            };
+            let space = separator(&answer, before.as_ref(), &candidate, are_guesses);
             let start = answer.len() + space.len();
             answer.push_str(space);
             answer.push_str(&candidate.text);
@@ -252,6 +248,16 @@ impl Backend for ExtractiveBackend {
         scope: &'a Scope,
     ) -> BoxFuture<'a, Result<GenerateFinished, GenerateError>> {
         self.quote(request, deltas, scope).boxed()
+    }
+}
+
+/// What stands between the answer, which ends with `before`, and the next sentence. Lines of code stay lines, and guesses, which
+/// have nothing to do with each other, have a line each.
+fn separator(answer: &str, before: Option<&Candidate>, next: &Candidate, are_guesses: bool) -> &'static str {
+    let starts_line = |before: &Candidate| before.is_code || next.is_code || (are_guesses && !next.belongs_to(before));
+    match before.is_some_and(starts_line) {
+        true => "\n",
+        false => sentence_separator(answer, &next.text),
     }
 }
 

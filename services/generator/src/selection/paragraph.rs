@@ -1,4 +1,5 @@
-//! The sentences beside a selected one, in its paragraph.
+//! The sentences beside a selected one, in its paragraph. Which of two sentences of a paragraph answers is often undecided, and
+//! what the one leaves out the other one says.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -6,11 +7,8 @@ use std::ops::Range;
 use emend_evaluator::SentenceScore;
 use emend_proto::v1::Passage;
 
-use super::{Candidate, DOUBTFUL};
+use super::{Candidate, DOUBTFUL, LOOSELY};
 
-/// Minimum probability of a sentence beside a selected one, as a share of that one's: less than of one elsewhere. Which of two
-/// sentences of a paragraph answers is often undecided, and what the one leaves out the other one says.
-const BESIDE: f64 = 0.35;
 /// Most sentences that are added to a selected one.
 const MAX_BESIDE: usize = 2;
 /// Most characters of a selected sentence with what is added to it.
@@ -105,7 +103,7 @@ pub(super) fn complete(chosen: &mut Vec<usize>, candidates: &[Candidate], most: 
             let beside = beside.filter_map(|sentence| by_sentence.get(&(best.at.passage, sentence)).copied());
             let may_answer = |(_, next): &(usize, &Candidate)| {
                 next.at.paragraph == best.at.paragraph
-                    && next.probability >= BESIDE * best.probability
+                    && next.probability >= LOOSELY * best.probability
                     && characters + length(next) <= MAX_CHARACTERS
             };
             let beside = beside.filter_map(|index| Some((index, candidates.get(index)?)));

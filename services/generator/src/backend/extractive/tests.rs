@@ -36,3 +36,31 @@ async fn a_sentence_is_scored_with_the_headings_above_it() {
     let alone = score("Towers", &[]).await;
     assert!(under > alone, "{under} {alone}");
 }
+
+#[test]
+fn guesses_have_a_line_each_and_sentences_of_one_paragraph_share_it() {
+    let texts = ["Gulls nest on the roof. Fog is common.", "The lamp is lit at six."];
+    let passages = texts.map(|text| Passage {
+        text: text.to_owned(),
+        ..Passage::default()
+    });
+    let sentences = [(0, "Gulls nest on the roof."), (0, "Fog is common."), (1, texts[1])];
+    let scores = sentences.map(|(passage, sentence)| {
+        let start = texts[passage].find(sentence).unwrap();
+        SentenceScore {
+            passage,
+            range: start..start + sentence.len(),
+            text: sentence.to_owned(),
+            probability: 0.4,
+            part: 0,
+        }
+    });
+    let found = selection::candidates("When does the harbour open?", &passages, &scores, 0.1, 0.5);
+    let [roof, fog, lamp] = &found[..] else {
+        panic!("{found:?}")
+    };
+    assert!(found.iter().all(|candidate| candidate.is_unlikely));
+    let between = |before, next, are_guesses| separator("said.", Some(before), next, are_guesses);
+    assert_eq!((between(roof, fog, true), between(fog, lamp, true)), (" ", "\n"));
+    assert_eq!(between(fog, lamp, false), " ", "they answer together");
+}

@@ -6,7 +6,7 @@ use super::*;
 fn a_sentence_that_introduces_a_list_is_quoted_with_its_entries() {
     let text = "Before you send it:\n\n1. Ask for a number.\n2. Rinse **the electrode**.\n\nThen wait.";
     let scores = [score(text, "Before you send it:", 0, 0.9)];
-    let chosen = candidates("How is a meter returned?", &[passage(text)], &scores, 0.5);
+    let chosen = candidates("How is a meter returned?", &[passage(text)], &scores, 0.5, 0.5);
     let quoted = |most: usize| -> Vec<String> {
         let all = with_entries("", chosen.clone(), &[passage(text)], most);
         all.into_iter().map(|candidate| candidate.text).collect()
@@ -20,7 +20,7 @@ fn a_sentence_that_introduces_a_list_is_quoted_with_its_entries() {
         score(text, "Before you send it:", 0, 0.9),
         score(text, "1. Ask for a number.", 0, 0.8),
     ];
-    let both = candidates("How is a meter returned?", &[passage(text)], &scores, 0.5);
+    let both = candidates("How is a meter returned?", &[passage(text)], &scores, 0.5, 0.5);
     assert_eq!(
         with_entries("", both, &[passage(text)], 10).len(),
         3,
@@ -29,7 +29,7 @@ fn a_sentence_that_introduces_a_list_is_quoted_with_its_entries() {
     let several =
         "These are kept:\n\n* 1.51 until March. (Rust 1.71)\n* 1.53 until May. Ask\n  us. (Rust 1.75)\n\nThe end.";
     let scores = [score(several, "These are kept:", 0, 0.9)];
-    let chosen = candidates("Which ones are supported?", &[passage(several)], &scores, 0.5);
+    let chosen = candidates("Which ones are supported?", &[passage(several)], &scores, 0.5, 0.5);
     let all = with_entries("", chosen, &[passage(several)], 10);
     let all: Vec<&str> = all.iter().map(|candidate| candidate.text.as_str()).collect();
     assert_eq!(
@@ -39,7 +39,7 @@ fn a_sentence_that_introduces_a_list_is_quoted_with_its_entries() {
     );
     let plain = "Send it. The return costs nothing:\n\nThen wait.";
     let scores = [score(plain, "The return costs nothing:", 0, 0.9)];
-    let chosen = candidates("What does a repair cost?", &[passage(plain)], &scores, 0.5);
+    let chosen = candidates("What does a repair cost?", &[passage(plain)], &scores, 0.5, 0.5);
     assert_eq!(chosen.len(), 1);
     assert_eq!(with_entries("", chosen, &[passage(plain)], 10).len(), 1);
 }
@@ -49,7 +49,7 @@ fn a_sentence_that_introduces_code_is_quoted_with_its_lines_as_they_are() {
     let quoted = |code: &str| -> Vec<String> {
         let text = format!("Fill the tank first. Empty it with:\n\n{code}\nThe pump *hums* then.");
         let scores = [score(&text, "Empty it with:", 0, 0.9)];
-        let chosen = candidates("What does a sailor do?", &[passage(&text)], &scores, 0.5);
+        let chosen = candidates("What does a sailor do?", &[passage(&text)], &scores, 0.5, 0.5);
         let all = with_entries("", chosen, &[passage(&text)], 10);
         assert!(
             all.iter()
@@ -72,7 +72,7 @@ fn a_sentence_that_introduces_code_is_quoted_with_its_lines_as_they_are() {
         score(text, "Empty it with:", 0, 0.9),
         score(text, "```\npump --drain\npump --stop\n```", 0, 0.8),
     ];
-    let both = candidates("What does a sailor do?", &[passage(text)], &scores, 0.5);
+    let both = candidates("What does a sailor do?", &[passage(text)], &scores, 0.5, 0.5);
     assert_eq!(both.len(), 2);
     assert_eq!(
         with_entries("", both, &[passage(text)], 10).len(),
@@ -89,7 +89,7 @@ fn a_sentence_that_introduces_code_is_quoted_with_its_lines_as_they_are() {
 fn a_label_in_bold_is_quoted_with_what_stands_after_it() {
     let quoted = |text: &str| -> Vec<String> {
         let scores = [score(text, "**Error E7: no water.**", 0, 0.9)];
-        let chosen = candidates("What to do about E7?", &[passage(text)], &scores, 0.5);
+        let chosen = candidates("What to do about E7?", &[passage(text)], &scores, 0.5, 0.5);
         let all = with_entries("", chosen, &[passage(text)], 10);
         all.into_iter().map(|candidate| candidate.text).collect()
     };
@@ -108,7 +108,7 @@ fn the_steps_of_a_numbered_list_are_quoted_together_where_the_question_asks_how(
     let text = "Two ways.\n\n1. Open the tap. Wait.\n\n2. Press start.\n3. Close the tap.\n\nThen call us.";
     let quoted = |question: &str, most: usize| -> Vec<String> {
         let scores = [score(text, "2. Press start.", 0, 0.9)];
-        let chosen = candidates(question, &[passage(text)], &scores, 0.5);
+        let chosen = candidates(question, &[passage(text)], &scores, 0.5, 0.5);
         let all = with_entries(question, chosen, &[passage(text)], most);
         all.into_iter().map(|candidate| candidate.text).collect()
     };
@@ -128,6 +128,7 @@ fn an_entry_of_a_list_comes_with_what_introduces_the_list() {
             "Are fines paid?",
             &[passage(text)],
             &[score(text, sentence, 0, 0.9)],
+            0.5,
             0.5,
         );
         let all = with_entries("Are fines paid?", chosen, &[passage(text)], 10);

@@ -27,7 +27,7 @@ fn quoted(passages: &[Passage], index: usize, sentence: &str, most: usize) -> Ve
         probability: 0.9,
         part: 0,
     }];
-    let chosen = candidates("How is the still filled?", passages, &scores, 0.5);
+    let chosen = candidates("How is the still filled?", passages, &scores, 0.5, 0.5);
     let all = with_steps(chosen, passages, most).into_iter();
     all.map(|candidate| candidate.text).collect()
 }
