@@ -165,6 +165,7 @@ async fn measure(arguments: &Arguments, passages: usize) -> Result<Vec<Row>, Fai
                 limit: TOP,
                 unit: Unit::Chunk,
                 filter: Vec::new(),
+                language: None,
                 ef: arguments.ef,
                 exact: *exact,
             };

@@ -3,6 +3,7 @@
 mod edge;
 mod error;
 mod filter;
+mod foreign;
 mod gather;
 pub mod qdrant;
 mod ranking;
@@ -10,6 +11,7 @@ mod ranking;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use emend_text::Language;
 use futures::future::BoxFuture;
 
 use crate::terms::Terms;
@@ -320,6 +322,9 @@ pub struct Search {
     pub unit: Unit,
     /// Restricts the search to documents whose metadata meets all these conditions.
     pub filter: Vec<Condition>,
+    /// The language of the query. A hybrid search for at least four units then keeps one place in four for the nearest units
+    /// in other languages.
+    pub language: Option<Language>,
     /// Size of the candidate list of the HNSW search (`ef`).
     pub ef: Option<usize>,
     /// Whether every embedding is compared, without the HNSW graph.
@@ -347,6 +352,8 @@ pub struct SearchHit {
     pub end: u32,
     /// The text.
     pub text: String,
+    /// The language of its section.
+    pub language: Language,
     /// See [`Section::headings`]; those of its section.
     pub headings: Vec<String>,
     /// Higher is better: cosine similarity (−1 to 1) of a dense search, BM25 (0 or more) of a sparse search, the sum of

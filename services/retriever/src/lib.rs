@@ -8,7 +8,6 @@ mod availability;
 pub mod backend;
 mod config;
 mod error;
-mod foreign;
 mod format;
 mod fusion;
 mod headings;

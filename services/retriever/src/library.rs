@@ -8,6 +8,7 @@ use emend_chassis::metrics::Latency;
 use emend_core::{ServiceError, Turns, error_chain, fail_span, semconv};
 use emend_models::embed::{Embedder, Embedding, Input};
 use emend_proto::v1::{self, Origin, Passage, SearchMode, Span};
+use emend_text::Language;
 use futures::future::try_join_all;
 use opentelemetry::KeyValue;
 use tracing::{Instrument, field, info_span};
@@ -16,7 +17,6 @@ use crate::backend::{
     CollectionInfo, EmbedderInfo, ListedDocument, Query, Search, SearchHit, StoreError, Unit, VectorStore,
 };
 use crate::error::RetrieverError;
-use crate::foreign;
 use crate::headings;
 use crate::read_back::unit_letter;
 use crate::room::Room;
@@ -96,7 +96,7 @@ impl Library {
             // Check the collection before embedding the query, so that a misspelt name costs nothing.
             self.check_embedder(&task.collection).await?;
             let queries = self.queries(&task.query, task.mode).await?.into_iter();
-            let searches = queries.map(|(part, query)| self.search(&task, part, query));
+            let searches = queries.map(|(query, language)| self.search(&task, query, language));
             let found = by_turns(try_join_all(searches).await?, task.top_k);
             // A copy of another embedder may have taken its place since.
             self.check_embedder(&task.collection).await?;
@@ -112,52 +112,46 @@ impl Library {
         Ok(found?.into_iter().map(passage).collect())
     }
 
-    /// The best units for a part of the query; of a hybrid search some of them in [other languages](crate::foreign).
-    async fn search(&self, task: &Retrieve, part: String, query: Query) -> Result<Vec<SearchHit>, RetrieverError> {
-        let depth = foreign::depth(task.mode, task.top_k);
-        let nearest = match &query {
-            Query::Hybrid(embedding, _) if depth > 0 => Some(Query::Dense(Arc::clone(embedding))),
-            _ => None,
+    /// The best units for a part of the query.
+    async fn search(
+        &self,
+        task: &Retrieve,
+        query: Query,
+        language: Language,
+    ) -> Result<Vec<SearchHit>, RetrieverError> {
+        let search = Search {
+            query,
+            limit: task.top_k,
+            unit: task.unit,
+            filter: task.filter.clone(),
+            language: Some(language),
+            ef: task.ef,
+            exact: task.exact,
         };
-        let search = |query: Query, limit: usize| {
-            let search = Search {
-                query,
-                limit,
-                unit: task.unit,
-                filter: task.filter.clone(),
-                ef: task.ef,
-                exact: task.exact,
-            };
-            self.store.search(&task.collection, search)
-        };
-        let Some(nearest) = nearest else {
-            return Ok(search(query, task.top_k).await?);
-        };
-        let (found, nearest) = tokio::try_join!(search(query, task.top_k), search(nearest, depth))?;
-        let bytes = foreign::bytes(found.len() + nearest.len());
-        let limit = task.top_k;
-        let join = move || foreign::with_foreign(&part, found, nearest, limit);
-        Ok(Turns::shared().piece(bytes, join).await?)
+        Ok(self.store.search(&task.collection, search).await?)
     }
 
-    /// The query of each [part](emend_text::parts) of a text in a mode, with the part; hybrid where none is asked for.
-    async fn queries(&self, text: &str, mode: SearchMode) -> Result<Vec<(String, Query)>, RetrieverError> {
+    /// The query of each [part](emend_text::parts) of a text in a mode, with its language; hybrid where none is asked for.
+    async fn queries(&self, text: &str, mode: SearchMode) -> Result<Vec<(Query, Language)>, RetrieverError> {
         let whole = text.to_owned();
-        let analyze = move || -> Vec<(String, Terms)> {
+        let analyze = move || -> Vec<(String, Terms, Language)> {
             let parts = emend_text::parts(&whole).into_iter();
-            parts.map(|part| (part.to_string(), Terms::of_query(&part))).collect()
+            let analyzed = parts.map(|part| (part.to_string(), Terms::of_query(&part), emend_text::language(&part)));
+            analyzed.collect()
         };
         let parts = Turns::shared().piece(text.len(), analyze).await?;
         if mode == SearchMode::Sparse {
-            let sparse = |(part, terms)| (part, Query::Sparse(terms));
+            let sparse = |(_, terms, language)| (Query::Sparse(terms), language);
             return Ok(parts.into_iter().map(sparse).collect());
         }
-        let texts = parts.iter().map(|(part, _)| part.clone()).collect();
+        let texts = parts.iter().map(|(part, ..)| part.clone()).collect();
         let embeddings = self.embed(Input::Query, texts).await?.into_iter();
-        let queries = embeddings.zip(parts).map(|(embedding, (part, terms))| match mode {
-            SearchMode::Dense => (part, Query::Dense(embedding)),
-            _ => (part, Query::Hybrid(embedding, terms)),
-        });
+        let queries = embeddings
+            .zip(parts)
+            .map(|(embedding, (_, terms, language))| match mode {
+                SearchMode::Dense => (Query::Dense(embedding), language),
+                _ => (Query::Hybrid(embedding, terms), language),
+            });
         Ok(queries.collect())
     }
 

@@ -9,7 +9,6 @@ use emend_proto::v1::{self, Document, IngestResponse, SearchMode};
 
 use crate::backend::{Condition, Repaired, Unit};
 use crate::error::RetrieverError;
-use crate::foreign;
 use crate::library::Library;
 use crate::read_back::{MAX_PAGE_BYTES, PageToken};
 
@@ -35,8 +34,7 @@ impl Work<Library> for Retrieve {
 
     async fn run(self, library: &Library, _: &Scope) -> Result<Self::Reply, RetrieverError> {
         // Each part of the query finds as many.
-        let of_part = self.top_k + foreign::depth(self.mode, self.top_k);
-        let read = emend_text::parts(&self.query).len() * of_part;
+        let read = emend_text::parts(&self.query).len() * self.top_k;
         let _place = library.replies.take(read * MAX_PASSAGE_BYTES).await?;
         let passages = library.retrieve(self).await?;
         Ok(v1::RetrieveResponse { passages })

@@ -13,6 +13,7 @@ mod copies;
 mod errors;
 mod faults;
 mod filters;
+mod languages;
 mod model;
 mod promises;
 mod proxy;
@@ -56,6 +57,7 @@ contract! {
     promises::units_are_read_back_in_order,
     promises::a_section_is_found_once_with_its_best_chunk,
     promises::copies_are_found_once,
+    languages::a_hybrid_search_keeps_a_place_for_another_language,
     filters::a_filter_takes_documents_that_meet_all_conditions,
     promises::rare_words_count_for_more_and_the_count_follows_the_documents,
     promises::a_removed_collection_can_be_made_again_with_another_embedder,

@@ -124,6 +124,7 @@ async fn apply(store: &dyn VectorStore, name: &str, model: &mut Model, operation
                 limit,
                 unit: if sections { Unit::Section } else { Unit::Chunk },
                 filter,
+                language: None,
                 ef: None,
                 exact: true,
             };
@@ -152,6 +153,7 @@ async fn apply(store: &dyn VectorStore, name: &str, model: &mut Model, operation
                 limit: 10,
                 unit: Unit::Section,
                 filter: Vec::new(),
+                language: None,
                 ef: None,
                 exact: false,
             };

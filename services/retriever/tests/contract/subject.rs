@@ -224,6 +224,7 @@ pub(crate) fn dense(seed: u64, limit: usize, unit: Unit) -> Search {
         limit,
         unit,
         filter: Vec::new(),
+        language: None,
         ef: None,
         exact: false,
     }

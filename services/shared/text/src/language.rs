@@ -174,9 +174,16 @@ pub(super) const FUNCTION_WORDS: &[(Language, &[&str])] = &[
 
 /// Detects the language of `text`. The default is [`Language::En`].
 pub fn language(text: &str) -> Language {
-    let count = |script| text.chars().filter(|c| Script::of(*c) == script).count();
-    let kana = count(Script::Hiragana) + count(Script::Katakana);
-    let (han, hangul, alphabet) = (count(Script::Han), count(Script::Hangul), count(Script::Alphabet));
+    let (mut kana, mut han, mut hangul, mut alphabet) = (0, 0, 0, 0);
+    for c in text.chars() {
+        match Script::of(c) {
+            Script::Hiragana | Script::Katakana => kana += 1,
+            Script::Han => han += 1,
+            Script::Hangul => hangul += 1,
+            Script::Alphabet => alphabet += 1,
+            Script::Digit | Script::Other => {}
+        }
+    }
     let wide = kana + han + hangul;
     // A foreign name may have more Latin letters than the question around it has CJK characters. Beyond four to one the
     // text is not taken for CJK.

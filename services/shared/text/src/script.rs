@@ -23,6 +23,10 @@ impl Script {
     /// The script of `c`.
     pub fn of(c: char) -> Self {
         match c {
+            // Most text is of these, and they need no table.
+            'a'..='z' | 'A'..='Z' => Self::Alphabet,
+            '0'..='9' | '\u{ff10}'..='\u{ff19}' => Self::Digit,
+            '\0'..='\u{7f}' => Self::Other,
             '\u{3041}'..='\u{309f}' => Self::Hiragana,
             '\u{30a1}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' | '\u{ff66}'..='\u{ff9f}' => {
                 Self::Katakana
@@ -36,7 +40,6 @@ impl Script {
             '\u{1100}'..='\u{11ff}' | '\u{3131}'..='\u{318e}' | '\u{a960}'..='\u{a97f}' | '\u{ac00}'..='\u{d7ff}' => {
                 Self::Hangul
             }
-            '0'..='9' | '\u{ff10}'..='\u{ff19}' => Self::Digit,
             c if c.is_alphabetic() => Self::Alphabet,
             _ => Self::Other,
         }

@@ -8,12 +8,14 @@ use std::ops::Bound;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use emend_text::Language;
 use redb::{
     Builder, Database, ReadOnlyTable, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition,
     TableError, WriteTransaction,
 };
 use serde::{Deserialize, Serialize};
 
+use crate::backend::foreign::language;
 use crate::backend::{
     Chunk, CollectionInfo, EmbedderInfo, Fingerprint, ListedDocument, NewDocument, Section, StoredDocument,
 };
@@ -43,6 +45,9 @@ const TERMS: TableDefinition<'_, (u64, u32), &[u8]> = TableDefinition::new("term
 /// (version, index) → the headings of a section, one a line; missing where there are none, and in files that were written
 /// before they were stored.
 const HEADINGS: TableDefinition<'_, (u64, u32), &str> = TableDefinition::new("headings");
+
+/// (version, index) → the code of the language of a section; missing in files that were written before it was stored.
+const LANGUAGES: TableDefinition<'_, (u64, u32), &str> = TableDefinition::new("languages");
 
 const SETTING: &str = "collection";
 const NEXT_VERSION: &str = "next_version";
@@ -102,7 +107,7 @@ impl Catalog {
     fn of(database: Database) -> Result<Self, CatalogError> {
         // The table that was added last.
         let incomplete = matches!(
-            database.begin_read()?.open_table(HEADINGS),
+            database.begin_read()?.open_table(LANGUAGES),
             Err(TableError::TableDoesNotExist(_))
         );
         if incomplete {
@@ -223,6 +228,7 @@ impl Catalog {
             embeddings: transaction.open_table(EMBEDDINGS)?,
             terms: transaction.open_table(TERMS)?,
             headings: transaction.open_table(HEADINGS)?,
+            languages: transaction.open_table(LANGUAGES)?,
         })
     }
 }
@@ -236,6 +242,7 @@ struct Tables<'t> {
     embeddings: redb::Table<'t, (u64, u32), &'static [u8]>,
     terms: redb::Table<'t, (u64, u32), &'static [u8]>,
     headings: redb::Table<'t, (u64, u32), &'static str>,
+    languages: redb::Table<'t, (u64, u32), &'static str>,
     counters: redb::Table<'t, &'static str, u64>,
 }
 
@@ -249,6 +256,7 @@ impl<'t> Tables<'t> {
             embeddings: transaction.open_table(EMBEDDINGS)?,
             terms: transaction.open_table(TERMS)?,
             headings: transaction.open_table(HEADINGS)?,
+            languages: transaction.open_table(LANGUAGES)?,
             counters: transaction.open_table(COUNTERS)?,
         })
     }
@@ -269,6 +277,8 @@ impl<'t> Tables<'t> {
         for (index, section) in (0..).zip(&document.sections) {
             self.sections
                 .insert((version, index), (section.start, section.text.as_str()))?;
+            self.languages
+                .insert((version, index), language(&section.text).code())?;
             if !section.headings.is_empty() {
                 let lines = section.headings.join("\n");
                 self.headings.insert((version, index), lines.as_str())?;
@@ -299,6 +309,7 @@ impl<'t> Tables<'t> {
         for index in 0..record.sections {
             self.sections.remove((record.version, index))?;
             self.headings.remove((record.version, index))?;
+            self.languages.remove((record.version, index))?;
         }
         for index in 0..record.chunks {
             self.chunks.remove((record.version, index))?;
@@ -328,6 +339,7 @@ pub(super) struct Snapshot {
     embeddings: ReadOnlyTable<(u64, u32), &'static [u8]>,
     terms: ReadOnlyTable<(u64, u32), &'static [u8]>,
     headings: ReadOnlyTable<(u64, u32), &'static str>,
+    languages: ReadOnlyTable<(u64, u32), &'static str>,
 }
 
 impl Snapshot {
@@ -363,6 +375,12 @@ impl Snapshot {
             }
             None => Err(missing("section", version, index)),
         }
+    }
+
+    /// The language of a section; `None` where the document was stored before there was one.
+    pub(super) fn language(&self, version: u64, section: u32) -> Result<Option<Language>, CatalogError> {
+        let code = self.languages.get((version, section))?;
+        Ok(code.and_then(|code| Language::from_code(code.value())))
     }
 
     pub(super) fn embedding(&self, version: u64, index: u32) -> Result<Arc<[f32]>, CatalogError> {

@@ -2,10 +2,13 @@
 
 use std::collections::HashSet;
 
+use emend_text::Language;
+
 use super::catalog::{CatalogError, Snapshot};
 use super::index::{Index, IndexError, Point};
 use super::open::OpenError;
 use super::units;
+use crate::backend::foreign::{self, with_foreign};
 use crate::backend::gather::{Candidates, Enough, gather};
 use crate::backend::ranking::{FUSION_DEPTH, RANKED_PER_UNIT, content_hash, first_candidates};
 use crate::backend::{Query, Search, SearchHit, StoredUnit, Unit};
@@ -22,29 +25,56 @@ struct UnitKey {
 
 /// The best units for a search, best first, each text once.
 pub(super) fn find(index: &Index, snapshot: &Snapshot, search: &Search) -> Result<Vec<SearchHit>, OpenError> {
-    Ok(distinct(snapshot, rank(index, snapshot, search)?, search)?)
+    let Ranked { units, nearest } = rank(index, snapshot, search)?;
+    let mut reading = Reading {
+        snapshot,
+        unit: search.unit,
+        seen: HashSet::new(),
+    };
+    let found = reading.distinct(units, search.limit)?;
+    Ok(match search.language {
+        Some(asked) => with_foreign(asked, search.limit, found, nearest, |unit_key, score| {
+            reading.foreign(unit_key, score, asked)
+        })?,
+        None => found,
+    })
 }
 
-/// The units for a search, best first; at most [`RANKED_PER_UNIT`] times its limit.
-fn rank(index: &Index, snapshot: &Snapshot, search: &Search) -> Result<Vec<(UnitKey, f64)>, OpenError> {
+/// The units for a search.
+struct Ranked {
+    /// Best first; at most [`RANKED_PER_UNIT`] times its limit.
+    units: Vec<(UnitKey, f64)>,
+    /// Of a hybrid search, those of its embedding, nearest first.
+    nearest: Vec<UnitKey>,
+}
+
+fn rank(index: &Index, snapshot: &Snapshot, search: &Search) -> Result<Ranked, OpenError> {
     let limit = search.limit.saturating_mul(RANKED_PER_UNIT);
     let ranking = Ranking {
         index,
         snapshot,
         search,
     };
-    match &search.query {
-        Query::Dense(embedding) => ranking.dense(embedding, limit),
-        Query::Sparse(terms) => ranking.sparse(terms, limit),
+    let by_one = |units| Ranked {
+        units,
+        nearest: Vec::new(),
+    };
+    Ok(match &search.query {
+        Query::Dense(embedding) => by_one(ranking.dense(embedding, limit)?),
+        Query::Sparse(terms) => by_one(ranking.sparse(terms, limit)?),
         Query::Hybrid(embedding, terms) => {
             let depth = limit.max(FUSION_DEPTH);
-            let units = |ranked: Vec<(UnitKey, f64)>| ranked.into_iter().map(|(unit_key, _)| unit_key).collect();
-            let (dense, sparse) = (ranking.dense(embedding, depth)?, ranking.sparse(terms, depth)?);
-            let mut fused = reciprocal_rank([units(dense), units(sparse)]);
-            fused.truncate(limit);
-            Ok(fused)
+            let keys =
+                |ranked: Vec<(UnitKey, f64)>| ranked.into_iter().map(|(unit_key, _)| unit_key).collect::<Vec<_>>();
+            let (nearest, sparse) = (
+                keys(ranking.dense(embedding, depth)?),
+                keys(ranking.sparse(terms, depth)?),
+            );
+            let mut units = reciprocal_rank([nearest.clone(), sparse]);
+            units.truncate(limit);
+            Ranked { units, nearest }
         }
-    }
+    })
 }
 
 struct Ranking<'a> {
@@ -99,46 +129,76 @@ impl Ranking<'_> {
     }
 }
 
-/// Reads ranked units up to the limit of the search. Of copies, such as a licence in every file, only the best is taken.
-fn distinct(snapshot: &Snapshot, ranked: Vec<(UnitKey, f64)>, search: &Search) -> Result<Vec<SearchHit>, CatalogError> {
-    let (mut seen, mut hits) = (HashSet::new(), Vec::new());
-    for (unit_key, score) in ranked {
-        if hits.len() == search.limit {
-            break;
-        }
-        let hit = search_hit(snapshot, unit_key, search.unit, score)?;
-        if seen.insert(content_hash(&hit.text)) {
-            hits.push(hit);
-        }
-    }
-    Ok(hits)
+/// Reads units, of each text the first.
+struct Reading<'a> {
+    snapshot: &'a Snapshot,
+    unit: Unit,
+    /// Hashes of the texts that were read.
+    seen: HashSet<u64>,
 }
 
-/// Reads the text of a unit and its document.
-fn search_hit(snapshot: &Snapshot, unit_key: UnitKey, unit: Unit, score: f64) -> Result<SearchHit, CatalogError> {
-    let record = snapshot.document(&unit_key.document)?.ok_or_else(|| {
-        CatalogError::Corrupted(format!("document {:?} has passages and no record", unit_key.document))
-    })?;
-    let StoredUnit {
-        start,
-        end,
-        text,
-        headings,
-        ..
-    } = units::unit(snapshot, unit_key.version, unit, unit_key.index)?;
-    Ok(SearchHit {
-        document: unit_key.document,
-        title: record.title,
-        source: record.source,
-        metadata: record.metadata,
-        unit,
-        index: unit_key.index,
-        start,
-        end,
-        text,
-        headings,
-        score,
-    })
+impl Reading<'_> {
+    /// Ranked units, at most `limit`. Of copies, such as a licence in every file, only the best is taken.
+    fn distinct(&mut self, ranked: Vec<(UnitKey, f64)>, limit: usize) -> Result<Vec<SearchHit>, CatalogError> {
+        let mut hits = Vec::new();
+        for (unit_key, score) in ranked {
+            if hits.len() == limit {
+                break;
+            }
+            hits.extend(self.unseen(unit_key, score)?);
+        }
+        Ok(hits)
+    }
+
+    /// A unit that is in another language than `asked` and whose text was not read; none otherwise.
+    fn foreign(&mut self, unit_key: UnitKey, score: f64, asked: Language) -> Result<Option<SearchHit>, CatalogError> {
+        let section = match self.unit {
+            Unit::Section => unit_key.index,
+            Unit::Chunk => self.snapshot.chunk(unit_key.version, unit_key.index)?.0,
+        };
+        if self.snapshot.language(unit_key.version, section)? == Some(asked) {
+            return Ok(None);
+        }
+        let hit = self.unseen(unit_key, score)?;
+        // Where the language is not stored, the text had to be read to tell.
+        Ok(hit.filter(|hit| hit.language != asked))
+    }
+
+    /// The text of a unit with its document; none where it was read before.
+    fn unseen(&mut self, unit_key: UnitKey, score: f64) -> Result<Option<SearchHit>, CatalogError> {
+        let record = self.snapshot.document(&unit_key.document)?.ok_or_else(|| {
+            CatalogError::Corrupted(format!("document {:?} has passages and no record", unit_key.document))
+        })?;
+        let (section, unit) = units::unit(self.snapshot, unit_key.version, self.unit, unit_key.index)?;
+        if !self.seen.insert(content_hash(&unit.text)) {
+            return Ok(None);
+        }
+        let language = match self.snapshot.language(unit_key.version, section)? {
+            Some(stored) => stored,
+            None => foreign::language(&unit.text),
+        };
+        let StoredUnit {
+            start,
+            end,
+            text,
+            headings,
+            ..
+        } = unit;
+        Ok(Some(SearchHit {
+            document: unit_key.document,
+            title: record.title,
+            source: record.source,
+            metadata: record.metadata,
+            unit: self.unit,
+            index: unit_key.index,
+            start,
+            end,
+            text,
+            language,
+            headings,
+            score,
+        }))
+    }
 }
 
 #[cfg(test)]

@@ -68,6 +68,7 @@ fn search(seed: u64, dimensions: usize, limit: usize) -> Search {
         limit,
         unit: Unit::Section,
         filter: Vec::new(),
+        language: None,
         ef: None,
         exact: false,
     }

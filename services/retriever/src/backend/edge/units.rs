@@ -19,7 +19,7 @@ pub(super) fn of_document(
     };
     let (mut units, mut bytes) = (Vec::new(), 0);
     for index in (read.from..total).take(read.limit) {
-        let unit = unit(snapshot, record.version, read.unit, index)?;
+        let (_, unit) = unit(snapshot, record.version, read.unit, index)?;
         bytes += unit.bytes();
         if bytes > read.bytes && !units.is_empty() {
             break;
@@ -35,8 +35,13 @@ pub(super) fn of_document(
     }))
 }
 
-/// Reads one unit of a version of a document.
-pub(super) fn unit(snapshot: &Snapshot, version: u64, unit: Unit, index: u32) -> Result<StoredUnit, CatalogError> {
+/// Reads one unit of a version of a document, with the index of its section.
+pub(super) fn unit(
+    snapshot: &Snapshot,
+    version: u64,
+    unit: Unit,
+    index: u32,
+) -> Result<(u32, StoredUnit), CatalogError> {
     let (of, chunk) = match unit {
         Unit::Section => (index, None),
         Unit::Chunk => {
@@ -46,11 +51,12 @@ pub(super) fn unit(snapshot: &Snapshot, version: u64, unit: Unit, index: u32) ->
     };
     let section = snapshot.section(version, of)?;
     let (start, end, text) = part(&section, chunk);
-    Ok(StoredUnit {
+    let unit = StoredUnit {
         index,
         start,
         end,
         text,
         headings: section.headings,
-    })
+    };
+    Ok((of, unit))
 }

@@ -17,6 +17,7 @@ use super::wire::{
     DENSE, KIND_PASSAGE, KIND_SECTION, Passage, TERMS, all_payload, chunk, of_kinds, of_versions, passage,
     passage_fields, section, section_id, server_filter, sparse, vectors,
 };
+use crate::backend::foreign::{self, with_foreign};
 use crate::backend::gather::{Candidates, Gathering};
 use crate::backend::ranking::{FUSION_DEPTH, RANKED_PER_UNIT, content_hash, first_candidates, part};
 use crate::backend::{NewDocument, Query, Search, SearchHit, Section, StoreError, Unit};
@@ -129,14 +130,25 @@ impl Inner {
     }
 }
 
+/// The units for a search.
+struct Ranked {
+    /// Best first; at most [`RANKED_PER_UNIT`] times its limit.
+    units: Vec<(UnitKey, f64)>,
+    /// Of a hybrid search, those of its embedding, nearest first, as many as are looked through for other languages.
+    nearest: Vec<UnitKey>,
+}
+
 impl Searching<'_> {
-    /// The units, best first; at most [`RANKED_PER_UNIT`] times the limit.
-    async fn rank(&self) -> Result<Vec<(UnitKey, f64)>, StoreError> {
+    async fn rank(&self) -> Result<Ranked, StoreError> {
+        let by_one = |units| Ranked {
+            units,
+            nearest: Vec::new(),
+        };
         let limit = self.search.limit.saturating_mul(RANKED_PER_UNIT);
         match &self.search.query {
-            Query::Dense(embedding) => self.units(self.dense(embedding), limit).await,
-            Query::Sparse(terms) if terms.is_empty() => Ok(Vec::new()),
-            Query::Sparse(terms) => self.units(self.sparse(terms), limit).await,
+            Query::Dense(embedding) => Ok(by_one(self.units(self.dense(embedding), limit).await?)),
+            Query::Sparse(terms) if terms.is_empty() => Ok(by_one(Vec::new())),
+            Query::Sparse(terms) => Ok(by_one(self.units(self.sparse(terms), limit).await?)),
             Query::Hybrid(embedding, terms) => {
                 let depth = limit.max(FUSION_DEPTH);
                 let dense = self.units(self.dense(embedding), depth);
@@ -147,10 +159,13 @@ impl Searching<'_> {
                     self.units(self.sparse(terms), depth).await
                 };
                 let (dense, sparse) = try_join!(dense, sparse)?;
-                let units = |ranked: Vec<(UnitKey, f64)>| ranked.into_iter().map(|(unit_key, _)| unit_key).collect();
-                let mut fused = reciprocal_rank([units(dense), units(sparse)]);
-                fused.truncate(limit);
-                Ok(fused)
+                let keys =
+                    |ranked: Vec<(UnitKey, f64)>| ranked.into_iter().map(|(unit_key, _)| unit_key).collect::<Vec<_>>();
+                let mut nearest = keys(dense);
+                let mut units = reciprocal_rank([nearest.clone(), keys(sparse)]);
+                units.truncate(limit);
+                nearest.truncate(foreign::depth(self.search.limit));
+                Ok(Ranked { units, nearest })
             }
         }
     }
@@ -293,12 +308,19 @@ impl Searching<'_> {
     }
 
     /// Reads ranked units up to the limit of the search. Of copies, such as a licence in every file, only the best is taken.
-    async fn hits(self, ranked: Vec<(UnitKey, f64)>) -> Result<Vec<SearchHit>, StoreError> {
+    async fn hits(self, ranked: Ranked) -> Result<Vec<SearchHit>, StoreError> {
+        let Ranked { units, nearest } = ranked;
         let passages = self.passages.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let known = self.known.into_inner();
+        let asked = self.search.language;
+        // Of those in the query's own language none is taken.
+        let is_candidate = |key: &&UnitKey| {
+            let language = passages.get(*key).and_then(|passage| passage.language);
+            asked.is_some() && language != asked
+        };
+        let ranked = units.iter().map(|(key, _)| key);
         let wanted: HashSet<(Version, u32)> = ranked
-            .iter()
-            .filter_map(|(key, _)| Some((key.version, passages.get(key)?.section)))
+            .chain(nearest.iter().filter(is_candidate))
+            .filter_map(|key| Some((key.version, passages.get(key)?.section)))
             .collect();
         let ids: Vec<_> = wanted
             .iter()
@@ -312,42 +334,90 @@ impl Searching<'_> {
                 sections.insert((version, index), section);
             }
         }
-        let (mut seen, mut hits) = (HashSet::new(), Vec::new());
+        let mut reading = Reading {
+            name: self.name,
+            unit: self.search.unit,
+            passages: &passages,
+            known: &self.known.into_inner(),
+            sections: &sections,
+            seen: HashSet::new(),
+        };
+        let found = reading.distinct(units, self.search.limit)?;
+        let Some(asked) = asked else { return Ok(found) };
+        let nearest: Vec<(bool, UnitKey)> = nearest.into_iter().map(|key| (is_candidate(&&key), key)).collect();
+        with_foreign(
+            asked,
+            self.search.limit,
+            found,
+            nearest,
+            |(is_candidate, key), score| {
+                if !is_candidate {
+                    return Ok(None);
+                }
+                // Where the language is not stored, the text had to be read to tell.
+                Ok(reading.unseen(key, score)?.filter(|hit| hit.language != asked))
+            },
+        )
+    }
+}
+
+/// Units of sections that were read, of each text the first.
+struct Reading<'a> {
+    name: &'a str,
+    unit: Unit,
+    passages: &'a HashMap<UnitKey, Passage>,
+    known: &'a HashMap<String, Known>,
+    sections: &'a HashMap<(Version, u32), Section>,
+    /// Hashes of the texts that were read.
+    seen: HashSet<u64>,
+}
+
+impl Reading<'_> {
+    /// Ranked units, at most `limit`.
+    fn distinct(&mut self, ranked: Vec<(UnitKey, f64)>, limit: usize) -> Result<Vec<SearchHit>, StoreError> {
+        let mut hits = Vec::new();
         for (key, score) in ranked {
-            if hits.len() == self.search.limit {
+            if hits.len() == limit {
                 break;
             }
-            let current = known.get(&key.document).and_then(|known| known.current.as_ref());
-            let (Some(passage), Some(current)) = (passages.get(&key), current) else {
-                continue;
-            };
-            let Some(section) = sections.get(&(key.version, passage.section)) else {
-                return Err(StoreError::DamagedDocument {
-                    collection: self.name.to_owned(),
-                    document: key.document,
-                    reason: format!("section {} is missing", passage.section),
-                });
-            };
-            let (start, end, text) = match self.search.unit {
-                Unit::Section => part(section, None),
-                Unit::Chunk => part(section, Some((passage.start, passage.end))),
-            };
-            if seen.insert(content_hash(&text)) {
-                hits.push(SearchHit {
-                    document: key.document,
-                    title: current.title.clone(),
-                    source: current.source.clone(),
-                    metadata: current.metadata.clone(),
-                    unit: self.search.unit,
-                    index: key.index,
-                    start,
-                    end,
-                    text,
-                    headings: section.headings.clone(),
-                    score,
-                });
-            }
+            hits.extend(self.unseen(key, score)?);
         }
         Ok(hits)
+    }
+
+    /// The text of a unit with its document; none where it was read before.
+    fn unseen(&mut self, key: UnitKey, score: f64) -> Result<Option<SearchHit>, StoreError> {
+        let current = self.known.get(&key.document).and_then(|known| known.current.as_ref());
+        let (Some(passage), Some(current)) = (self.passages.get(&key), current) else {
+            return Ok(None);
+        };
+        let Some(section) = self.sections.get(&(key.version, passage.section)) else {
+            return Err(StoreError::DamagedDocument {
+                collection: self.name.to_owned(),
+                document: key.document,
+                reason: format!("section {} is missing", passage.section),
+            });
+        };
+        let (start, end, text) = match self.unit {
+            Unit::Section => part(section, None),
+            Unit::Chunk => part(section, Some((passage.start, passage.end))),
+        };
+        if !self.seen.insert(content_hash(&text)) {
+            return Ok(None);
+        }
+        Ok(Some(SearchHit {
+            document: key.document,
+            title: current.title.clone(),
+            source: current.source.clone(),
+            metadata: current.metadata.clone(),
+            unit: self.unit,
+            index: key.index,
+            start,
+            end,
+            language: passage.language.unwrap_or_else(|| foreign::language(&text)),
+            text,
+            headings: section.headings.clone(),
+            score,
+        }))
     }
 }

@@ -5,13 +5,14 @@
 //! kind: ["document", "unsettled"]       … that names versions that are not visible
 //!   revision: UUID, record: JSON
 //! kind: ["passage"]                     a chunk, with the vectors `dense` and `terms`
-//!   version: UUID, document, index, section, start, end, metadata: [keyword, …], numbers: [{field, value}, …]
+//!   version: UUID, document, index, section, start, end, language, metadata: [keyword, …], numbers: [{field, value}, …]
 //! kind: ["section"]                     a section
 //!   version: UUID, document, index, start, text, headings: [text, …] where there are any
 //! ```
 
 use std::collections::{BTreeMap, HashMap};
 
+use emend_text::Language;
 use qdrant_client::qdrant::value::Kind;
 use qdrant_client::qdrant::with_payload_selector::SelectorOptions;
 use qdrant_client::qdrant::{
@@ -42,6 +43,7 @@ const START: &str = "start";
 const END: &str = "end";
 const TEXT: &str = "text";
 const HEADINGS: &str = "headings";
+const LANGUAGE: &str = "language";
 
 /// Fields with an index.
 pub(super) fn indexed_fields() -> [(String, FieldType); 6] {
@@ -87,6 +89,8 @@ pub(super) struct Passage {
     pub(super) section: u32,
     pub(super) start: u32,
     pub(super) end: u32,
+    /// The language of its section; `None` where the document was stored before there was one.
+    pub(super) language: Option<Language>,
 }
 
 pub(super) fn record_id(document: &str) -> PointId {
@@ -149,6 +153,7 @@ pub(super) fn passage_point(
     version: Version,
     index: u32,
     chunk: &Chunk,
+    language: Option<Language>,
 ) -> PointStruct {
     let numbers = numbers(metadata).map(|(field, value)| {
         let fields = [(NUMBERS_FIELD, field.into()), (NUMBERS_VALUE, value.into())];
@@ -158,20 +163,22 @@ pub(super) fn passage_point(
     let dense = vector::Vector::Dense(DenseVector {
         data: chunk.embedding.to_vec(),
     });
+    let language = language.map(|language| (LANGUAGE, language.code().into()));
     let sparse = (!chunk.terms.is_empty()).then(|| (TERMS, vector::Vector::Sparse(sparse(&chunk.terms))));
+    let fields = [
+        (KIND, vec![KIND_PASSAGE].into()),
+        (VERSION, version.to_string().into()),
+        (DOCUMENT, document.into()),
+        (INDEX, i64::from(index).into()),
+        (SECTION, i64::from(chunk.section).into()),
+        (START, i64::from(chunk.start).into()),
+        (END, i64::from(chunk.end).into()),
+        (METADATA, keywords(metadata).collect::<Vec<_>>().into()),
+        (NUMBERS, numbers.collect::<Vec<_>>().into()),
+    ];
     point(
         passage_id(version, index),
-        [
-            (KIND, vec![KIND_PASSAGE].into()),
-            (VERSION, version.to_string().into()),
-            (DOCUMENT, document.into()),
-            (INDEX, i64::from(index).into()),
-            (SECTION, i64::from(chunk.section).into()),
-            (START, i64::from(chunk.start).into()),
-            (END, i64::from(chunk.end).into()),
-            (METADATA, keywords(metadata).collect::<Vec<_>>().into()),
-            (NUMBERS, numbers.collect::<Vec<_>>().into()),
-        ],
+        fields.into_iter().chain(language),
         [(DENSE, dense)].into_iter().chain(sparse),
     )
 }
@@ -280,7 +287,7 @@ fn fields(names: &[&str]) -> Option<WithPayloadSelector> {
 
 /// The fields that [`passage`] reads.
 pub(super) fn passage_fields() -> Option<WithPayloadSelector> {
-    fields(&[DOCUMENT, VERSION, INDEX, SECTION, START, END])
+    fields(&[DOCUMENT, VERSION, INDEX, SECTION, START, END, LANGUAGE])
 }
 
 /// The fields that [`owner`] reads.
@@ -310,6 +317,10 @@ pub(super) fn passage(payload: &Payload) -> Result<Passage, Unreadable> {
         section: number(payload, SECTION)?,
         start: number(payload, START)?,
         end: number(payload, END)?,
+        language: match payload.contains_key(LANGUAGE) {
+            true => Language::from_code(text(payload, LANGUAGE)?),
+            false => None,
+        },
     })
 }
 

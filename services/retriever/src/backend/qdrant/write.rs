@@ -11,6 +11,7 @@ use super::record::{Current, Entry, Record, Version};
 use super::wire::{
     Kept, all_payload, in_state, kept, of_versions, passage_point, record_id, record_point, section_point, vectors,
 };
+use crate::backend::foreign::language;
 use crate::backend::{EmbedderInfo, NewDocument, StoreError};
 
 /// Times that a record is changed again because somebody else was faster.
@@ -96,14 +97,17 @@ impl Inner {
     ) -> Result<Written, StoreError> {
         self.remove_versions(name, removable).await?;
         let mut batch = Batch::default();
+        let mut languages = Vec::with_capacity(document.sections.len());
         for (index, section) in (0..).zip(&document.sections) {
+            languages.push(language(&section.text));
             let point = section_point(&document.id, version, index, section);
             if let Some(full) = batch.push(point, section.text.len()) {
                 self.upsert(name, full).await?;
             }
         }
         for (index, chunk) in (0..).zip(&document.chunks) {
-            let point = passage_point(&document.id, &document.metadata, version, index, chunk);
+            let language = languages.get(chunk.section as usize).copied();
+            let point = passage_point(&document.id, &document.metadata, version, index, chunk, language);
             let bytes = 4 * chunk.embedding.len() + 8 * chunk.terms.indices.len();
             if let Some(full) = batch.push(point, bytes) {
                 self.upsert(name, full).await?;

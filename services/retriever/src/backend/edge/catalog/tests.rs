@@ -51,7 +51,7 @@ fn headings_are_kept_of_sections_that_have_any_and_go_with_the_document() {
 }
 
 #[test]
-fn a_file_from_before_there_were_headings_is_read_and_written() {
+fn a_file_from_before_there_were_headings_and_languages_is_read_and_written() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("documents.redb");
     let document = document(&[&["Page 3"]]);
@@ -59,12 +59,16 @@ fn a_file_from_before_there_were_headings_is_read_and_written() {
     let database = Database::open(&file).unwrap();
     let transaction = database.begin_write().unwrap();
     assert!(transaction.delete_table(HEADINGS).unwrap());
+    assert!(transaction.delete_table(LANGUAGES).unwrap());
     transaction.commit().unwrap();
     drop(database);
 
     let catalog = Catalog::open(&file).unwrap();
     let old = sections(&catalog);
     assert_eq!((old[0].text.as_str(), old[0].headings.len()), ("word", 0));
+    let language = |version| catalog.snapshot().unwrap().language(version, 0).unwrap();
+    assert_eq!(language(1), None);
     put(&catalog, &document);
     assert_eq!(sections(&catalog), document.sections);
+    assert_eq!(language(2), Some(Language::En));
 }

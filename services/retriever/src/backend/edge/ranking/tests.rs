@@ -52,6 +52,7 @@ fn search(query: Query, limit: usize) -> Search {
         limit,
         unit: Unit::Section,
         filter: Vec::new(),
+        language: None,
         ef: None,
         exact: false,
     }
@@ -129,4 +130,31 @@ fn words_are_found_again_when_the_index_was_lost() {
     collection.close();
     fs::remove_dir_all(folder.path().join("notes").join("index")).unwrap();
     assert_eq!(found(&collection, words("KX-17")), ["model"]);
+}
+
+#[test]
+fn where_no_language_is_stored_the_text_tells_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut notes = NOTES.to_vec();
+    notes.push(("열쇠", "열쇠는 관리인이 가지고 있다.", [-1.0, 0.0]));
+    let collection = stored(folder.path(), &notes);
+    let near: Arc<[f32]> = Arc::new([0.0, 1.0]);
+    let hybrid = Search {
+        language: Some(Language::En),
+        ..search(Query::Hybrid(near, Terms::of_query("flour")), 4)
+    };
+    let found = || -> Vec<String> {
+        let hits = collection.search(&hybrid).unwrap().into_iter();
+        hits.map(|hit| hit.document).collect()
+    };
+    let stored = found();
+    assert!(stored.iter().any(|document| document == "열쇠"), "{stored:?}");
+    collection.close();
+    let database = redb::Database::open(folder.path().join("notes").join("documents.redb")).unwrap();
+    let transaction = database.begin_write().unwrap();
+    let languages = redb::TableDefinition::<(u64, u32), &str>::new("languages");
+    assert!(transaction.delete_table(languages).unwrap());
+    transaction.commit().unwrap();
+    drop(database);
+    assert_eq!(found(), stored);
 }
