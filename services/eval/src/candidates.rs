@@ -168,7 +168,11 @@ fn labelled(case: &Case, found: &[Passage]) -> Vec<Candidate> {
 
 fn sections(title: &str, text: &str, answers: &[String]) -> Vec<CandidateSection> {
     let holds = |own: &str| answers.iter().any(|answer| !answer.is_empty() && own.contains(answer));
-    let sections = answer_sections(PassageText { title, text, rank: 0 }).into_iter();
+    let sections = answer_sections(PassageText {
+        title,
+        ..PassageText::from(text)
+    })
+    .into_iter();
     let sections = sections.map(|section| CandidateSection {
         heading: section.heading,
         sentences: section

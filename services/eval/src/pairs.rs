@@ -94,6 +94,7 @@ impl LabelledPair {
             title: &self.title,
             text: &self.judged,
             rank: self.rank,
+            unnamed: 0.0,
         }
     }
 

@@ -68,7 +68,7 @@ pub(crate) struct Candidate {
     /// Whether it is in Chinese, Japanese or Korean.
     is_cjk: bool,
     /// Whether it is a row of a table: rows have the names of the columns and more in common, and say different things.
-    is_row: bool,
+    pub(crate) is_row: bool,
     /// The content words of its passage's title and headings, which "it" most often refers to.
     title: BTreeSet<String>,
     /// Where it stands among the sentences of its first passage.

@@ -21,7 +21,7 @@ use crate::validate;
 
 /// Version of text extraction, of splitting and of what is stored. Increase it when they change, so that documents are
 /// stored again on the next ingest.
-const SPLITTER: u32 = 7;
+const SPLITTER: u32 = 8;
 
 /// Chunks per embedding call: enough for good throughput, few enough to notice cancellation soon.
 const EMBED_BATCH: usize = 32;
@@ -179,6 +179,10 @@ fn prepare(
             headings: headings::bounded(&section.headings),
         })
         .collect();
+    let source = match document.source.is_empty() {
+        true => document.id.clone(),
+        false => document.source,
+    };
     let chunks = worth_finding(&pieces.chunks, extracted.markdown)
         .map(|chunk| {
             if stop() {
@@ -192,15 +196,11 @@ fn prepare(
                 section: chunk.section,
                 start: chunk.start,
                 end: chunk.end,
-                terms: Terms::of_passage(&text),
+                terms: passage_terms(&source, &text),
                 text,
             })
         })
         .collect::<Result<_, _>>()?;
-    let source = match document.source.is_empty() {
-        true => document.id.clone(),
-        false => document.source,
-    };
     Ok(Prepared {
         id: document.id,
         title,
@@ -239,6 +239,11 @@ pub(crate) fn with_context(title: &str, headings: &[String], chunk: &str) -> Str
     }
     let context: String = context.join(" › ").chars().take(MAX_CONTEXT).collect();
     format!("{context}\n\n{chunk}")
+}
+
+/// The words that a passage is found by: those of its text and of the name that `source` gives its document.
+pub(crate) fn passage_terms(source: &str, text: &str) -> Terms {
+    Terms::of_passage(&format!("{text}\n{}", emend_text::source_name(source)))
 }
 
 /// Hashes all inputs that determine what is stored. Each part is preceded by its length, so that different lists of

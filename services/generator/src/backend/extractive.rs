@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use emend_core::{Scope, Turns};
-use emend_evaluator::{Evaluator, PassageText, SentenceScore, Thresholds};
+use emend_evaluator::{Evaluator, PassageText, SentenceScore, Thresholds, unnamed};
 use emend_models::embed::Embedder;
 use emend_proto::v1::{Citation, FinishReason, GenerateFinished, GenerateRequest, Passage, Sentence, Span, Usage};
 use emend_text::sentence_separator;
@@ -51,17 +51,20 @@ impl ExtractiveBackend {
         scope: &Scope,
     ) -> Result<(Vec<SentenceScore>, bool), GenerateError> {
         let until = writing_deadline(scope);
+        let sources = request.passages.iter().map(|passage| passage.source.as_str());
+        let unnamed = unnamed(&request.question, sources).await?;
         let mut scores = Vec::new();
         let mut complete = true;
         for (batch, passages) in request.passages.chunks(BATCH).enumerate() {
             let first = batch * BATCH;
             let titles: Vec<_> = passages.iter().map(Passage::title_line).collect();
             let texts: Vec<PassageText<'_>> = (first..)
-                .zip(passages.iter().zip(&titles))
-                .map(|(rank, (passage, title))| PassageText {
+                .zip(passages.iter().zip(&titles).zip(unnamed.iter().skip(first)))
+                .map(|(rank, ((passage, title), unnamed))| PassageText {
                     title,
                     text: &passage.text,
                     rank,
+                    unnamed: *unnamed,
                 })
                 .collect();
             let Ok(scored) = until
@@ -251,10 +254,12 @@ impl Backend for ExtractiveBackend {
     }
 }
 
-/// What stands between the answer, which ends with `before`, and the next sentence. Lines of code stay lines, and guesses, which
-/// have nothing to do with each other, have a line each.
+/// What stands between the answer, which ends with `before`, and the next sentence. Lines of code stay lines, a row of a
+/// table has a line, and so have guesses, which have nothing to do with each other.
 fn separator(answer: &str, before: Option<&Candidate>, next: &Candidate, are_guesses: bool) -> &'static str {
-    let starts_line = |before: &Candidate| before.is_code || next.is_code || (are_guesses && !next.belongs_to(before));
+    let starts_line = |before: &Candidate| {
+        before.is_code || next.is_code || before.is_row || next.is_row || (are_guesses && !next.belongs_to(before))
+    };
     match before.is_some_and(starts_line) {
         true => "\n",
         false => sentence_separator(answer, &next.text),

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use emend_core::{BrokenOff, Scope, Turns, error_chain};
-use emend_evaluator::{EvaluateError, Evaluator, PassageText, SentenceScore};
+use emend_evaluator::{EvaluateError, Evaluator, PassageText, SentenceScore, unnamed};
 use emend_proto::v1::Passage;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -38,7 +38,11 @@ impl EmbeddedBackend {
         let mut grades = Vec::with_capacity(passages.len());
         let is_blank = |passage: &PassageText<'_>| passage.text.trim().is_empty();
         let titles = title_lines(passages);
-        for batch in passage_texts(passages, &titles).chunks(BATCH) {
+        let texts = match passage_texts(question, passages, &titles).await {
+            Ok(texts) => texts,
+            Err(error) => return vec![Grade::Ungraded(failed(error)); passages.len()],
+        };
+        for batch in texts.chunks(BATCH) {
             let texts: Vec<PassageText<'_>> = batch.iter().copied().filter(|passage| !is_blank(passage)).collect();
             let Ok(scores) = until.run(self.evaluator.relevance(question, &texts)).await else {
                 break;
@@ -96,7 +100,10 @@ impl EmbeddedBackend {
         scope: &Scope,
     ) -> Grade<Usefulness> {
         let titles = title_lines(passages);
-        let texts = passage_texts(passages, &titles);
+        let texts = match passage_texts(question, passages, &titles).await {
+            Ok(texts) => texts,
+            Err(error) => return Grade::Ungraded(failed(error)),
+        };
         let Ok(result) = grading_deadline(scope)
             .run(self.evaluator.usefulness(question, answer, &texts))
             .await
@@ -174,7 +181,8 @@ impl EmbeddedBackend {
         let (facts, said) = prepared.await.map_err(broken_off)?;
         let (mut relevant, mut unsaid) = (0.0_f64, 0.0_f64);
         let titles = title_lines(passages);
-        for texts in passage_texts(passages, &titles).chunks(BATCH) {
+        let texts = passage_texts(question, passages, &titles).await.map_err(failed)?;
+        for texts in texts.chunks(BATCH) {
             let graded = until.run(self.evaluator.relevance(question, texts)).await;
             let scores = graded.map_err(out_of_time)?.map_err(failed)?;
             relevant = scores.into_iter().fold(relevant, f64::max);
@@ -204,15 +212,21 @@ impl EmbeddedBackend {
     }
 }
 
-/// Passages as the evaluator takes them, with a title for each.
-fn passage_texts<'a>(passages: &'a [Passage], titles: &'a [Cow<'a, str>]) -> Vec<PassageText<'a>> {
-    let ranked = passages.iter().zip(titles).enumerate();
-    let texts = ranked.map(|(rank, (passage, title))| PassageText {
+/// Passages as the evaluator takes them, for a question and with a title for each.
+async fn passage_texts<'a>(
+    question: &str,
+    passages: &'a [Passage],
+    titles: &'a [Cow<'a, str>],
+) -> Result<Vec<PassageText<'a>>, EvaluateError> {
+    let unnamed = unnamed(question, passages.iter().map(|passage| passage.source.as_str())).await?;
+    let texts = passages.iter().zip(titles).zip(unnamed).enumerate();
+    let texts = texts.map(|(rank, ((passage, title), unnamed))| PassageText {
         title,
         text: &passage.text,
         rank,
+        unnamed,
     });
-    texts.collect()
+    Ok(texts.collect())
 }
 
 fn text_of<'a>(texts: &[PassageText<'a>], sentence: &SentenceScore) -> &'a str {

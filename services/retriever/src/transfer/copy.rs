@@ -20,7 +20,7 @@ use tonic::Status;
 use super::export::{Export, NextIds, PAGE};
 use crate::backend::{NewDocument, Section, StoreError, part};
 use crate::error::RetrieverError;
-use crate::ingest::{PreparedChunk, with_context};
+use crate::ingest::{PreparedChunk, passage_terms, with_context};
 use crate::library::Library;
 use crate::split::SplitError;
 use crate::terms::Terms;
@@ -177,7 +177,7 @@ impl Library {
                         section: chunk.section,
                         start,
                         end,
-                        terms: terms.unwrap_or_else(|| Terms::of_passage(&text)),
+                        terms: terms.unwrap_or_else(|| passage_terms(&document.source, &text)),
                         text,
                     });
                 };

@@ -6,13 +6,15 @@
 //! ever.
 //!
 //! A caller that has used at most [`SHORT_MICROSECONDS`] waits for none of them: its pieces have places and threads of their
-//! own.
+//! own. The first [`SMALL_MICROSECONDS`] of a [call](as_caller) are computed on the thread that asks for them: two threads would have to
+//! be woken to hand them over.
 //!
 //! Between two pieces the caller's future is polled, so that a caller that is dropped, because its own caller is gone or
 //! its deadline past, computes no further piece.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
@@ -30,6 +32,9 @@ const BYTES_PER_MICROSECOND: usize = 4;
 /// A caller that has used no more time than this, its next piece included, does not wait for those that have. It is well below
 /// what preparing a text of [`PIECE_BYTES`] takes.
 const SHORT_MICROSECONDS: u64 = 2_000;
+/// The first pieces of a call, which are expected to take no longer than this altogether, are handed to no other thread. A
+/// thread that serves is held no longer than that by any call.
+const SMALL_MICROSECONDS: u64 = 1_000;
 /// Every so many turns one is that of the piece that waits longest.
 const OLDEST_EVERY: u64 = 4;
 
@@ -123,19 +128,22 @@ impl Turns {
         bytes: usize,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, BrokenOff> {
-        let used = USED.try_with(Arc::clone).unwrap_or_default();
-        self.piece_of(used, bytes, work).await
+        self.piece_of(&Caller::current(), bytes, work).await
     }
 
     async fn piece_of<T: Send + 'static>(
         &self,
-        used: Arc<AtomicU64>,
+        caller: &Caller,
         bytes: usize,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, BrokenOff> {
         let expected = (bytes / BYTES_PER_MICROSECOND) as u64;
+        let used = Arc::clone(&caller.used);
         let before = used.fetch_add(expected, Ordering::Relaxed);
         let will_have_used = before.saturating_add(expected);
+        if will_have_used < caller.small {
+            return computed(&used, expected, work);
+        }
         let is_short = will_have_used <= SHORT_MICROSECONDS;
         let lane = if is_short { &self.short } else { &self.long };
         let place = lane.place(will_have_used).await?;
@@ -143,17 +151,13 @@ impl Turns {
         let piece = move || {
             // Kept by the piece and not by its caller, who may be gone before it ends.
             let _place = place;
-            let begun = thread_microseconds();
-            let done = span.in_scope(work);
-            let took = thread_microseconds().saturating_sub(begun);
-            used.fetch_add(took.saturating_sub(expected), Ordering::Relaxed);
-            done
+            span.in_scope(|| computed(&used, expected, work))
         };
         let piece = match LONG.as_ref() {
             Some(threads) if !is_short => threads.spawn_blocking(piece),
             _ => tokio::task::spawn_blocking(piece),
         };
-        piece.await.map_err(|_| BrokenOff)
+        piece.await.unwrap_or(Err(BrokenOff))
     }
 
     /// Computes `work` of each item, in order, in pieces of items that are together about [`PIECE_BYTES`] long.
@@ -166,7 +170,7 @@ impl Turns {
         bytes: impl Fn(&I) -> usize,
         work: impl Fn(I) -> T + Clone + Send + 'static,
     ) -> Result<Vec<T>, BrokenOff> {
-        let used = USED.try_with(Arc::clone).unwrap_or_default();
+        let caller = Caller::current();
         let mut items = items.into_iter().peekable();
         let mut done = Vec::new();
         while items.peek().is_some() {
@@ -177,7 +181,7 @@ impl Turns {
             }
             let work = work.clone();
             let work = move || piece.into_iter().map(work).collect::<Vec<T>>();
-            done.extend(self.piece_of(Arc::clone(&used), size, work).await?);
+            done.extend(self.piece_of(&caller, size, work).await?);
         }
         Ok(done)
     }
@@ -240,6 +244,40 @@ static LONG: LazyLock<Option<Runtime>> = LazyLock::new(|| {
         .build();
     threads.ok()
 });
+
+/// Whose pieces are computed.
+struct Caller {
+    /// See [`USED`].
+    used: Arc<AtomicU64>,
+    /// How many microseconds of it are computed on the thread that asks for them: none of what is not known to be part of a
+    /// call, for there can be any number of such.
+    small: u64,
+}
+
+impl Caller {
+    fn current() -> Self {
+        match USED.try_with(Arc::clone) {
+            Ok(used) => Self {
+                used,
+                small: SMALL_MICROSECONDS,
+            },
+            Err(_) => Self {
+                used: Arc::default(),
+                small: 0,
+            },
+        }
+    }
+}
+
+/// Computes `work`, and counts what it takes beyond what was expected, in microseconds.
+fn computed<T>(used: &AtomicU64, expected: u64, work: impl FnOnce() -> T) -> Result<T, BrokenOff> {
+    let begun = thread_microseconds();
+    // What a panic leaves behind is its caller's own, who is told.
+    let done = catch_unwind(AssertUnwindSafe(work)).map_err(|_| BrokenOff);
+    let took = thread_microseconds().saturating_sub(begun);
+    used.fetch_add(took.saturating_sub(expected), Ordering::Relaxed);
+    done
+}
 
 /// The time for which this thread has computed: on a busy machine a small piece is still a small one.
 fn thread_microseconds() -> u64 {

@@ -12,6 +12,7 @@ mod features;
 mod fit;
 mod groundedness;
 pub mod metrics;
+mod named;
 mod pair;
 mod quotation;
 mod sentences;
@@ -34,6 +35,7 @@ pub use error::EvaluateError;
 use features::{Features, Group, Question, View};
 pub use groundedness::Groundedness;
 use groundedness::groundedness_task;
+pub use named::unnamed;
 pub use pair::{Pair, PassageText};
 pub use sentences::SentenceScore;
 
@@ -144,11 +146,10 @@ impl Evaluator {
             let pairs = self.pairs(Task::Relevance, &asked, &sections, false).await?;
             let coefficients = self.coefficients();
             let judged = Self::judged(pairs, move |pair| {
-                let features = features::relevance(&asked, &pair.section.view, pair.cosines.as_ref());
-                (
-                    pair.section.passage,
-                    coefficients.probability(Task::Relevance, pair.group, &features),
-                )
+                let view = &pair.section.view;
+                let features = features::relevance(&asked, view, pair.cosines.as_ref());
+                let probability = coefficients.probability(Task::Relevance, pair.group, &features);
+                (pair.section.passage, named::less_likely(probability, view.unnamed))
             });
             for (passage, own) in judged.await? {
                 if let Some(best) = relevance.get_mut(passage) {

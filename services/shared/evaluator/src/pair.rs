@@ -1,7 +1,7 @@
 //! Texts to evaluate.
 
 /// A passage, the title of its document, which often names what the text calls "it", and its rank.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PassageText<'a> {
     /// The title; empty if there is none.
     pub title: &'a str,
@@ -9,6 +9,8 @@ pub struct PassageText<'a> {
     pub text: &'a str,
     /// How many passages were found before it. The retriever knows which words are rare in the documents.
     pub rank: usize,
+    /// How much more of the question another passage's document is named by, 0–1; see [`unnamed`](crate::unnamed).
+    pub unnamed: f64,
 }
 
 impl<'a> From<&'a str> for PassageText<'a> {
@@ -16,7 +18,7 @@ impl<'a> From<&'a str> for PassageText<'a> {
         Self {
             title: "",
             text,
-            rank: 0,
+            ..Self::default()
         }
     }
 }

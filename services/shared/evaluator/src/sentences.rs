@@ -9,6 +9,7 @@ use emend_text as text;
 
 use super::coefficients::{Coefficients, Task};
 use super::features::{self, Features, Group, Question};
+use super::named::less_likely;
 use super::text_pairs::{self, Section, TextPair};
 use super::{EvaluateError, Evaluator, PassageText};
 
@@ -60,6 +61,7 @@ impl Evaluator {
         passages: &[PassageText<'_>],
     ) -> Result<Vec<SentenceScore>, EvaluateError> {
         let by_part = self.sentences_by_part(question, passages).await?;
+        let bytes = by_part.iter().flatten().map(|score| score.text.len()).sum();
         let best = move || {
             let mut best: HashMap<(usize, usize), SentenceScore> = HashMap::new();
             for score in by_part.into_iter().flatten() {
@@ -78,7 +80,7 @@ impl Evaluator {
             best.sort_by(|a, b| b.probability.total_cmp(&a.probability));
             best
         };
-        Ok(Turns::shared().piece(0, best).await?)
+        Ok(Turns::shared().piece(bytes, best).await?)
     }
 
     /// The scores of all sentences for each part of the question, in order.
@@ -151,6 +153,7 @@ fn sentence_scores(coefficients: &Coefficients, asked: &Question, pair: &TextPai
             }
             own.max(std::mem::take(&mut introduced))
         };
+        let own = less_likely(own, view.unnamed);
         scores.push(SentenceScore {
             passage: *passage,
             range: start + range.start..start + range.end,

@@ -23,14 +23,22 @@ pub(super) struct OwnedPassage {
     title: String,
     text: String,
     rank: usize,
+    unnamed: f64,
 }
 
 impl From<PassageText<'_>> for OwnedPassage {
-    fn from(PassageText { title, text, rank }: PassageText<'_>) -> Self {
+    fn from(passage: PassageText<'_>) -> Self {
+        let PassageText {
+            title,
+            text,
+            rank,
+            unnamed,
+        } = passage;
         Self {
             title: title.to_owned(),
             text: text.to_owned(),
             rank,
+            unnamed,
         }
     }
 }
@@ -71,6 +79,7 @@ pub(super) fn of_passage(passage: usize, whole: &OwnedPassage) -> Vec<Section> {
             title: &whole.title,
             text: whole.text.get(range.clone()).filter(|text| !text.trim().is_empty())?,
             rank: whole.rank,
+            unnamed: whole.unnamed,
         };
         Some(Section {
             passage,
@@ -89,6 +98,7 @@ pub(super) async fn whole(passage: PassageText<'_>) -> Result<Vec<Section>, Eval
             title: &passage.title,
             text: &passage.text,
             rank: passage.rank,
+            unnamed: passage.unnamed,
         })
     });
     Ok(vec![Section {

@@ -208,3 +208,16 @@ async fn callers_that_are_gone_get_no_turn() {
     assert_eq!(turns.piece(0, || 1).await, Ok(1), "the place is free again");
     assert_eq!(turns.long.0.lock().unwrap().free, 1);
 }
+
+#[tokio::test]
+async fn the_first_pieces_of_a_call_are_computed_where_they_are_asked_for() {
+    let turns = Turns::new(1);
+    let half = (SMALL_MICROSECONDS as usize * BYTES_PER_MICROSECOND - BYTES_PER_MICROSECOND) / 2;
+    let here = std::thread::current().id();
+    let is_here = || async { turns.piece(half, || std::thread::current().id()).await == Ok(here) };
+    let of_one_call = async { [is_here().await, is_here().await, is_here().await] };
+    // What the first two take beyond what was expected counts as well, and is next to nothing.
+    assert_eq!(as_caller(of_one_call).await, [true, true, false]);
+    assert!(as_caller(is_here()).await, "another call");
+    assert!(!is_here().await, "part of no call");
+}

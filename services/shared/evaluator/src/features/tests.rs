@@ -139,7 +139,7 @@ fn what_title_and_headings_say_need_not_be_said_again_below_them() {
     let asks = Question::new("What is the default port of Kestrel?");
     let text = "The default port is 7420. Kestrel stores its data in one folder.";
     let of = |title| {
-        let passage = View::of_passage(crate::PassageText { title, text, rank: 0 });
+        let passage = View::of_passage(crate::PassageText { title, ..text.into() });
         answer_sentences(&asks, &passage, None)
     };
     let value = |features: &Features, name| features.get(name).unwrap();
@@ -155,8 +155,8 @@ fn what_title_and_headings_say_need_not_be_said_again_below_them() {
     assert_eq!(value(&untitled[0], "names_rest"), 0.0);
 
     let asks = Question::new("Who approves leave?");
-    let restates = |title, text| {
-        let passage = View::of_passage(crate::PassageText { title, text, rank: 0 });
+    let restates = |title, text: &str| {
+        let passage = View::of_passage(crate::PassageText { title, ..text.into() });
         restates_question(&asks, &answer_sentences(&asks, &passage, None)[0])
     };
     assert!(restates("Leave", "The team lead approves it within three days."));
@@ -166,8 +166,7 @@ fn what_title_and_headings_say_need_not_be_said_again_below_them() {
     let row = "| who | what |\n| --- | --- |\n| The team lead | approves leave |";
     let passage = View::of_passage(crate::PassageText {
         title: "Leave",
-        text: row,
-        rank: 0,
+        ..row.into()
     });
     let rows = answer_sentences(&asks, &passage, None);
     assert!(restates_question(&asks, &rows[1]), "{rows:?}");

@@ -55,6 +55,8 @@ pub(crate) struct View {
     pub(super) lower_title: String,
     /// See [`PassageText::rank`].
     pub(super) rank: usize,
+    /// See [`PassageText::unnamed`].
+    pub(crate) unnamed: f64,
     // What only some features need, made when it is asked for.
     content: OnceLock<Vec<String>>,
     names: OnceLock<Vec<String>>,
@@ -69,7 +71,13 @@ impl View {
     }
 
     /// A text that is part of a document with a title.
-    pub(crate) fn of_passage(PassageText { title, text, rank }: PassageText<'_>) -> Self {
+    pub(crate) fn of_passage(passage: PassageText<'_>) -> Self {
+        let PassageText {
+            title,
+            text,
+            rank,
+            unnamed,
+        } = passage;
         let mut sentences = text::sentences(text);
         if sentences.len() > MAX_SENTENCES {
             sentences.truncate(MAX_SENTENCES);
@@ -121,6 +129,7 @@ impl View {
             title: text::words(&titles).iter().map(|own| word(own)).collect(),
             lower_title: titles.to_lowercase(),
             rank,
+            unnamed,
             text: text.to_owned(),
             sentences,
             rows,

@@ -1,7 +1,11 @@
 use super::*;
 
 fn lead(title: &str, text: &str) -> Option<String> {
-    View::of_passage(PassageText { title, text, rank: 0 }).lead()
+    View::of_passage(PassageText {
+        title,
+        ..PassageText::from(text)
+    })
+    .lead()
 }
 
 #[test]
