@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use emend_core::{Deadline, Turns};
+use emend_core::{Deadline, PIECE_BYTES, Turns};
 use emend_models::chat::{Accepts, ChatError, ChatReply, Receipt};
 use emend_models::prompt::{PromptError, Prompts, Rendered};
 use emend_proto::v1::Usage;
@@ -13,7 +13,7 @@ use crate::backend::Ungraded;
 
 impl LlmBackend {
     /// The grade of a prompt: from the cache, from a call that is already running, or from a new
-    /// call. A prompt is rendered of about so many `bytes` of input.
+    /// call. A prompt with many `bytes` of input is rendered when its turn comes.
     pub(super) async fn ask<T: Clone + Send + Sync + 'static>(
         &self,
         bytes: usize,
@@ -28,10 +28,14 @@ impl LlmBackend {
             Ok::<_, PromptError>((rendered, key))
         };
         let none = |reason| (Err(reason), Usage::default());
-        let rendered = match until.run(Turns::shared().piece(bytes, prepare)).await {
-            Ok(Ok(rendered)) => rendered,
-            Ok(Err(error)) => return none(failed("the prompt cannot be rendered", &error)),
-            Err(_) => return none(Ungraded::OutOfTime),
+        let rendered = if bytes <= PIECE_BYTES {
+            prepare()
+        } else {
+            match until.run(Turns::shared().piece(bytes, prepare)).await {
+                Ok(Ok(rendered)) => rendered,
+                Ok(Err(error)) => return none(failed("the prompt cannot be rendered", &error)),
+                Err(_) => return none(Ungraded::OutOfTime),
+            }
         };
         let (rendered, key) = match rendered {
             Ok(rendered) => rendered,
