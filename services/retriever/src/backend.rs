@@ -20,6 +20,7 @@ pub use edge::{EdgeStore, Holder};
 pub use error::StoreError;
 pub(crate) use filter::of_request as filter_of;
 pub use filter::{Condition, Range, Test};
+pub(crate) use foreign::depth as foreign_depth;
 pub use qdrant::QdrantStore;
 pub(crate) use ranking::part;
 

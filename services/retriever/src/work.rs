@@ -7,7 +7,7 @@ use emend_chassis::{ActorHandle, CallError, Caller, Work};
 use emend_core::{Scope, limits::MAX_PASSAGE_BYTES};
 use emend_proto::v1::{self, Document, IngestResponse, SearchMode};
 
-use crate::backend::{Condition, Repaired, Unit};
+use crate::backend::{Condition, Repaired, Unit, foreign_depth};
 use crate::error::RetrieverError;
 use crate::library::Library;
 use crate::read_back::{MAX_PAGE_BYTES, PageToken};
@@ -33,8 +33,12 @@ impl Work<Library> for Retrieve {
     const NAME: &'static str = "retrieve";
 
     async fn run(self, library: &Library, _: &Scope) -> Result<Self::Reply, RetrieverError> {
-        // Each part of the query finds as many.
-        let read = emend_text::parts(&self.query).len() * self.top_k;
+        // Each part of the query finds as many, and of a hybrid search so many are looked through for other languages.
+        let of_part = match self.mode {
+            SearchMode::Dense | SearchMode::Sparse => self.top_k,
+            _ => self.top_k + foreign_depth(self.top_k),
+        };
+        let read = emend_text::parts(&self.query).len() * of_part;
         let _place = library.replies.take(read * MAX_PASSAGE_BYTES).await?;
         let passages = library.retrieve(self).await?;
         Ok(v1::RetrieveResponse { passages })

@@ -52,7 +52,10 @@ impl ExtractiveBackend {
     ) -> Result<(Vec<SentenceScore>, bool), GenerateError> {
         let until = writing_deadline(scope);
         let sources = request.passages.iter().map(|passage| passage.source.as_str());
-        let unnamed = unnamed(&request.question, sources).await?;
+        let Ok(unnamed) = until.run(unnamed(&request.question, sources)).await else {
+            return Err(GenerateError::OutOfTime { model_calls: 0 });
+        };
+        let unnamed = unnamed?;
         let mut scores = Vec::new();
         let mut complete = true;
         for (batch, passages) in request.passages.chunks(BATCH).enumerate() {

@@ -5,7 +5,7 @@ mod needs;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use emend_core::{BrokenOff, Scope, Turns, error_chain};
+use emend_core::{BrokenOff, Deadline, Scope, Turns, error_chain};
 use emend_evaluator::{EvaluateError, Evaluator, PassageText, SentenceScore, unnamed};
 use emend_proto::v1::Passage;
 use futures::FutureExt;
@@ -38,9 +38,9 @@ impl EmbeddedBackend {
         let mut grades = Vec::with_capacity(passages.len());
         let is_blank = |passage: &PassageText<'_>| passage.text.trim().is_empty();
         let titles = title_lines(passages);
-        let texts = match passage_texts(question, passages, &titles).await {
+        let texts = match passage_texts(question, passages, &titles, until).await {
             Ok(texts) => texts,
-            Err(error) => return vec![Grade::Ungraded(failed(error)); passages.len()],
+            Err(reason) => return vec![Grade::Ungraded(reason); passages.len()],
         };
         for batch in texts.chunks(BATCH) {
             let texts: Vec<PassageText<'_>> = batch.iter().copied().filter(|passage| !is_blank(passage)).collect();
@@ -100,14 +100,12 @@ impl EmbeddedBackend {
         scope: &Scope,
     ) -> Grade<Usefulness> {
         let titles = title_lines(passages);
-        let texts = match passage_texts(question, passages, &titles).await {
+        let until = grading_deadline(scope);
+        let texts = match passage_texts(question, passages, &titles, until).await {
             Ok(texts) => texts,
-            Err(error) => return Grade::Ungraded(failed(error)),
+            Err(reason) => return Grade::Ungraded(reason),
         };
-        let Ok(result) = grading_deadline(scope)
-            .run(self.evaluator.usefulness(question, answer, &texts))
-            .await
-        else {
+        let Ok(result) = until.run(self.evaluator.usefulness(question, answer, &texts)).await else {
             return Grade::Ungraded(Ungraded::OutOfTime);
         };
         result
@@ -181,7 +179,7 @@ impl EmbeddedBackend {
         let (facts, said) = prepared.await.map_err(broken_off)?;
         let (mut relevant, mut unsaid) = (0.0_f64, 0.0_f64);
         let titles = title_lines(passages);
-        let texts = passage_texts(question, passages, &titles).await.map_err(failed)?;
+        let texts = passage_texts(question, passages, &titles, until).await?;
         for texts in texts.chunks(BATCH) {
             let graded = until.run(self.evaluator.relevance(question, texts)).await;
             let scores = graded.map_err(out_of_time)?.map_err(failed)?;
@@ -217,8 +215,11 @@ async fn passage_texts<'a>(
     question: &str,
     passages: &'a [Passage],
     titles: &'a [Cow<'a, str>],
-) -> Result<Vec<PassageText<'a>>, EvaluateError> {
-    let unnamed = unnamed(question, passages.iter().map(|passage| passage.source.as_str())).await?;
+    until: Deadline,
+) -> Result<Vec<PassageText<'a>>, Ungraded> {
+    let sources = passages.iter().map(|passage| passage.source.as_str());
+    let unnamed = until.run(unnamed(question, sources)).await;
+    let unnamed = unnamed.map_err(|_| Ungraded::OutOfTime)?.map_err(failed)?;
     let texts = passages.iter().zip(titles).zip(unnamed).enumerate();
     let texts = texts.map(|(rank, ((passage, title), unnamed))| PassageText {
         title,
