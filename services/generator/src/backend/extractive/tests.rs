@@ -64,3 +64,31 @@ fn guesses_have_a_line_each_and_sentences_of_one_paragraph_share_it() {
     assert_eq!((between(roof, fog, true), between(fog, lamp, true)), (" ", "\n"));
     assert_eq!(between(fog, lamp, false), " ", "they answer together");
 }
+
+#[test]
+fn rows_of_a_table_have_a_line_each() {
+    let text = "| 品番 | 納期 |\n| --- | --- |\n| KX-17 | 三日 |\n| HM-300 | 十日 |\n";
+    let passages = [Passage {
+        text: text.to_owned(),
+        ..Passage::default()
+    }];
+    let rows = [
+        ("| KX-17 | 三日 |", "品番: KX-17; 納期: 三日"),
+        ("| HM-300 | 十日 |", "品番: HM-300; 納期: 十日"),
+    ];
+    let scores = rows.map(|(row, said)| {
+        let start = text.find(row).unwrap();
+        SentenceScore {
+            passage: 0,
+            range: start..start + row.len(),
+            text: said.to_owned(),
+            probability: 0.9,
+            part: 0,
+        }
+    });
+    let found = selection::candidates("納期は何日ですか?", &passages, &scores, 0.1, 0.5);
+    let [first, second] = &found[..] else {
+        panic!("{found:?}")
+    };
+    assert_eq!(separator(&first.text, Some(first), second, false), "\n");
+}
