@@ -142,3 +142,19 @@ fn preparing_stops_when_nobody_waits() {
         assert!(asked.into_inner() <= looks + 1);
     }
 }
+
+#[test]
+fn a_passage_has_the_words_of_its_file_and_folder() {
+    let mut readme = document("crates/base64-0.22.1/README.md", "The minimum version is 1.48.0.");
+    let found = |document: &Document, query: &str| {
+        let prepared = prepared(document).unwrap();
+        let query = Terms::of_query(query);
+        let has = |word: &u32| prepared.chunks[0].terms.indices.contains(word);
+        query.indices.iter().all(has)
+    };
+    assert!(found(&readme, "minimum version base64 0.22"));
+    assert!(!found(&readme, "base64 0.23"));
+    // Where the source is said, the id names nothing.
+    readme.source = "https://example.org/walkdir/msrv.html".to_owned();
+    assert!(found(&readme, "walkdir msrv") && !found(&readme, "base64"));
+}
