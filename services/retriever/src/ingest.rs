@@ -15,13 +15,13 @@ use crate::format;
 use crate::headings;
 use crate::library::Library;
 use crate::room::Place;
-use crate::split::{ChunkPiece, SplitError, SplitSettings};
+use crate::split::{ChunkPiece, SectionPiece, SplitError, SplitSettings};
 use crate::terms::Terms;
 use crate::validate;
 
 /// Version of text extraction, of splitting and of what is stored. Increase it when they change, so that documents are
 /// stored again on the next ingest.
-const SPLITTER: u32 = 8;
+const SPLITTER: u32 = 9;
 
 /// Chunks per embedding call: enough for good throughput, few enough to notice cancellation soon.
 const EMBED_BATCH: usize = 32;
@@ -158,11 +158,27 @@ fn prepare(
                 reason: error.to_string(),
             },
         })?;
-    // The number of a page names no document.
+    let source = match document.source.is_empty() {
+        true => document.id.clone(),
+        false => document.source,
+    };
     let first_heading = || {
-        let first = pieces.sections.first()?;
-        let mut headings = first.headings.iter();
-        headings.find(|heading| page_number(heading).is_none()).cloned()
+        let headings = |section: &SectionPiece<'_>| {
+            let mut headings = section.headings.iter();
+            // The number of a page names no document.
+            headings.find(|heading| page_number(heading).is_none()).cloned()
+        };
+        let first = headings(pieces.sections.first()?)?;
+        let is_part = pieces
+            .sections
+            .iter()
+            .filter_map(headings)
+            .any(|other| other != first && are_numbered_alike(&first, &other));
+        Some(if is_part {
+            emend_text::source_title(&source)
+        } else {
+            first
+        })
     };
     let title = Some(document.title.trim().to_owned())
         .filter(|title| !title.is_empty())
@@ -179,10 +195,6 @@ fn prepare(
             headings: headings::bounded(&section.headings),
         })
         .collect();
-    let source = match document.source.is_empty() {
-        true => document.id.clone(),
-        false => document.source,
-    };
     let chunks = worth_finding(&pieces.chunks, extracted.markdown)
         .map(|chunk| {
             if stop() {
@@ -213,6 +225,13 @@ fn prepare(
         chunks,
         _place: None,
     })
+}
+
+/// Whether two headings have the same words before their first number, as those of versions and of chapters do. Each of them
+/// names a part of its document.
+fn are_numbered_alike(one: &str, other: &str) -> bool {
+    let before = |heading: &str| Some(heading.split_once(char::is_numeric)?.0.to_lowercase());
+    before(one).is_some_and(|words| before(other) == Some(words))
 }
 
 /// The chunks that a search is to find: of Markdown those with content, unless none has any.

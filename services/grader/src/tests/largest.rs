@@ -83,13 +83,16 @@ impl<S: tracing::Subscriber> Layer<S> for Pieces {
     }
 }
 
-/// Runs a piece at each place of the queue at once. By then every piece that had begun before has ended.
+/// So many bytes that a piece of them is not a short one: it waits for those of the largest call.
+const LONG_PIECE: usize = 16 << 20;
+
+/// Runs a piece at each place for long ones at once. By then every long piece that had begun before has ended.
 async fn take_all_places() {
     let places = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let barrier = Arc::new(Barrier::new(places));
     let waiting = (0..places).map(|_| {
         let barrier = Arc::clone(&barrier);
-        Turns::shared().piece(0, move || barrier.wait().is_leader())
+        Turns::shared().piece(LONG_PIECE, move || barrier.wait().is_leader())
     });
     soon(futures::future::try_join_all(waiting)).await.unwrap();
 }
@@ -133,7 +136,7 @@ async fn the_largest_call_computes_no_further_piece_once_its_deadline_has_passed
         after - before
     );
     for _ in 0..200 {
-        Turns::shared().piece(0, || ()).await.unwrap();
+        Turns::shared().piece(LONG_PIECE, || ()).await.unwrap();
     }
     take_all_places().await;
     assert_eq!(begun.load(Ordering::SeqCst), after, "it goes on");
@@ -186,7 +189,7 @@ async fn a_model_is_asked_about_few_sentences_at_once_when_each_takes_much_evide
     chat.wait_for(5).await;
     // Whatever else was to be rendered is before these in the queue.
     for _ in 0..50 {
-        Turns::shared().piece(0, || ()).await.unwrap();
+        Turns::shared().piece(LONG_PIECE, || ()).await.unwrap();
     }
     chat.wait_for(5).await;
     chat.open();

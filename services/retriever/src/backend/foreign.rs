@@ -44,8 +44,8 @@ pub(crate) fn depth(limit: usize) -> usize {
 /// What was found, at most `limit`, with the best of `nearest` that are in another language than `asked` in place of the last
 /// ones in that language, if fewer than [`places`] were found.
 ///
-/// `nearest` comes by embedding alone, best first; `read` makes a hit with this score of one that is in another language and
-/// was not found, and none of others.
+/// `nearest` comes by embedding alone, best first, with the ranks from 1; `read` makes a hit with this score of one that is in
+/// another language and was not found, and none of others.
 ///
 /// # Errors
 /// The first error of `read`.
@@ -53,12 +53,13 @@ pub(crate) fn with_foreign<K, E>(
     asked: Language,
     limit: usize,
     found: Vec<SearchHit>,
-    nearest: impl IntoIterator<Item = K>,
+    nearest: impl IntoIterator<Item = (u32, K)>,
     mut read: impl FnMut(K, f64) -> Result<Option<SearchHit>, E>,
 ) -> Result<Vec<SearchHit>, E> {
     let is_foreign = |hit: &SearchHit| hit.language != asked;
     let missing = places(limit).saturating_sub(found.iter().filter(|hit| is_foreign(hit)).count());
-    let ranked = (1..).zip(nearest).take(depth(limit));
+    let depth = depth(limit);
+    let ranked = nearest.into_iter().take_while(|(rank, _)| *rank as usize <= depth);
     let read = ranked.filter_map(|(rank, unit)| read(unit, reciprocal(rank)).transpose());
     let added: Vec<SearchHit> = read.take(missing).collect::<Result<_, E>>()?;
     // The last ones in the query's language make room.

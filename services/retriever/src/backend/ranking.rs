@@ -4,7 +4,7 @@ use std::hash::Hasher;
 
 use fnv::FnvHasher;
 
-use super::{Section, Unit};
+use super::{SearchHit, Section, Unit};
 
 /// Initial candidates per requested section: about the number of chunks of a section.
 const CHUNKS_PER_SECTION: usize = 4;
@@ -28,6 +28,22 @@ pub(crate) fn content_hash(text: &str) -> u64 {
     let mut hasher = FnvHasher::default();
     emend_text::letters(text).for_each(|c| hasher.write_u32(c.into()));
     hasher.finish()
+}
+
+/// Ranked units, at most `limit`. `read` makes no hit of a unit whose text it has read before: of copies, such as a licence in
+/// every file, only the best is taken.
+///
+/// # Errors
+/// The first error of `read`.
+pub(crate) fn distinct<K, E>(
+    ranked: Vec<(K, f64)>,
+    limit: usize,
+    mut read: impl FnMut(K, f64) -> Result<Option<SearchHit>, E>,
+) -> Result<Vec<SearchHit>, E> {
+    let hits = ranked
+        .into_iter()
+        .filter_map(|(unit, score)| read(unit, score).transpose());
+    hits.take(limit).collect()
 }
 
 /// A section, or the code points from a first to one past a last of it: where it begins and ends in the document, and its

@@ -28,17 +28,22 @@ pub(super) struct OwnedPassage {
 
 impl From<PassageText<'_>> for OwnedPassage {
     fn from(passage: PassageText<'_>) -> Self {
-        let PassageText {
-            title,
-            text,
-            rank,
-            unnamed,
-        } = passage;
         Self {
-            title: title.to_owned(),
-            text: text.to_owned(),
-            rank,
-            unnamed,
+            title: passage.title.to_owned(),
+            text: passage.text.to_owned(),
+            rank: passage.rank,
+            unnamed: passage.unnamed,
+        }
+    }
+}
+
+impl OwnedPassage {
+    fn borrowed(&self) -> PassageText<'_> {
+        PassageText {
+            title: &self.title,
+            text: &self.text,
+            rank: self.rank,
+            unnamed: self.unnamed,
         }
     }
 }
@@ -51,7 +56,7 @@ pub(super) struct Section {
     pub(super) passage: usize,
     /// The byte offset of the section in the passage.
     pub(super) start: usize,
-    /// The section's text, with the title and rank of its passage.
+    /// The section's text, with all else that is known of its passage.
     pub(super) view: Arc<View>,
 }
 
@@ -75,16 +80,15 @@ pub(super) async fn sections(passages: &[PassageText<'_>]) -> Result<Vec<Section
 pub(super) fn of_passage(passage: usize, whole: &OwnedPassage) -> Vec<Section> {
     let ranges = text::section_ranges(&whole.text, MAX_SECTIONS).into_iter();
     let sections = ranges.filter_map(|range| {
-        let titled = PassageText {
-            title: &whole.title,
-            text: whole.text.get(range.clone()).filter(|text| !text.trim().is_empty())?,
-            rank: whole.rank,
-            unnamed: whole.unnamed,
+        let text = whole.text.get(range.clone()).filter(|text| !text.trim().is_empty())?;
+        let section = PassageText {
+            text,
+            ..whole.borrowed()
         };
         Some(Section {
             passage,
             start: range.start,
-            view: Arc::new(View::of_passage(titled)),
+            view: Arc::new(View::of_passage(section)),
         })
     });
     sections.collect()
@@ -93,14 +97,7 @@ pub(super) fn of_passage(passage: usize, whole: &OwnedPassage) -> Vec<Section> {
 /// A text as it is, analyzed.
 pub(super) async fn whole(passage: PassageText<'_>) -> Result<Vec<Section>, EvaluateError> {
     let passage = OwnedPassage::from(passage);
-    let view = Turns::shared().piece(passage.text.len(), move || {
-        View::of_passage(PassageText {
-            title: &passage.title,
-            text: &passage.text,
-            rank: passage.rank,
-            unnamed: passage.unnamed,
-        })
-    });
+    let view = Turns::shared().piece(passage.text.len(), move || View::of_passage(passage.borrowed()));
     Ok(vec![Section {
         passage: 0,
         start: 0,

@@ -47,11 +47,27 @@ const ABSTENTION_PHRASES: &[&str] = &[
     "沒有相關資訊",
     "找不到",
     "je ne sais pas",
+    "ne répondent pas à",
+    "ne contiennent pas",
+    "aucune information",
     "ich weiß es nicht",
     "weiß ich nicht",
+    "nicht beantwort",
+    "keine information",
+    "keine angaben",
     "no lo sé",
+    "no responden a",
+    "no hay información",
+    "no contienen información",
+    "no se menciona",
     "non lo so",
+    "non rispondono a",
+    "non contengono informazioni",
+    "nessuna informazione",
     "não sei",
+    "não respondem a",
+    "não há informaç",
+    "não contêm informaç",
 ];
 
 /// Whether `answer` abstains. It does if it is empty, starts with the abstention phrase of a [`Language`], or is short
@@ -62,9 +78,7 @@ pub fn is_abstention(answer: &str) -> bool {
     if plain.is_empty() {
         return true;
     }
-    let own = Language::ALL
-        .iter()
-        .any(|language| plain.starts_with(&language.abstention().to_lowercase()));
+    let own = Language::abstentions().any(|abstention| plain.starts_with(&abstention.to_lowercase()));
     let wide = plain.chars().any(super::Script::is_cjk);
     let short = plain.chars().count() <= if wide { 60 } else { 160 };
     own || (short && ABSTENTION_PHRASES.iter().any(|phrase| plain.contains(phrase)))

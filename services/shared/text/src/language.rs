@@ -2,7 +2,7 @@
 
 use super::script::Script;
 
-/// A language: one with built-in phrases, or any other by its code.
+/// A language: one with prompts and rules of its own, or any other by its code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Language {
     /// English.
@@ -20,7 +20,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// The languages with built-in phrases.
+    /// The languages with prompts and rules of their own.
     pub const ALL: [Self; 5] = [Self::En, Self::Ko, Self::Ja, Self::Zh, Self::ZhHant];
 
     /// The BCP-47 code: `en`, `ko`, `ja`, `zh`, `zh-Hant`, …
@@ -46,10 +46,7 @@ impl Language {
             "ja" => Some(Self::Ja),
             "zh" if rest.contains("hant") || rest.contains("tw") || rest.contains("hk") => Some(Self::ZhHant),
             "zh" => Some(Self::Zh),
-            _ => OTHER_LANGUAGES
-                .iter()
-                .find(|(_, known, _)| *known == primary)
-                .map(|(_, known, _)| Self::Other(known)),
+            _ => other_language(primary).map(|other| Self::Other(other.code)),
         }
     }
 
@@ -61,10 +58,7 @@ impl Language {
             Self::Ja => "Japanese",
             Self::Zh => "Chinese (simplified characters)",
             Self::ZhHant => "Chinese (traditional characters)",
-            Self::Other(code) => OTHER_LANGUAGES
-                .iter()
-                .find(|(_, known, _)| *known == code)
-                .map_or("the language of the question", |(_, _, name)| name),
+            Self::Other(code) => other_language(code).map_or("the language of the question", |other| other.name),
         }
     }
 
@@ -76,46 +70,97 @@ impl Language {
             Self::Ja => "文書にはこの質問に対する答えがありません。",
             Self::Zh => "文档没有回答这个问题。",
             Self::ZhHant => "文件沒有回答這個問題。",
-            Self::En | Self::Other(_) => "The documents do not answer this question.",
+            Self::En => ENGLISH_ABSTENTION,
+            Self::Other(code) => other_language(code).map_or(ENGLISH_ABSTENTION, |other| other.abstention),
         }
+    }
+
+    /// The [abstention](Self::abstention) of each language.
+    pub(crate) fn abstentions() -> impl Iterator<Item = &'static str> {
+        let others = OTHER_LANGUAGES.iter().map(|other| other.abstention);
+        Self::ALL.into_iter().map(Self::abstention).chain(others)
     }
 }
 
-/// The whatlang code, BCP-47 code and English name of each other language.
-const OTHER_LANGUAGES: &[(&str, &str, &str)] = &[
-    ("ara", "ar", "Arabic"),
-    ("ben", "bn", "Bengali"),
-    ("bul", "bg", "Bulgarian"),
-    ("ces", "cs", "Czech"),
-    ("dan", "da", "Danish"),
-    ("deu", "de", "German"),
-    ("ell", "el", "Greek"),
-    ("spa", "es", "Spanish"),
-    ("fin", "fi", "Finnish"),
-    ("fra", "fr", "French"),
-    ("heb", "he", "Hebrew"),
-    ("hin", "hi", "Hindi"),
-    ("hrv", "hr", "Croatian"),
-    ("hun", "hu", "Hungarian"),
-    ("ind", "id", "Indonesian"),
-    ("ita", "it", "Italian"),
-    ("nld", "nl", "Dutch"),
-    ("nob", "nb", "Norwegian"),
-    ("pes", "fa", "Persian"),
-    ("pol", "pl", "Polish"),
-    ("por", "pt", "Portuguese"),
-    ("ron", "ro", "Romanian"),
-    ("rus", "ru", "Russian"),
-    ("slk", "sk", "Slovak"),
-    ("srp", "sr", "Serbian"),
-    ("swe", "sv", "Swedish"),
-    ("tam", "ta", "Tamil"),
-    ("tha", "th", "Thai"),
-    ("tur", "tr", "Turkish"),
-    ("ukr", "uk", "Ukrainian"),
-    ("urd", "ur", "Urdu"),
-    ("vie", "vi", "Vietnamese"),
+const ENGLISH_ABSTENTION: &str = "The documents do not answer this question.";
+
+/// What is known of each language that is [`Language::Other`].
+struct OtherLanguage {
+    /// The ISO 639-3 code, which whatlang tells.
+    iso: &'static str,
+    /// The BCP-47 code.
+    code: &'static str,
+    name: &'static str,
+    abstention: &'static str,
+}
+
+const fn other(iso: &'static str, code: &'static str, name: &'static str, abstention: &'static str) -> OtherLanguage {
+    OtherLanguage {
+        iso,
+        code,
+        name,
+        abstention,
+    }
+}
+
+const OTHER_LANGUAGES: &[OtherLanguage] = &[
+    other("ara", "ar", "Arabic", "المستندات لا تجيب عن هذا السؤال."),
+    other("ben", "bn", "Bengali", "নথিগুলিতে এই প্রশ্নের উত্তর নেই।"),
+    other("bul", "bg", "Bulgarian", "Документите не отговарят на този въпрос."),
+    other("ces", "cs", "Czech", "Dokumenty na tuto otázku neodpovídají."),
+    other("dan", "da", "Danish", "Dokumenterne besvarer ikke dette spørgsmål."),
+    other("deu", "de", "German", "Die Dokumente beantworten diese Frage nicht."),
+    other("ell", "el", "Greek", "Τα έγγραφα δεν απαντούν σε αυτή την ερώτηση."),
+    other("spa", "es", "Spanish", "Los documentos no responden a esta pregunta."),
+    other("fin", "fi", "Finnish", "Asiakirjat eivät vastaa tähän kysymykseen."),
+    other(
+        "fra",
+        "fr",
+        "French",
+        "Les documents ne répondent pas à cette question.",
+    ),
+    other("heb", "he", "Hebrew", "המסמכים אינם עונים על שאלה זו."),
+    other("hin", "hi", "Hindi", "दस्तावेज़ों में इस प्रश्न का उत्तर नहीं है।"),
+    other("hrv", "hr", "Croatian", "Dokumenti ne odgovaraju na ovo pitanje."),
+    other(
+        "hun",
+        "hu",
+        "Hungarian",
+        "A dokumentumok nem válaszolnak erre a kérdésre.",
+    ),
+    other("ind", "id", "Indonesian", "Dokumen tidak menjawab pertanyaan ini."),
+    other("ita", "it", "Italian", "I documenti non rispondono a questa domanda."),
+    other("nld", "nl", "Dutch", "De documenten beantwoorden deze vraag niet."),
+    other("nob", "nb", "Norwegian", "Dokumentene besvarer ikke dette spørsmålet."),
+    other("pes", "fa", "Persian", "اسناد به این پرسش پاسخ نمی\u{200c}دهند."),
+    other("pol", "pl", "Polish", "Dokumenty nie odpowiadają na to pytanie."),
+    other(
+        "por",
+        "pt",
+        "Portuguese",
+        "Os documentos não respondem a esta pergunta.",
+    ),
+    other("ron", "ro", "Romanian", "Documentele nu răspund la această întrebare."),
+    other("rus", "ru", "Russian", "В документах нет ответа на этот вопрос."),
+    other("slk", "sk", "Slovak", "Dokumenty na túto otázku neodpovedajú."),
+    other("srp", "sr", "Serbian", "Документи не одговарају на ово питање."),
+    other("swe", "sv", "Swedish", "Dokumenten besvarar inte den här frågan."),
+    other("tam", "ta", "Tamil", "ஆவணங்களில் இந்தக் கேள்விக்குப் பதில் இல்லை."),
+    other("tha", "th", "Thai", "เอกสารไม่ได้ตอบคำถามนี้"),
+    other("tur", "tr", "Turkish", "Belgeler bu soruyu yanıtlamıyor."),
+    other(
+        "ukr",
+        "uk",
+        "Ukrainian",
+        "У документах немає відповіді на це запитання.",
+    ),
+    other("urd", "ur", "Urdu", "دستاویزات میں اس سوال کا جواب نہیں ہے۔"),
+    other("vie", "vi", "Vietnamese", "Các tài liệu không trả lời câu hỏi này."),
 ];
+
+fn other_language(code: &str) -> Option<&'static OtherLanguage> {
+    OTHER_LANGUAGES.iter().find(|other| other.code == code)
+}
 
 /// Function words that occur in most questions of one language and rarely in the others.
 pub(super) const FUNCTION_WORDS: &[(Language, &[&str])] = &[
@@ -250,8 +295,8 @@ fn alphabetic(text: &str) -> Language {
     };
     let other = OTHER_LANGUAGES
         .iter()
-        .find(|(name, _, _)| *name == info.lang().code())
-        .map(|(_, code, _)| Language::Other(code));
+        .find(|other| other.iso == info.lang().code())
+        .map(|other| Language::Other(other.code));
     let latin = info.script() == whatlang::Script::Latin;
     match other {
         Some(language) if info.is_reliable() || !(latin || info.script() == whatlang::Script::Cyrillic) => language,

@@ -91,12 +91,17 @@ struct Heading {
 fn headings(text: &str) -> Vec<Heading> {
     let mut found = Vec::new();
     let mut open: Option<Heading> = None;
-    let mut nesting = 0_usize;
+    let (mut nesting, mut images) = (0_usize, 0_usize);
+    // What the images of the open heading say: its title if it says nothing else.
+    let mut pictured = String::new();
     for (event, range) in Parser::new(text).into_offset_iter() {
         match event {
             Event::Start(Tag::BlockQuote(_) | Tag::List(_)) => nesting += 1,
             Event::End(TagEnd::BlockQuote(_) | TagEnd::List(_)) => nesting = nesting.saturating_sub(1),
+            Event::Start(Tag::Image { .. }) => images += 1,
+            Event::End(TagEnd::Image) => images = images.saturating_sub(1),
             Event::Start(Tag::Heading { level, .. }) if nesting == 0 => {
+                pictured.clear();
                 open = Some(Heading {
                     at: range.start,
                     body: range.end,
@@ -104,10 +109,16 @@ fn headings(text: &str) -> Vec<Heading> {
                     title: String::new(),
                 });
             }
-            Event::End(TagEnd::Heading(_)) => found.extend(open.take()),
+            Event::End(TagEnd::Heading(_)) => {
+                if let Some(heading) = open.as_mut().filter(|heading| heading.title.trim().is_empty()) {
+                    heading.title = std::mem::take(&mut pictured);
+                }
+                found.extend(open.take());
+            }
             Event::Text(part) | Event::Code(part) => {
                 if let Some(heading) = &mut open {
-                    heading.title.push_str(&part);
+                    let said = if images > 0 { &mut pictured } else { &mut heading.title };
+                    said.push_str(&part);
                 }
             }
             _ => {}

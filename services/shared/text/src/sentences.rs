@@ -1,27 +1,54 @@
 //! Rule-based sentence boundary detection for prose and Markdown.
 
+mod abbreviations;
+
 use std::collections::HashMap;
 use std::ops::Range;
 
 use super::script::Script;
 use crate::code::code_blocks;
 use crate::ends::{is_closing_mark, is_sentence_end};
+use abbreviations::is_abbreviation;
 
 /// The columns between tab stops.
 const TAB: usize = 8;
 /// Maximum length of a term on a line of its own.
 const MAX_TERM_BYTES: usize = 60;
+/// Maximum length of a line of code in the middle of a sentence.
+const MAX_CODE_BYTES: usize = 160;
+/// Minimum length of the paragraph that such a sentence begins in: shorter ones are terms and entries of lists.
+const MIN_PROSE_BYTES: usize = 20;
+/// Characters of code that prose hardly has.
+const CODE_MARKS: [char; 11] = ['/', '\\', '=', '<', '>', '{', '}', '$', '_', '|', ';'];
 
 /// Splits `text` into sentences, as byte ranges.
 ///
 /// The ranges are in order, disjoint and trimmed, and together cover every character that is not white space. A heading
-/// or a list item is a sentence of its own, and an option of a command or a term one with what stands below it. The fences of
-/// a block of code are part of its first and last sentence.
+/// or a list item is a sentence of its own, and an option of a command or a term one with what stands below it. A sentence
+/// goes on behind a line of code that stands between empty lines. The fences of a block of code are part of its first and
+/// last sentence.
 pub fn sentences(text: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    for block in blocks(text) {
-        let mut pieces = split(text, block);
+    let mut found: Vec<Range<usize>> = Vec::new();
+    let blocks = blocks(text);
+    // How many sentences come before the block before this one.
+    let mut before_last = 0_usize;
+    for (index, block) in blocks.iter().enumerate() {
+        let mut pieces = split(text, block.clone());
         merge_short(text, &mut pieces);
+        if let Some([before, between]) = index.checked_sub(2).and_then(|first| blocks.get(first..index))
+            && is_interrupted(text, before, between, block)
+            && let Some(interrupted) = before_last.checked_sub(1)
+            && let Some(first) = pieces.first_mut()
+        {
+            found.truncate(before_last);
+            let rest = after_bracket(text, first);
+            found[interrupted].end = rest.as_ref().map_or(first.end, |_| first.start + 1);
+            match rest {
+                Some(rest) => *first = rest,
+                None => drop(pieces.remove(0)),
+            }
+        }
+        before_last = found.len();
         found.extend(pieces);
     }
     merge_marks(text, &mut found);
@@ -57,7 +84,7 @@ fn continues(before: &str, line: &str) -> bool {
         return !before.starts_with(['#', '|']);
     }
     let is_block = ["#", "|", "```"].iter().any(|mark| before.starts_with(mark)) || is_link_definition(before);
-    if is_marked(line) || is_block || before.ends_with("  ") {
+    if is_block || before.ends_with("  ") || (is_marked(line) && !(is_option(line) && opens_quote(before))) {
         return false;
     }
     let ended = before.trim_end_matches(is_closing_mark).ends_with(is_sentence_end) || before.ends_with([':', '：']);
@@ -71,6 +98,46 @@ fn continues(before: &str, line: &str) -> bool {
         return width >= 60 && !ended && !is_header(before);
     }
     lower || (width >= 50 && !ended) || (width >= 60 && before.ends_with('.'))
+}
+
+/// Of a piece that begins with a closing bracket the sentence that begins behind it, if one does.
+fn after_bracket(text: &str, piece: &Range<usize>) -> Option<Range<usize>> {
+    let rest = text[piece.clone()].strip_prefix(')')?.trim_start();
+    rest.starts_with(char::is_uppercase)
+        .then(|| piece.end - rest.len()..piece.end)
+}
+
+/// Whether the last quote or piece of code that `line` opens is still open at its end.
+fn opens_quote(line: &str) -> bool {
+    let after = |open: char| line.rsplit_once(open).map(|(_, after)| after);
+    after('`').is_some_and(|after| !after.contains('\'') && line.matches('`').count() % 2 == 1)
+        || after('“').is_some_and(|after| !after.contains('”'))
+        || after('‘').is_some_and(|after| !after.contains('’'))
+}
+
+/// Whether a sentence that began in the paragraph `before` goes on in the paragraph `after`: a line of code stands `between`.
+fn is_interrupted(text: &str, before: &Range<usize>, between: &Range<usize>, after: &Range<usize>) -> bool {
+    if before.end == between.start || between.end == after.start {
+        // No empty line.
+        return false;
+    }
+    let [before, code, after] = [before, between, after].map(|block| &text[block.clone()]);
+    let is_text =
+        |line: &str| !["#", "|", "```"].iter().any(|mark| line.starts_with(mark)) && !is_link_definition(line);
+    let is_prose = |block: &str, bytes: usize| {
+        let block = block.trim();
+        block.len() >= bytes && block.contains(char::is_whitespace) && is_text(block)
+    };
+    let is_code =
+        indent(code) > indent(before) || code.contains(CODE_MARKS) || code.contains(|c: char| c.is_ascii_digit());
+    let is_line = code.len() <= MAX_CODE_BYTES && !code.trim().contains('\n') && !is_list_entry(code.trim());
+    if !(is_code && is_line && is_text(code.trim()) && is_prose(before, MIN_PROSE_BYTES) && is_prose(after, 2)) {
+        return false;
+    }
+    let (before, after) = (before.trim(), after.trim());
+    let line = after.lines().next().unwrap_or_default();
+    let goes_on = line.starts_with(char::is_lowercase) && !is_marked(line) && !is_setting(line);
+    line.starts_with([')', '）']) || (goes_on && !before.ends_with(is_sentence_end))
 }
 
 /// Whether `line` says what the option or the term in the line `before` it is, as manual pages have it: below, and indented
@@ -292,56 +359,6 @@ fn is_boundary(body: &str, at: usize, run: usize, end: usize) -> bool {
     }
     let full_stop = &body[at..run] == ".";
     !(full_stop && is_abbreviation(&body[..at], following))
-}
-
-const TITLES: &[&str] = &[
-    "dr", "mr", "mrs", "ms", "prof", "st", "gen", "col", "lt", "sgt", "capt", "cmdr", "rev", "hon", "gov", "sen",
-    "rep", "pres", "messrs", "mme", "mlle", "fr", "sr", "mt", "ft", "vs", "cf", "ca", "approx", "e.g", "i.e", "al",
-    "viz", "hr", "bzw", "z.b", "m",
-];
-const BEFORE_NUMBERS: &[&str] = &[
-    "no", "nos", "nr", "fig", "figs", "eq", "vol", "pp", "p", "ch", "sec", "art", "par", "jan", "feb", "mar", "apr",
-    "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "c", "ver",
-];
-const BEFORE_NAMES: &[&str] = &[
-    "inc", "ltd", "co", "corp", "jr", "bros", "dept", "univ", "assn", "est", "ave", "blvd",
-];
-/// Words that start a sentence far more often than they follow an abbreviation.
-const SENTENCE_STARTERS: &[&str] = &[
-    "the", "a", "an", "in", "it", "its", "he", "she", "they", "we", "i", "you", "this", "these", "that", "those",
-    "there", "however", "but", "and", "as", "at", "on", "for", "from", "when", "while", "after", "before", "his",
-    "her", "their", "also", "although", "since", "because", "by", "with", "if", "what", "who", "where", "why", "how",
-    "some", "many",
-];
-
-/// Whether the full stop after `before` belongs to an abbreviation, given the text that is `following`.
-fn is_abbreviation(before: &str, following: &str) -> bool {
-    let word = before
-        .rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"' | '“'))
-        .next()
-        .unwrap_or("");
-    let lower = word.to_lowercase();
-    let next: String = following
-        .chars()
-        .take_while(|c| c.is_alphanumeric())
-        .flat_map(char::to_lowercase)
-        .collect();
-    let opens = SENTENCE_STARTERS.contains(&next.as_str());
-    let dotted = word.contains('.')
-        && word
-            .split('.')
-            .all(|part| part.chars().count() == 1 && part.chars().all(char::is_alphabetic));
-    let initial = word.chars().count() == 1 && word.chars().all(char::is_uppercase);
-    if TITLES.contains(&lower.as_str()) {
-        return true;
-    }
-    if BEFORE_NUMBERS.contains(&lower.as_str()) {
-        return following.starts_with(|c: char| c.is_ascii_digit());
-    }
-    if dotted || BEFORE_NAMES.contains(&lower.as_str()) {
-        return !opens && following.starts_with(char::is_alphanumeric);
-    }
-    initial && word != "I" && !opens && following.starts_with(char::is_alphabetic)
 }
 
 /// The number of letters and digits; a Chinese, Japanese or Korean character counts as two.

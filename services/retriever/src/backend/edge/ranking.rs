@@ -10,7 +10,7 @@ use super::open::OpenError;
 use super::units;
 use crate::backend::foreign::{self, with_foreign};
 use crate::backend::gather::{Candidates, Enough, gather};
-use crate::backend::ranking::{FUSION_DEPTH, RANKED_PER_UNIT, content_hash, first_candidates};
+use crate::backend::ranking::{FUSION_DEPTH, RANKED_PER_UNIT, content_hash, distinct, first_candidates};
 use crate::backend::{Query, Search, SearchHit, StoredUnit, Unit};
 use crate::fusion::reciprocal_rank;
 use crate::terms::Terms;
@@ -31,9 +31,9 @@ pub(super) fn find(index: &Index, snapshot: &Snapshot, search: &Search) -> Resul
         unit: search.unit,
         seen: HashSet::new(),
     };
-    let found = reading.distinct(units, search.limit)?;
+    let found = distinct(units, search.limit, |unit_key, score| reading.unseen(unit_key, score))?;
     Ok(match search.language {
-        Some(asked) => with_foreign(asked, search.limit, found, nearest, |unit_key, score| {
+        Some(asked) => with_foreign(asked, search.limit, found, (1..).zip(nearest), |unit_key, score| {
             reading.foreign(unit_key, score, asked)
         })?,
         None => found,
@@ -138,18 +138,6 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Ranked units, at most `limit`. Of copies, such as a licence in every file, only the best is taken.
-    fn distinct(&mut self, ranked: Vec<(UnitKey, f64)>, limit: usize) -> Result<Vec<SearchHit>, CatalogError> {
-        let mut hits = Vec::new();
-        for (unit_key, score) in ranked {
-            if hits.len() == limit {
-                break;
-            }
-            hits.extend(self.unseen(unit_key, score)?);
-        }
-        Ok(hits)
-    }
-
     /// A unit that is in another language than `asked` and whose text was not read; none otherwise.
     fn foreign(&mut self, unit_key: UnitKey, score: f64, asked: Language) -> Result<Option<SearchHit>, CatalogError> {
         let section = match self.unit {

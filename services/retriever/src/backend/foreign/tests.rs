@@ -47,7 +47,7 @@ fn joined(asked: Language, found: &[SearchHit], nearest: &[SearchHit], limit: us
         let hit = SearchHit { score, ..hit.clone() };
         Ok::<_, Infallible>((is_new && hit.language != asked).then_some(hit))
     };
-    let joined = with_foreign(asked, limit, found.to_vec(), nearest, read).unwrap();
+    let joined = with_foreign(asked, limit, found.to_vec(), (1..).zip(nearest), read).unwrap();
     (joined, looked_at)
 }
 

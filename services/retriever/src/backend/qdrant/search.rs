@@ -19,7 +19,7 @@ use super::wire::{
 };
 use crate::backend::foreign::{self, with_foreign};
 use crate::backend::gather::{Candidates, Gathering};
-use crate::backend::ranking::{FUSION_DEPTH, RANKED_PER_UNIT, content_hash, first_candidates, part};
+use crate::backend::ranking::{FUSION_DEPTH, RANKED_PER_UNIT, content_hash, distinct, first_candidates, part};
 use crate::backend::{NewDocument, Query, Search, SearchHit, Section, StoreError, Unit};
 use crate::fusion::reciprocal_rank;
 
@@ -312,14 +312,14 @@ impl Searching<'_> {
         let Ranked { units, nearest } = ranked;
         let passages = self.passages.into_inner().unwrap_or_else(PoisonError::into_inner);
         let asked = self.search.language;
-        // Of those in the query's own language none is taken.
-        let is_candidate = |key: &&UnitKey| {
-            let language = passages.get(*key).and_then(|passage| passage.language);
-            asked.is_some() && language != asked
-        };
+        // Those in the query's own language are not read. Where the language is not stored, the text has to be read to tell.
+        let nearest: Vec<(u32, UnitKey)> = (1..)
+            .zip(nearest)
+            .filter(|(_, key)| asked.is_some() && passages.get(key).and_then(|passage| passage.language) != asked)
+            .collect();
         let ranked = units.iter().map(|(key, _)| key);
         let wanted: HashSet<(Version, u32)> = ranked
-            .chain(nearest.iter().filter(is_candidate))
+            .chain(nearest.iter().map(|(_, key)| key))
             .filter_map(|key| Some((key.version, passages.get(key)?.section)))
             .collect();
         let ids: Vec<_> = wanted
@@ -342,22 +342,14 @@ impl Searching<'_> {
             sections: &sections,
             seen: HashSet::new(),
         };
-        let found = reading.distinct(units, self.search.limit)?;
-        let Some(asked) = asked else { return Ok(found) };
-        let nearest: Vec<(bool, UnitKey)> = nearest.into_iter().map(|key| (is_candidate(&&key), key)).collect();
-        with_foreign(
-            asked,
-            self.search.limit,
-            found,
-            nearest,
-            |(is_candidate, key), score| {
-                if !is_candidate {
-                    return Ok(None);
-                }
-                // Where the language is not stored, the text had to be read to tell.
+        let limit = self.search.limit;
+        let found = distinct(units, limit, |key, score| reading.unseen(key, score))?;
+        match asked {
+            Some(asked) => with_foreign(asked, limit, found, nearest, |key, score| {
                 Ok(reading.unseen(key, score)?.filter(|hit| hit.language != asked))
-            },
-        )
+            }),
+            None => Ok(found),
+        }
     }
 }
 
@@ -373,18 +365,6 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Ranked units, at most `limit`.
-    fn distinct(&mut self, ranked: Vec<(UnitKey, f64)>, limit: usize) -> Result<Vec<SearchHit>, StoreError> {
-        let mut hits = Vec::new();
-        for (key, score) in ranked {
-            if hits.len() == limit {
-                break;
-            }
-            hits.extend(self.unseen(key, score)?);
-        }
-        Ok(hits)
-    }
-
     /// The text of a unit with its document; none where it was read before.
     fn unseen(&mut self, key: UnitKey, score: f64) -> Result<Option<SearchHit>, StoreError> {
         let current = self.known.get(&key.document).and_then(|known| known.current.as_ref());

@@ -72,12 +72,7 @@ impl View {
 
     /// A text that is part of a document with a title.
     pub(crate) fn of_passage(passage: PassageText<'_>) -> Self {
-        let PassageText {
-            title,
-            text,
-            rank,
-            unnamed,
-        } = passage;
+        let PassageText { title, text, .. } = passage;
         let mut sentences = text::sentences(text);
         if sentences.len() > MAX_SENTENCES {
             sentences.truncate(MAX_SENTENCES);
@@ -128,8 +123,8 @@ impl View {
             own_title,
             title: text::words(&titles).iter().map(|own| word(own)).collect(),
             lower_title: titles.to_lowercase(),
-            rank,
-            unnamed,
+            rank: passage.rank,
+            unnamed: passage.unnamed,
             text: text.to_owned(),
             sentences,
             rows,

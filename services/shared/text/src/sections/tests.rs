@@ -30,6 +30,20 @@ fn splits_at_headings() {
 }
 
 #[test]
+fn a_badge_is_not_part_of_a_heading_and_a_logo_alone_is_one() {
+    let text = "# Harbour [![Build Status]][ci] ![msrv](m.svg)\n\nof it\n\n# ![The crane](crane.svg)\n\nof the crane\n\n\
+                [Build Status]: https://ci.example/badge.svg\n[ci]: https://ci.example/\n";
+    let headings: Vec<String> = sections(text)
+        .into_iter()
+        .flat_map(|section| section.headings)
+        .collect();
+    assert_eq!(
+        headings.iter().map(|heading| heading.trim()).collect::<Vec<_>>(),
+        ["Harbour", "The crane"]
+    );
+}
+
+#[test]
 fn a_heading_without_text_is_merged_into_the_next_section() {
     assert_eq!(
         outline("# A\n\n## B\n\ntext\n"),

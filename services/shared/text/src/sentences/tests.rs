@@ -55,6 +55,59 @@ fn latin_sentence_boundaries() {
 }
 
 #[test]
+fn abbreviations_and_ordinals_of_other_languages_do_not_end_a_sentence() {
+    for text in [
+        "Die Firma Gebr. Zingg hat am 14. Juni und im 3. Stock geliefert.",
+        "Das Holz kam vgl. Anlage 2, Abs. 3, zzgl. Fracht, Tel. +41 31 000.",
+        "La Sra. Molina llamó a Vda. de Ruiz, tel. (34) 600.",
+        "Il Sig. Conti ha scritto a Dott. Riva il 3 maggio.",
+        "Mme. Petit et M. Durand, env. Lyon, sont venus.",
+        "Dhr. Bakker betaalt incl. BTW.",
+    ] {
+        assert_eq!(of(text), [text]);
+    }
+    assert_eq!(of("Es waren 14. Danach kam niemand.").len(), 2);
+    assert_eq!(of("Sie kam am 3. Mai. Er kam später.").len(), 2);
+}
+
+#[test]
+fn a_sentence_goes_on_behind_a_line_of_code() {
+    let manual = "    The option makes it log each change. It logs both the calls (e.g.\n\n    2026-01-02 install crane 1.2\n\n    \
+                  ) and the results (e.g.\n\n    2026-01-02 status installed\n\n    ) If you would like more, you could add\n\n    \
+                  log /var/log/crane.log\n\n    to your /etc/crane.cfg. Be sure that it is rotated.\n";
+    let found = of(manual);
+    assert_eq!(found.len(), 4, "{found:#?}");
+    assert!(
+        found[1].starts_with("It logs both") && found[1].ends_with("installed\n\n    )"),
+        "{found:#?}"
+    );
+    assert!(
+        found[2].starts_with("If you") && found[2].ends_with("to your /etc/crane.cfg."),
+        "{found:#?}"
+    );
+    // These are lists and paragraphs.
+    for text in [
+        "the first of the things that are to be done\n\nthe other\n\nthe third of them",
+        "A paragraph that is long enough, and ends here.\n\nls /var\n\nwhich is lower case",
+        "A paragraph that is long enough, and is open\n\n- /var/log\n\nwhich is lower case",
+        "A paragraph that is long enough, and is open\n\n/var/log\n\nAnother paragraph",
+        "tar\n\n/var/log\n\nwhich is lower case",
+    ] {
+        assert_eq!(of(text).len(), 3, "{text}");
+    }
+}
+
+#[test]
+fn an_option_in_an_open_quote_is_part_of_its_sentence() {
+    let wrapped = "If the shell was started in its strict mode, as it is by `crane\n-o posix', nothing is printed.";
+    assert_eq!(of(wrapped), [wrapped]);
+    assert_eq!(
+        of("The shell was started in its strict mode, as by `crane`\n-o posix  strict").len(),
+        2
+    );
+}
+
+#[test]
 fn a_sentence_does_not_end_in_code() {
     let command = "Run `add app … > app.key. Now`. Restart it.";
     assert_eq!(of(command), ["Run `add app … > app.key. Now`.", "Restart it."]);
