@@ -26,7 +26,7 @@ pub async fn run(options: McpOptions) -> Result<ExitCode> {
     let found = ingest::found(&options.docs, &Reading::default())?;
     let collection = match &options.collection {
         Some(name) => name.clone(),
-        None => collection_of(&options.docs, &options.local.embedder.embedder.to_string())?,
+        None => collection_of(&options.docs, &options.local.embedder.embedder.space())?,
     };
     let stop = emend_chassis::stop_on_signal()?;
     let (tell, told) = oneshot::channel();

@@ -60,7 +60,7 @@ impl Library {
 
     pub(crate) fn embedder_info(&self) -> EmbedderInfo {
         EmbedderInfo {
-            id: self.embedder.id().to_owned(),
+            id: self.embedder.space().to_owned(),
             dimensions: self.embedder.dimensions(),
         }
     }

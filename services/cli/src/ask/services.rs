@@ -49,7 +49,7 @@ impl Services {
         // An automatic collection mirrors the files; one that the user named may have other documents.
         let (collection, prune) = match &options.collection {
             None => {
-                let name = collection_of(docs, &options.local.embedder.embedder.to_string())?;
+                let name = collection_of(docs, &options.local.embedder.embedder.space())?;
                 (name, Prune::Everything)
             }
             Some(name) => (name.clone(), Prune::Nothing),
@@ -72,11 +72,11 @@ impl Services {
     }
 }
 
-/// The name of the collection that mirrors `paths`. It depends only on the canonical paths and the embedder, not on the
-/// current folder.
-pub(crate) fn collection_of(paths: &[PathBuf], embedder: &str) -> Result<String> {
+/// The name of the collection that mirrors `paths`. It depends only on the canonical paths and the space of the embedder's vectors,
+/// not on the current folder.
+pub(crate) fn collection_of(paths: &[PathBuf], space: &str) -> Result<String> {
     let mut hash = Sha256::new();
-    hash.update(embedder.as_bytes());
+    hash.update(space.as_bytes());
     let mut full = Vec::new();
     for path in paths {
         let path = std::fs::canonicalize(path).with_context(|| format!("cannot read {}", path.display()))?;

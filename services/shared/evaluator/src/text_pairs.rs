@@ -223,7 +223,7 @@ impl Evaluator {
             Turns::shared().each(sections, Section::size, closest).await?
         };
         let texts = closest.iter().flatten().map(|(_, text)| text.clone()).collect();
-        let embeddings = self.embedder.embed(Input::Passage, texts).await?;
+        let embeddings = self.embedder.embed(Input::Evidence, texts).await?;
         let mut cosines = embeddings.iter().map(|embedding| f64::from(cosine(query, embedding)));
         let of_section = |((closest, count), whole): ((Vec<(usize, String)>, usize), f64)| {
             let mut sentences = vec![whole; count];
@@ -241,12 +241,12 @@ impl Evaluator {
     /// token vectors.
     async fn embed_whole(&self, first: &str, pairs: &[TextPair]) -> Result<(Embedding, Vec<Near>), EvaluateError> {
         let asked = vec![vec![first.to_owned()]];
-        let tokens = self.embedder.embed_tokens(Input::Query, asked).await?;
+        let tokens = self.embedder.embed_tokens(Input::Claim, asked).await?;
         if let Some(query) = tokens.and_then(|tokens| tokens.into_iter().next()) {
             let texts = pairs.iter().map(|pair| pair.section.view.sentence_texts()).collect();
             let passages = self
                 .embedder
-                .embed_tokens(Input::Passage, texts)
+                .embed_tokens(Input::Evidence, texts)
                 .await?
                 .unwrap_or_default();
             let whole = query.whole().clone();
@@ -258,10 +258,10 @@ impl Evaluator {
             let bytes = |passage: &Arc<TokenVectors>| passage.tokens().len() * TOKEN_BYTES;
             return Ok((whole, Turns::shared().each(passages, bytes, near).await?));
         }
-        let query = self.embedder.embed(Input::Query, vec![first.to_owned()]).await?;
+        let query = self.embedder.embed(Input::Claim, vec![first.to_owned()]).await?;
         let query = query.into_iter().next().ok_or(EvaluateError::Stopped)?;
         let texts = pairs.iter().map(|pair| pair.section.view.text.clone()).collect();
-        let passages = self.embedder.embed(Input::Passage, texts).await?;
+        let passages = self.embedder.embed(Input::Evidence, texts).await?;
         let near = passages
             .iter()
             .map(|passage| (f64::from(cosine(&query, passage)), None))

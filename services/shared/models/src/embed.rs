@@ -67,6 +67,12 @@ pub enum Input {
     Query,
     /// A passage to be retrieved.
     Passage,
+    /// A claim that is compared with evidence. The same as [`Query`](Self::Query) for an embedder that does not
+    /// [adapt to answers](Embedder::adapts_to_answers).
+    Claim,
+    /// Evidence that a claim is compared with. The same as [`Passage`](Self::Passage) for an embedder that does not
+    /// [adapt to answers](Embedder::adapts_to_answers).
+    Evidence,
     /// A question whose answer is looked for among sentences. The same as [`Query`](Self::Query) for an embedder that does
     /// not [adapt to answers](Embedder::adapts_to_answers).
     Question,
@@ -78,9 +84,13 @@ pub enum Input {
 /// Embeds texts as vectors whose cosine similarity measures how related the texts are.
 pub trait Embedder: Send + Sync {
     /// The model's id, for example `multilingual-e5-small`.
-    ///
-    /// Vectors of different models cannot be compared: a collection stores the id with its vectors.
     fn id(&self) -> &str;
+
+    /// The name of the space of queries and passages. Vectors of different spaces cannot be compared: a collection stores the
+    /// name with its vectors.
+    fn space(&self) -> &str {
+        self.id()
+    }
 
     /// The number of values of an embedding.
     fn dimensions(&self) -> usize;

@@ -114,7 +114,7 @@ async fn sentences_are_read_together_behind_their_heading() {
         ]
     );
     // Nothing is embedded a second time, without the adapter.
-    assert!(embedder.texts(Input::Query).is_empty() && embedder.texts(Input::Passage).is_empty());
+    assert!(embedder.texts(Input::Claim).is_empty() && embedder.texts(Input::Evidence).is_empty());
 
     evaluator.relevance(ASKED, &[HEATING.into()]).await.unwrap();
     assert_eq!(embedder.texts(Input::Answer), answers);
@@ -132,7 +132,7 @@ async fn claims_and_embedders_without_an_adapter_compare_bare_sentences() {
     assert!(embedder.texts(Input::Answer).is_empty() && embedder.texts(Input::Question).is_empty());
     assert!(
         embedder
-            .texts(Input::Passage)
+            .texts(Input::Evidence)
             .contains(&"It heats twelve flats.".to_owned())
     );
 }

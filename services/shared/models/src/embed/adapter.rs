@@ -10,10 +10,16 @@ use super::{
     linear::Linear,
 };
 
+/// How much of the adaptation a search has (Wortsman et al. 2022 interpolate weights likewise). All of it places a question near
+/// single sentences, and farther from the passages that hold them; none leaves it near what is in its own language.
+const SEARCH_STRENGTH: f32 = 0.5;
+
 /// What an encoder has of its own for questions and the sentences that answer them.
 pub(super) struct Adapter {
-    /// The layers that replace the encoder's last ones.
-    pub(super) layers: Vec<Layer>,
+    /// The layers that replace the encoder's last ones for questions and sentences.
+    pub(super) answer_layers: Vec<Layer>,
+    /// The layers that replace the encoder's last ones for queries and passages.
+    pub(super) search_layers: Vec<Layer>,
     /// The direction by which a question's tokens are weighed (see [`TokenVectors::weighted`](super::TokenVectors::weighted)).
     pub(super) token_weights: Vec<f32>,
 }
@@ -31,13 +37,15 @@ impl Adapter {
         if count == 0 || count > bert.layers.len() {
             candle_core::bail!("it adapts {count} layers, the model has {}", bert.layers.len());
         }
-        let layers = bert.layers.iter().enumerate().skip(bert.layers.len() - count);
-        let layers: Result<Vec<Layer>> = layers
-            .map(|(index, layer)| {
+        let layers = |strength: f32| -> Result<Vec<Layer>> {
+            let layers = bert.layers.iter().enumerate().skip(bert.layers.len() - count);
+            let adapted = layers.map(|(index, layer)| {
                 let adapted = |part: &str, linear: &Linear| -> Result<Linear> {
                     let a = tensor(&tensors, &format!("layers.{index}.{part}.a"))?;
                     let b = tensor(&tensors, &format!("layers.{index}.{part}.b"))?;
-                    linear.with(&a.matmul(&b)?.flatten_all()?.to_vec1::<f32>()?)
+                    let mut change = a.matmul(&b)?.flatten_all()?.to_vec1::<f32>()?;
+                    change.iter_mut().for_each(|value| *value *= strength);
+                    linear.with(&change)
                 };
                 Ok(Layer {
                     qkv: adapted("qkv", &layer.qkv)?,
@@ -47,15 +55,17 @@ impl Adapter {
                     feed_forward_out: adapted("feed_forward_out", &layer.feed_forward_out)?,
                     output_norm: layer.output_norm.clone(),
                 })
-            })
-            .collect();
+            });
+            adapted.collect()
+        };
         let token_weights = tensor(&tensors, "token_weights")?.to_vec1::<f32>()?;
         if token_weights.len() != bert.hidden() {
             let (given, hidden) = (token_weights.len(), bert.hidden());
             candle_core::bail!("it weighs tokens of {given} values, the model has {hidden}");
         }
         Ok(Self {
-            layers: layers?,
+            answer_layers: layers(1.0)?,
+            search_layers: layers(SEARCH_STRENGTH)?,
             token_weights,
         })
     }

@@ -184,6 +184,8 @@ fn key(kind: Input, text: &str) -> Key {
     let mark = match kind {
         Input::Query => b'q',
         Input::Passage => b'p',
+        Input::Claim => b'c',
+        Input::Evidence => b'e',
         Input::Question => b'u',
         Input::Answer => b'a',
     };
@@ -195,6 +197,8 @@ fn tokens_key(kind: Input, pieces: &[String]) -> Key {
     let mark = match kind {
         Input::Query => b'Q',
         Input::Passage => b'P',
+        Input::Claim => b'C',
+        Input::Evidence => b'E',
         Input::Question => b'U',
         Input::Answer => b'A',
     };
@@ -221,6 +225,10 @@ fn hash<'a>(mark: u8, texts: impl Iterator<Item = &'a str>) -> Key {
 impl Embedder for Cached {
     fn id(&self) -> &str {
         self.inner.id()
+    }
+
+    fn space(&self) -> &str {
+        self.inner.space()
     }
 
     fn dimensions(&self) -> usize {

@@ -61,6 +61,20 @@ impl FromStr for Precision {
 #[error("unknown embedder {0:?}: use e5-small, minilm, hashed or openai:MODEL")]
 pub struct UnknownEmbedder(pub String);
 
+/// The space of queries and passages of multilingual-e5-small with the built-in adapter.
+pub(super) const E5_ADAPTED_SPACE: &str = "multilingual-e5-small-answers";
+
+impl EmbedderChoice {
+    /// What the vectors of queries and passages depend on, for names: another one for each [space](super::Embedder::space).
+    #[must_use]
+    pub fn space(&self) -> String {
+        match self {
+            Self::E5Small => E5_ADAPTED_SPACE.to_owned(),
+            other => other.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for EmbedderChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -11,6 +11,7 @@ use super::{
     adapter::Adapter,
     bert::{Bert, Layer},
     binary::{Malformed, Reader, Tensors},
+    choice::E5_ADAPTED_SPACE,
     kernels::LayerNorm,
     linear::Linear,
     local::{Encoder, SpecialTokens, required},
@@ -23,8 +24,8 @@ use crate::fetch::ModelFiles;
 pub(super) const ID: &str = "multilingual-e5-small";
 /// The prefixes that the model was trained with.
 const PREFIX: fn(Input) -> &'static str = |kind| match kind {
-    Input::Query | Input::Question => "query: ",
-    Input::Passage | Input::Answer => "passage: ",
+    Input::Query | Input::Claim | Input::Question => "query: ",
+    Input::Passage | Input::Evidence | Input::Answer => "passage: ",
 };
 const MAGIC: &[u8; 8] = b"E5S1\x01\0\0\0";
 const MAX_TOKENS: usize = 512;
@@ -45,6 +46,7 @@ pub(super) fn load(files: &ModelFiles) -> Result<Encoder, ModelError> {
     let adapter = adapter(&bert)?;
     Ok(Encoder {
         id: ID,
+        space: if adapter.is_some() { E5_ADAPTED_SPACE } else { ID },
         bert,
         tokenizer,
         special_tokens,

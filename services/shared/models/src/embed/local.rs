@@ -44,6 +44,8 @@ pub(super) struct SpecialTokens {
 /// A model with its tokenizer.
 pub(super) struct Encoder {
     pub(super) id: &'static str,
+    /// See [`Embedder::space`].
+    pub(super) space: &'static str,
     pub(super) bert: Bert,
     pub(super) tokenizer: TextTokenizer,
     pub(super) special_tokens: SpecialTokens,
@@ -58,15 +60,17 @@ pub(super) struct Encoder {
 impl Encoder {
     /// The layers that replace the last ones for texts of a kind.
     fn adapted(&self, kind: Input) -> &[Layer] {
-        match kind {
-            Input::Query | Input::Passage => &[],
-            Input::Question | Input::Answer => self.adapter.as_ref().map_or(&[], |adapter| &adapter.layers),
+        match (&self.adapter, kind) {
+            (None, _) | (_, Input::Claim | Input::Evidence) => &[],
+            (Some(adapter), Input::Query | Input::Passage) => &adapter.search_layers,
+            (Some(adapter), Input::Question | Input::Answer) => &adapter.answer_layers,
         }
     }
 
     /// Brings the weights into the form in which they are multiplied.
     fn pack(&mut self, to_int8: bool) -> Result<(), EmbedError> {
-        let adapted = self.adapter.iter_mut().flat_map(|adapter| &mut adapter.layers);
+        let adapted = self.adapter.iter_mut();
+        let adapted = adapted.flat_map(|adapter| adapter.search_layers.iter_mut().chain(&mut adapter.answer_layers));
         let mut layers = self.bert.layers.iter_mut().chain(adapted);
         let packed = layers.try_for_each(|layer| layer.pack(to_int8));
         packed.map_err(|error| self.failed(error))
@@ -281,6 +285,10 @@ impl Drop for StopOnDrop {
 impl Embedder for LocalEmbedder {
     fn id(&self) -> &str {
         self.encoder.id
+    }
+
+    fn space(&self) -> &str {
+        self.encoder.space
     }
 
     fn dimensions(&self) -> usize {

@@ -40,6 +40,7 @@ pub(super) fn load(files: &ModelFiles) -> Result<Encoder, ModelError> {
         bert,
         tokenizer,
         special_tokens,
+        space: ID,
         prefix: |_| "",
         max_tokens: MAX_TOKENS,
         adapter: None,

@@ -79,12 +79,18 @@ fn weight(linear: &Linear) -> Vec<f32> {
 #[test]
 fn products_are_added_to_the_last_layers() {
     let bert = bert();
-    let Adapter { layers, token_weights } = Adapter::read(&bert, &adapter(1, "")).unwrap();
+    let Adapter {
+        answer_layers,
+        search_layers,
+        token_weights,
+    } = Adapter::read(&bert, &adapter(1, "")).unwrap();
     assert_eq!(token_weights, [1.0; 2]);
-    assert_eq!(layers.len(), 1);
-    for (linear, inputs) in [(&layers[0].qkv, 2), (&layers[0].feed_forward_out, 2)] {
-        assert_eq!(weight(linear), vec![7.0; inputs * linear.bias.len()]);
-        assert!(linear.bias.iter().all(|bias| *bias == 0.25));
+    for (layers, value) in [(&answer_layers, 7.0), (&search_layers, 1.0 + 6.0 * SEARCH_STRENGTH)] {
+        assert_eq!(layers.len(), 1);
+        for (linear, inputs) in [(&layers[0].qkv, 2), (&layers[0].feed_forward_out, 2)] {
+            assert_eq!(weight(linear), vec![value; inputs * linear.bias.len()]);
+            assert!(linear.bias.iter().all(|bias| *bias == 0.25));
+        }
     }
     assert_eq!(weight(&bert.layers[1].qkv), [1.0; 12], "the encoder's own weights stay");
 }
