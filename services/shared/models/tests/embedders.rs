@@ -168,7 +168,11 @@ async fn a_search_finds_answers_in_other_languages_better_than_the_model_as_it_i
     let search = lead_across_languages(&*e5, Input::Query, Input::Passage).await;
     let as_it_is = lead_across_languages(&*e5, Input::Claim, Input::Evidence).await;
     assert!(search > as_it_is + 0.02, "{search} and {as_it_is}");
-    assert_ne!(e5.space(), e5.id(), "vectors of the model as it is would be compared with those of a search");
+    assert_ne!(
+        e5.space(),
+        e5.id(),
+        "vectors of the model as it is would be compared with those of a search"
+    );
 }
 
 #[tokio::test]
