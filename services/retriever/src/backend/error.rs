@@ -21,7 +21,7 @@ pub enum StoreError {
     /// The collection was created with another embedder.
     #[error(
         "collection {collection:?} holds embeddings of {} ({} values), this service embeds with {} ({} values): start it \
-         with the collection's embedder, or ingest the documents into another collection",
+         with the collection's embedder, or embed the collection again with `emend collections copy`",
         stored.id, stored.dimensions, given.id, given.dimensions
     )]
     OtherEmbedder {
