@@ -175,7 +175,7 @@ fn prepare(
             .filter_map(headings)
             .any(|other| other != first && are_numbered_alike(&first, &other));
         Some(if is_part {
-            emend_text::source_title(&source)
+            emend_documents::stem(&source).to_owned()
         } else {
             first
         })

@@ -32,6 +32,6 @@ pub use plain::plain;
 pub use script::Script;
 pub use sections::{Section, section_ranges, sections};
 pub use sentences::{is_link_definition, is_list_entry, sentences, starts_block};
-pub use source::{source_name, source_title};
+pub use source::source_name;
 pub use tables::{TableRow, table_rows};
 pub use words::{content_words, letters, names, numbers, rarity, words};

@@ -18,6 +18,7 @@ const MAX_TERM_BYTES: usize = 60;
 const MAX_CODE_BYTES: usize = 160;
 /// Minimum length of the paragraph that such a sentence begins in: shorter ones are terms and entries of lists.
 const MIN_PROSE_BYTES: usize = 20;
+const CLOSING_BRACKETS: [char; 2] = [')', '）'];
 /// Characters of code that prose hardly has.
 const CODE_MARKS: [char; 11] = ['/', '\\', '=', '<', '>', '{', '}', '$', '_', '|', ';'];
 
@@ -41,11 +42,12 @@ pub fn sentences(text: &str) -> Vec<Range<usize>> {
             && let Some(first) = pieces.first_mut()
         {
             found.truncate(before_last);
-            let rest = after_bracket(text, first);
-            found[interrupted].end = rest.as_ref().map_or(first.end, |_| first.start + 1);
-            match rest {
-                Some(rest) => *first = rest,
-                None => drop(pieces.remove(0)),
+            match after_bracket(text, first) {
+                Some((bracket, rest)) => {
+                    found[interrupted].end = bracket;
+                    *first = rest;
+                }
+                None => found[interrupted].end = pieces.remove(0).end,
             }
         }
         before_last = found.len();
@@ -100,11 +102,12 @@ fn continues(before: &str, line: &str) -> bool {
     lower || (width >= 50 && !ended) || (width >= 60 && before.ends_with('.'))
 }
 
-/// Of a piece that begins with a closing bracket the sentence that begins behind it, if one does.
-fn after_bracket(text: &str, piece: &Range<usize>) -> Option<Range<usize>> {
-    let rest = text[piece.clone()].strip_prefix(')')?.trim_start();
-    rest.starts_with(char::is_uppercase)
-        .then(|| piece.end - rest.len()..piece.end)
+/// Of a piece that begins with a closing bracket where the bracket ends, and the sentence that begins behind it, if one does.
+fn after_bracket(text: &str, piece: &Range<usize>) -> Option<(usize, Range<usize>)> {
+    let rest = text[piece.clone()].strip_prefix(CLOSING_BRACKETS)?;
+    let sentence = rest.trim_start();
+    let is_sentence = sentence.starts_with(char::is_uppercase);
+    is_sentence.then(|| (piece.end - rest.len(), piece.end - sentence.len()..piece.end))
 }
 
 /// Whether the last quote or piece of code that `line` opens is still open at its end.
@@ -137,7 +140,7 @@ fn is_interrupted(text: &str, before: &Range<usize>, between: &Range<usize>, aft
     let (before, after) = (before.trim(), after.trim());
     let line = after.lines().next().unwrap_or_default();
     let goes_on = line.starts_with(char::is_lowercase) && !is_marked(line) && !is_setting(line);
-    line.starts_with([')', '）']) || (goes_on && !before.ends_with(is_sentence_end))
+    line.starts_with(CLOSING_BRACKETS) || (goes_on && !before.ends_with(is_sentence_end))
 }
 
 /// Whether `line` says what the option or the term in the line `before` it is, as manual pages have it: below, and indented

@@ -11,21 +11,6 @@ const MAX_BYTES: usize = 1 << 10;
 /// without their last number, as people say them. `crates/base64-0.22.1/README.md` is `base64-0.22.1 README 0.22`.
 #[must_use]
 pub fn source_name(source: &str) -> String {
-    let mut named = segments(source);
-    let shorter: Vec<&str> = named.iter().flat_map(|segment| shorter_versions(segment)).collect();
-    named.extend(shorter);
-    named.join(" ")
-}
-
-/// A title for a document that has none: the last two segments of its path or address without the extension.
-/// `crates/tokio-1.54.1/CHANGELOG.md` is `tokio-1.54.1 CHANGELOG`.
-#[must_use]
-pub fn source_title(source: &str) -> String {
-    segments(source).join(" ")
-}
-
-/// The last segments of a path or an address, in order, without the extension.
-fn segments(source: &str) -> Vec<&str> {
     let source = source
         .get(source.ceil_char_boundary(source.len().saturating_sub(MAX_BYTES))..)
         .unwrap_or(source);
@@ -34,7 +19,7 @@ fn segments(source: &str) -> Vec<&str> {
             let address = address.split(['?', '#']).next().unwrap_or(address);
             let (host, path) = address.split_once('/').unwrap_or((address, ""));
             if path.trim_matches('/').is_empty() {
-                return vec![host];
+                return host.to_owned();
             }
             path
         }
@@ -44,7 +29,9 @@ fn segments(source: &str) -> Vec<&str> {
     let file = segments.next().map(without_extension);
     let mut named: Vec<&str> = file.into_iter().chain(segments.take(SEGMENTS - 1)).collect();
     named.reverse();
-    named
+    let shorter: Vec<&str> = named.iter().flat_map(|segment| shorter_versions(segment)).collect();
+    named.extend(shorter);
+    named.join(" ")
 }
 
 fn without_extension(file: &str) -> &str {

@@ -19,6 +19,9 @@ fn abstentions_are_detected() {
         "보일러는 2019년에 설치되었다.",
         "He said no.",
         "Nein, das Boot ist nicht versichert.",
+        "Anfragen werden am Wochenende nicht beantwortet.",
+        "Les biscuits ne contiennent pas de noix.",
+        "Las oficinas no responden a llamadas los domingos.",
     ] {
         assert!(!is_abstention(text), "{text}");
     }

@@ -30,9 +30,3 @@ fn of_a_long_source_the_end_is_read() {
     let dots = ".".repeat(MAX_BYTES);
     assert!(source_name(&dots).len() <= MAX_BYTES);
 }
-
-#[test]
-fn a_title_has_no_version_twice() {
-    assert_eq!(source_title("crates/base64-0.22.1/README.md"), "base64-0.22.1 README");
-    assert_eq!(source_title("https://example.org/"), "example.org");
-}
