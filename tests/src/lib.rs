@@ -151,6 +151,7 @@ pub fn document(collection: &str, id: &str, text: &str) -> IngestRequest {
             content: text.as_bytes().to_vec(),
             ..Document::default()
         }),
+        ..IngestRequest::default()
     }
 }
 

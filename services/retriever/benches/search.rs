@@ -222,7 +222,7 @@ async fn fill(folder: &std::path::Path, vectors: &[f32], dimensions: usize, rng:
                 section: 0,
                 start,
                 end,
-                embedding: vector.into(),
+                embedding: Some(vector.into()),
                 terms: Terms::of_passage(&piece),
             });
             text.push_str(&piece);

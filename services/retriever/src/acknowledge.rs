@@ -28,6 +28,13 @@ pub(crate) struct Limits {
 /// Collection and document id. Two versions of one document must not run concurrently.
 type Key = (String, String);
 
+/// A document that was read.
+struct Next {
+    key: Key,
+    document: Document,
+    words_only: bool,
+}
+
 struct Finished {
     key: Key,
     bytes: usize,
@@ -46,7 +53,7 @@ struct Pipeline<S> {
     /// The collection of the last message.
     collection: String,
     /// The document that was read but not started.
-    next: Option<(Key, Document)>,
+    next: Option<Next>,
     in_flight: FuturesUnordered<BoxFuture<'static, Finished>>,
     keys: HashSet<Key>,
     bytes: usize,
@@ -148,8 +155,11 @@ impl<S: Stream<Item = Result<IngestRequest, Status>> + Send + Unpin> Pipeline<S>
         }
         match request.document {
             Some(document) => {
-                let key = (self.collection.clone(), document.id.clone());
-                self.next = Some((key, document));
+                self.next = Some(Next {
+                    key: (self.collection.clone(), document.id.clone()),
+                    document,
+                    words_only: request.words_only,
+                });
                 None
             }
             None => Some(failed(String::new(), "the message has no document".to_owned())),
@@ -158,14 +168,19 @@ impl<S: Stream<Item = Result<IngestRequest, Status>> + Send + Unpin> Pipeline<S>
 
     /// Starts the document that was read, once the limits allow it and its earlier version is finished.
     fn start_next(&mut self) {
-        let Some((key, document)) = &self.next else { return };
-        let bytes = document.content.len();
+        let Some(next) = &self.next else { return };
+        let bytes = next.document.content.len();
         let room = self.in_flight.is_empty()
             || (self.in_flight.len() < self.limits.documents && self.bytes + bytes <= self.limits.bytes);
-        if !room || self.keys.contains(key) {
+        if !room || self.keys.contains(&next.key) {
             return;
         }
-        let Some((key, document)) = self.next.take() else {
+        let Some(Next {
+            key,
+            document,
+            words_only,
+        }) = self.next.take()
+        else {
             return;
         };
         self.bytes += bytes;
@@ -176,6 +191,7 @@ impl<S: Stream<Item = Result<IngestRequest, Status>> + Send + Unpin> Pipeline<S>
         let work = IngestDocument {
             collection: key.0.clone(),
             document: Handover::new(document),
+            words_only,
         };
         let work = async move {
             let outcome = match call(&writer, &scope, &span, &work).await {
@@ -197,5 +213,6 @@ fn failed(document_id: String, error: String) -> IngestResponse {
         status: IngestStatus::Failed.into(),
         error,
         passages: 0,
+        words_only: false,
     }
 }

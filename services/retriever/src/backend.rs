@@ -234,6 +234,15 @@ pub struct StoredUnit {
     pub headings: Vec<String>,
 }
 
+impl Chunk {
+    /// Whether it has an embedding of another length than the collection's.
+    pub(crate) fn is_misfit(&self, embedder: &EmbedderInfo) -> bool {
+        self.embedding
+            .as_ref()
+            .is_some_and(|embedding| embedding.len() != embedder.dimensions)
+    }
+}
+
 impl StoredUnit {
     /// Bytes of its text and headings.
     pub(crate) fn bytes(&self) -> usize {
@@ -244,7 +253,7 @@ impl StoredUnit {
 /// SHA-256 of all inputs that determine what is stored for a document.
 pub type Fingerprint = [u8; 32];
 
-/// An embedded document, ready to be stored.
+/// A document that is cut, ready to be stored.
 #[derive(Clone, Debug)]
 pub struct NewDocument {
     /// Its identifier within the collection.
@@ -261,7 +270,7 @@ pub struct NewDocument {
     pub metadata: BTreeMap<String, String>,
     /// The sections, in order.
     pub sections: Vec<Section>,
-    /// The embedded chunks, in order.
+    /// The chunks, in order.
     pub chunks: Vec<Chunk>,
 }
 
@@ -277,7 +286,7 @@ pub struct Section {
     pub headings: Vec<String>,
 }
 
-/// A child unit: an embedded chunk.
+/// A child unit: a chunk that a search finds.
 #[derive(Clone, Debug)]
 pub struct Chunk {
     /// The index of its section.
@@ -286,8 +295,9 @@ pub struct Chunk {
     pub start: u32,
     /// One past the last code point.
     pub end: u32,
-    /// The embedding, a unit vector.
-    pub embedding: Arc<[f32]>,
+    /// The embedding, a unit vector; `None` where the document is stored by its words alone, and a dense search does not find
+    /// it.
+    pub embedding: Option<Arc<[f32]>>,
     /// Its words.
     pub terms: Terms,
 }
@@ -295,7 +305,7 @@ pub struct Chunk {
 /// The unit that a search returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Chunks, as embedded.
+    /// Chunks.
     Chunk,
     /// Distinct sections, each with the score of its best chunk.
     Section,

@@ -74,6 +74,15 @@ pub enum RetrieverError {
         /// The collection.
         collection: String,
     },
+    /// A document that is stored by its words alone cannot be exported.
+    #[error(
+        "document `{}` is stored by its words alone, without embeddings: ingest it again, or copy the collection, and export then",
+        emend_core::cut(document)
+    )]
+    NotEmbedded {
+        /// The document's identifier.
+        document: String,
+    },
     /// A document was handed over twice.
     #[error("the document was taken by a task that broke off: send it again")]
     Taken,
@@ -111,7 +120,7 @@ impl ServiceError for RetrieverError {
             Self::Store(error) => error.reason(),
             Self::UnknownDocument { .. } => Reason::DocumentNotFound,
             Self::Replaced { .. } => Reason::PageTokenExpired,
-            Self::NothingToCopy { .. } => Reason::StateUnsuitable,
+            Self::NothingToCopy { .. } | Self::NotEmbedded { .. } => Reason::StateUnsuitable,
             Self::Taken => Reason::Interrupted,
             Self::Stopped => Reason::CallerGone,
             Self::Embed { source, .. } if source.is_transient() => Reason::EmbedderUnavailable,
@@ -137,6 +146,7 @@ impl ServiceError for RetrieverError {
             Self::Unreadable { document, .. }
             | Self::UnknownDocument { document, .. }
             | Self::Replaced { document }
+            | Self::NotEmbedded { document }
             | Self::Broken { document, .. } => Some(Resource::document(document)),
             other => other.passed_on().and_then(ServiceError::resource),
         }

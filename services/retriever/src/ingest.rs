@@ -31,11 +31,13 @@ const EMBED_BATCH: usize = 32;
 const MAX_CONTEXT: usize = 160;
 
 impl Library {
-    /// Ingests a document unless its stored version has the same fingerprint.
+    /// Ingests a document unless its stored version has the same fingerprint; by its words alone where `words_only` says so,
+    /// unless it is stored with its embeddings.
     pub(crate) async fn ingest(
         &self,
         collection: String,
         document: Document,
+        words_only: bool,
         scope: &Scope,
     ) -> Result<IngestResponse, RetrieverError> {
         validate::document(&collection, &document)?;
@@ -44,14 +46,28 @@ impl Library {
             Ok(()) | Err(StoreError::UnknownCollection { .. }) => {}
             Err(error) => return Err(error.into()),
         }
-        let fingerprint = fingerprint(&document, self.split);
+        let embedded = fingerprint(&document, self.split);
+        let by_words = fingerprint_by_words(embedded);
         if let Some(stored) = self.store.stored(&collection, &document.id).await?
-            && stored.fingerprint == fingerprint
+            && (stored.fingerprint == embedded || words_only && stored.fingerprint == by_words)
         {
-            return Ok(acknowledgement(document.id, IngestStatus::Unchanged, stored.passages));
+            return Ok(IngestResponse {
+                document_id: document.id,
+                status: IngestStatus::Unchanged.into(),
+                error: String::new(),
+                passages: stored.passages,
+                words_only: stored.fingerprint == by_words,
+            });
         }
         let prepared = self.prepare(document, place, scope).await?;
-        let chunks = self.embed_chunks(prepared.chunks).await?;
+        let (fingerprint, chunks) = if words_only {
+            (
+                by_words,
+                prepared.chunks.into_iter().map(PreparedChunk::by_words).collect(),
+            )
+        } else {
+            (embedded, self.embed_chunks(prepared.chunks).await?)
+        };
         let passages = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
         let stored = NewDocument {
             id: prepared.id.clone(),
@@ -64,7 +80,13 @@ impl Library {
             chunks,
         };
         self.store.put(&collection, &self.embedder_info(), stored).await?;
-        Ok(acknowledgement(prepared.id, IngestStatus::Ingested, passages))
+        Ok(IngestResponse {
+            document_id: prepared.id,
+            status: IngestStatus::Ingested.into(),
+            error: String::new(),
+            passages,
+            words_only,
+        })
     }
 
     /// Embeds the chunks of a document, a few at a time.
@@ -86,7 +108,7 @@ impl Library {
                         section,
                         start,
                         end,
-                        embedding,
+                        embedding: Some(embedding),
                         terms,
                     }),
             );
@@ -110,6 +132,19 @@ impl Library {
         tokio::task::spawn_blocking(move || span.in_scope(prepare))
             .await
             .map_err(|source| RetrieverError::Broken { document: id, source })?
+    }
+}
+
+impl PreparedChunk {
+    /// The chunk without an embedding.
+    fn by_words(self) -> Chunk {
+        Chunk {
+            section: self.section,
+            start: self.start,
+            end: self.end,
+            embedding: None,
+            terms: self.terms,
+        }
     }
 }
 
@@ -297,13 +332,12 @@ fn fingerprint(document: &Document, split: SplitSettings) -> Fingerprint {
     hash.finalize().into()
 }
 
-fn acknowledgement(document_id: String, status: IngestStatus, passages: u32) -> IngestResponse {
-    IngestResponse {
-        document_id,
-        status: status.into(),
-        error: String::new(),
-        passages,
-    }
+/// The fingerprint of a document that is stored by its words alone, of the one that it has with its embeddings.
+fn fingerprint_by_words(embedded: Fingerprint) -> Fingerprint {
+    let mut hash = Sha256::new();
+    hash.update(b"words only");
+    hash.update(embedded);
+    hash.finalize().into()
 }
 
 #[cfg(test)]

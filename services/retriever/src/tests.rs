@@ -111,6 +111,7 @@ impl Running {
             .map(|document| IngestRequest {
                 collection: String::new(),
                 document: Some(document),
+                ..IngestRequest::default()
             })
             .collect();
         let mut answers = self

@@ -86,6 +86,7 @@ impl<T> Handover<T> {
 pub(crate) struct IngestDocument {
     pub(crate) collection: String,
     pub(crate) document: Handover<Document>,
+    pub(crate) words_only: bool,
 }
 
 impl Work<Library> for IngestDocument {
@@ -95,7 +96,7 @@ impl Work<Library> for IngestDocument {
 
     async fn run(self, library: &Library, scope: &Scope) -> Result<Self::Reply, RetrieverError> {
         let document = self.document.take()?;
-        library.ingest(self.collection, document, scope).await
+        library.ingest(self.collection, document, self.words_only, scope).await
     }
 }
 

@@ -205,6 +205,7 @@ async fn ingest(retriever: String, passages: usize) -> Result<(), Failure> {
                 content: passage(number).into_bytes(),
                 ..Document::default()
             }),
+            ..IngestRequest::default()
         })
         .collect();
     let mut client = RetrieverServiceClient::new(Endpoint::from_shared(retriever)?.connect().await?);

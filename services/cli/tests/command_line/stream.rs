@@ -52,6 +52,7 @@ impl Forgetful {
             status: IngestStatus::Ingested.into(),
             error: String::new(),
             passages: 1,
+            ..IngestResponse::default()
         }
     }
 }

@@ -168,6 +168,7 @@ impl Upload {
                 metadata: self.metadata.clone(),
                 ..Document::default()
             }),
+            ..IngestRequest::default()
         })
     }
 

@@ -65,6 +65,7 @@ fn read(given: &JsonObject) -> Result<Vec<IngestRequest>, String> {
             Ok(IngestRequest {
                 collection: collection.clone(),
                 document: Some(document),
+                ..IngestRequest::default()
             })
         })
         .collect()

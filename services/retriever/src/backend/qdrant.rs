@@ -268,11 +268,7 @@ impl VectorStore for QdrantStore {
         document: NewDocument,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         let (collection, embedder) = (collection.to_owned(), embedder.clone());
-        let wrong = document
-            .chunks
-            .iter()
-            .any(|chunk| chunk.embedding.len() != embedder.dimensions);
-        if wrong {
+        if document.chunks.iter().any(|chunk| chunk.is_misfit(&embedder)) {
             let reason = format!("a chunk has not the {} values of the embedder", embedder.dimensions);
             let error = StoreError::Server {
                 url: self.0.client.url.clone(),

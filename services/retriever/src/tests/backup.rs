@@ -74,6 +74,7 @@ async fn an_export_of_a_running_store_answers_as_the_store_did_in_another() {
     let written = (0..20).map(|number| IngestRequest {
         collection: "other".to_owned(),
         document: Some(document(&number.to_string(), "written while the export is read")),
+        ..IngestRequest::default()
     });
     let writing = tokio::spawn(async move { writer.ingest(tokio_stream::iter(written)).await.unwrap() });
     let parts = retriever.export("default", "").await.unwrap();

@@ -89,6 +89,7 @@ async fn an_unknown_collection_lists_the_known_ones() {
     let failing = IngestRequest {
         collection: "bad".into(),
         document: Some(document("a", "")),
+        ..IngestRequest::default()
     };
     let mut answers = retriever
         .client
@@ -137,7 +138,7 @@ async fn another_embedder_is_refused_with_both_names() {
             section: 0,
             start: 0,
             end: 1,
-            embedding: [1.0, 0.0, 0.0].into(),
+            embedding: Some([1.0, 0.0, 0.0].into()),
             terms: Terms::default(),
         }],
     };
@@ -175,6 +176,7 @@ async fn another_embedder_is_refused_with_both_names() {
     let request = IngestRequest {
         collection: others(),
         document: Some(document("c", "words")),
+        ..IngestRequest::default()
     };
     let mut answers = retriever
         .client

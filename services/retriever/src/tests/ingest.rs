@@ -70,6 +70,44 @@ async fn a_document_that_fails_does_not_end_the_stream() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_document_is_stored_by_its_words_alone_until_it_is_ingested_with_its_embeddings() {
+    use IngestStatus::{Ingested, Unchanged};
+    let folder = tempfile::tempdir().unwrap();
+    let mut retriever = Running::start(folder.path(), &[]).await;
+    let mut client = retriever.client.clone();
+    let mut ingest = async |text: &str, words_only| {
+        let request = IngestRequest {
+            document: Some(document("a", text)),
+            words_only,
+            ..IngestRequest::default()
+        };
+        let mut answers = client.ingest(tokio_stream::iter([request])).await.unwrap().into_inner();
+        let answer = answers.message().await.unwrap().unwrap();
+        assert_eq!(answer.error, "");
+        (answer.status(), answer.words_only, answer.passages)
+    };
+    let dense = RetrieveRequest {
+        mode: emend_proto::v1::SearchMode::Dense.into(),
+        ..query("the lantern is lit")
+    };
+    assert_eq!(ingest("the lantern is lit", true).await, (Ingested, true, 1));
+    assert_eq!(ingest("the lantern is lit", true).await, (Unchanged, true, 1));
+    assert_eq!(retriever.retrieve(query("lantern")).await.len(), 1);
+    assert_eq!(retriever.retrieve(dense.clone()).await, []);
+    let error = retriever.export("default", "").await.unwrap_err();
+    assert_eq!(error.code(), tonic::Code::FailedPrecondition, "{error}");
+    assert!(error.message().contains("`a` is stored by its words alone"), "{error}");
+    assert_eq!(ingest("the lantern is lit", false).await, (Ingested, false, 1));
+    assert_eq!(retriever.retrieve(dense.clone()).await.len(), 1);
+    // What is stored with its embeddings keeps them, unless it has changed.
+    assert_eq!(ingest("the lantern is lit", true).await, (Unchanged, false, 1));
+    assert_eq!(retriever.retrieve(dense.clone()).await.len(), 1);
+    assert_eq!(ingest("the lantern is broken", true).await, (Ingested, true, 1));
+    assert_eq!(retriever.retrieve(dense).await, []);
+    retriever.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn unchanged_is_not_stored_again_and_changed_replaces() {
     let folder = tempfile::tempdir().unwrap();
     let mut retriever = Running::start(folder.path(), &[]).await;
@@ -155,6 +193,7 @@ async fn each_document_is_acknowledged_before_the_stream_ends() {
     let send = |id: &'static str| IngestRequest {
         collection: "live".into(),
         document: Some(document(id, "words")),
+        ..IngestRequest::default()
     };
     sender.send(send("first")).await.unwrap();
     let mut answers = retriever
@@ -192,6 +231,7 @@ async fn a_stream_that_is_open_does_not_keep_the_service_from_stopping() {
         .send(IngestRequest {
             collection: String::new(),
             document: Some(document("a", "words")),
+            ..IngestRequest::default()
         })
         .await
         .unwrap();
@@ -318,6 +358,7 @@ async fn work_stops_when_the_sender_is_gone() {
             .send(IngestRequest {
                 collection: String::new(),
                 document: Some(document),
+                ..IngestRequest::default()
             })
             .await
             .unwrap();
@@ -356,6 +397,7 @@ async fn the_senders_deadline_ends_the_stream() {
     let message = IngestRequest {
         collection: String::new(),
         document: Some(large()),
+        ..IngestRequest::default()
     };
     let mut request = tonic::Request::new(tokio_stream::iter([message]));
     request.set_timeout(std::time::Duration::from_millis(500));

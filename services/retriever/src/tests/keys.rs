@@ -40,6 +40,7 @@ async fn ingest(running: &mut Running, key: &Secret, collections: &[&str]) -> Re
         .map(|collection| IngestRequest {
             collection: (*collection).to_owned(),
             document: Some(document("leave", "Every employee has 25 days of leave.")),
+            ..IngestRequest::default()
         })
         .collect();
     let request = with(key, tokio_stream::iter(requests));

@@ -215,6 +215,7 @@ async fn collections_are_listed_and_outlive_the_process() {
         requests.push(IngestRequest {
             collection: collection.into(),
             document: Some(document(id, &format!("some words in {id}"))),
+            ..IngestRequest::default()
         });
     }
     let mut answers = retriever

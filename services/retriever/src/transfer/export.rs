@@ -56,7 +56,14 @@ impl Work<Library> for ReadDocument {
     const NAME: &'static str = "export_document";
 
     async fn run(self, library: &Library, _: &Scope) -> Result<Self::Reply, RetrieverError> {
-        Ok(library.store.read(&self.collection, &self.document).await?)
+        let document = library.store.read(&self.collection, &self.document).await?;
+        let is_embedded = |document: &NewDocument| document.chunks.iter().all(|chunk| chunk.embedding.is_some());
+        if document.as_ref().is_some_and(|document| !is_embedded(document)) {
+            return Err(RetrieverError::NotEmbedded {
+                document: self.document,
+            });
+        }
+        Ok(document)
     }
 }
 

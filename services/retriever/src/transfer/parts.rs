@@ -49,12 +49,13 @@ pub(super) fn split(document: NewDocument) -> impl Iterator<Item = (EmbeddedDocu
                 bytes += section_bytes(&section);
                 part.sections.push(section);
             } else if let Some(chunk) = chunks.next() {
-                bytes += passage_bytes(chunk.embedding.len(), chunk.terms.indices.len());
+                let embedding = chunk.embedding.unwrap_or_default();
+                bytes += passage_bytes(embedding.len(), chunk.terms.indices.len());
                 part.passages.push(EmbeddedPassage {
                     section: chunk.section,
                     start: chunk.start,
                     end: chunk.end,
-                    embedding: chunk.embedding.to_vec(),
+                    embedding: embedding.to_vec(),
                     term_hashes: chunk.terms.indices,
                     term_weights: chunk.terms.weights,
                 });
@@ -103,7 +104,7 @@ pub(super) fn whole(document: EmbeddedDocument) -> NewDocument {
         section: passage.section,
         start: passage.start,
         end: passage.end,
-        embedding: passage.embedding.into(),
+        embedding: Some(passage.embedding.into()),
         terms: Terms {
             indices: passage.term_hashes,
             weights: passage.term_weights,

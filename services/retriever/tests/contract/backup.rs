@@ -58,6 +58,7 @@ impl Retriever {
                     content: text.into_bytes(),
                     ..Document::default()
                 }),
+                ..IngestRequest::default()
             })
             .collect();
         let answers = self.client.ingest(tokio_stream::iter(requests)).await;

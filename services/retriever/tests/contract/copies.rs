@@ -22,7 +22,7 @@ async fn fill(store: &dyn VectorStore, draft: &str, made_by: &EmbedderInfo, copy
     for number in 0..DOCUMENTS {
         let mut new = document(&format!("d{number}"), number, &[(&format!("{copy} {number}"), 1)]);
         copy.clone_into(&mut new.title);
-        new.chunks[0].embedding = vector_of(number, made_by.dimensions);
+        new.chunks[0].embedding = Some(vector_of(number, made_by.dimensions));
         store.put(draft, made_by, new).await.unwrap();
     }
 }

@@ -51,6 +51,7 @@ contract! {
     promises::another_embedder_is_refused_with_both_names,
     promises::embeddings_of_another_length_are_refused,
     promises::a_document_replaces_its_earlier_version,
+    promises::a_document_without_embeddings_is_found_by_its_words,
     promises::removed_documents_are_gone,
     promises::documents_are_listed_in_the_order_of_their_ids,
     promises::what_is_read_is_what_was_stored,

@@ -237,7 +237,8 @@ fn nearest(documents: &BTreeMap<String, NewDocument>, search: &Search) -> Vec<(P
     });
     for document in matching {
         for (index, chunk) in (0..).zip(&document.chunks) {
-            let score: f32 = chunk.embedding.iter().zip(&**query).map(|(a, b)| a * b).sum();
+            let embedding = chunk.embedding.as_ref().unwrap();
+            let score: f32 = embedding.iter().zip(&**query).map(|(a, b)| a * b).sum();
             let section = &document.sections[chunk.section as usize];
             let (index, text) = match search.unit {
                 Unit::Section => (chunk.section, section.text.clone()),

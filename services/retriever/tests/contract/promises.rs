@@ -84,7 +84,7 @@ pub(crate) async fn another_embedder_is_refused_with_both_names(subject: &Subjec
     for other in others {
         let mut new = document("new", 2, &[("words", 1)]);
         for chunk in &mut new.chunks {
-            chunk.embedding = vector_of(2, other.dimensions);
+            chunk.embedding = Some(vector_of(2, other.dimensions));
         }
         let error = subject.store.put("notes", &other, new).await.unwrap_err();
         assert_eq!(error.code(), Code::FailedPrecondition);
@@ -103,7 +103,7 @@ pub(crate) async fn another_embedder_is_refused_with_both_names(subject: &Subjec
 
 pub(crate) async fn embeddings_of_another_length_are_refused(subject: &Subject) {
     let mut wrong = document("a", 1, &[("words", 2)]);
-    wrong.chunks[1].embedding = vector_of(1, DIMENSIONS + 1);
+    wrong.chunks[1].embedding = Some(vector_of(1, DIMENSIONS + 1));
     assert!(subject.store.put("notes", &embedder(), wrong).await.is_err());
     assert_eq!(subject.store.stored("notes", "a").await.unwrap(), None);
 }
@@ -140,6 +140,49 @@ pub(crate) async fn a_document_replaces_its_earlier_version(subject: &Subject) {
     }
     // Nothing of the old version is found.
     assert_eq!(store.search("notes", sparse("first", 5)).await.unwrap(), []);
+}
+
+pub(crate) async fn a_document_without_embeddings_is_found_by_its_words(subject: &Subject) {
+    let store = &subject.store;
+    let embedded = document("a", 1, &[("lantern", 2), ("tower", 1)]);
+    let mut by_words = embedded.clone();
+    by_words.fingerprint = [9; 32];
+    by_words.chunks.iter_mut().for_each(|chunk| chunk.embedding = None);
+    // The first document of a collection may be one, and one without words too.
+    store.put("notes", &embedder(), by_words.clone()).await.unwrap();
+    let mut neither = by_words.clone();
+    neither.id = "b".to_owned();
+    neither
+        .chunks
+        .iter_mut()
+        .for_each(|chunk| chunk.terms = Terms::default());
+    store.put("notes", &embedder(), neither).await.unwrap();
+    assert_eq!(info(subject, "notes").await.passages, 6);
+    fill(subject, "notes", [50]).await;
+    let found = async |search| {
+        let hits = store.search("notes", search).await.unwrap();
+        hits.into_iter().map(|hit| hit.document).collect::<Vec<_>>()
+    };
+    assert_eq!(found(sparse("lantern", 5)).await, ["a"]);
+    assert_eq!(found(dense(1, 5, Unit::Section)).await, ["d050"]);
+    let hybrid = Search {
+        query: Query::Hybrid(vector(1), Terms::of_query("lantern")),
+        ..dense(1, 5, Unit::Section)
+    };
+    let mut both = found(hybrid).await;
+    both.sort();
+    assert_eq!(both, ["a", "d050"]);
+    for id in ["a", "b"] {
+        let read = store.read("notes", id).await.unwrap().unwrap();
+        assert!(read.chunks.iter().all(|chunk| chunk.embedding.is_none()), "{read:?}");
+    }
+    assert_eq!(store.repair("notes").await.unwrap(), Repaired::default());
+    assert_eq!(found(sparse("tower", 5)).await, ["a"]);
+
+    store.put("notes", &embedder(), embedded).await.unwrap();
+    assert_eq!(found(dense(1, 1, Unit::Section)).await, ["a"]);
+    let read = store.read("notes", "a").await.unwrap().unwrap();
+    assert!(read.chunks.iter().all(|chunk| chunk.embedding.is_some()), "{read:?}");
 }
 
 pub(crate) async fn removed_documents_are_gone(subject: &Subject) {
@@ -253,8 +296,9 @@ fn assert_same(read: &NewDocument, new: &NewDocument) {
     };
     assert_eq!(plain(read), plain(new));
     for (read, new) in read.chunks.iter().zip(&new.chunks) {
-        assert_eq!(read.embedding.len(), new.embedding.len());
-        for (read, new) in read.embedding.iter().zip(&*new.embedding) {
+        let (read, new) = (read.embedding.as_ref().unwrap(), new.embedding.as_ref().unwrap());
+        assert_eq!(read.len(), new.len());
+        for (read, new) in read.iter().zip(&**new) {
             assert!((read - new).abs() < 1e-6, "{read} {new}");
         }
     }
@@ -265,9 +309,9 @@ pub(crate) async fn a_section_is_found_once_with_its_best_chunk(subject: &Subjec
     // Twenty near chunks of one section, and others further away: R10 fills up to the limit.
     let mut near = document("near", 0, &[("near", 20)]);
     for chunk in &mut near.chunks {
-        chunk.embedding = vector(1);
+        chunk.embedding = Some(vector(1));
     }
-    near.chunks[13].embedding = vector(2);
+    near.chunks[13].embedding = Some(vector(2));
     store.put("notes", &embedder(), near).await.unwrap();
     for seed in 3..6 {
         let far = document(&format!("far{seed}"), seed, &[(&format!("far{seed}"), 2)]);
@@ -379,7 +423,7 @@ pub(crate) async fn a_removed_collection_can_be_made_again_with_another_embedder
         dimensions: 2,
     };
     let mut new = document("new", 1, &[("words", 1)]);
-    new.chunks[0].embedding = vector_of(1, 2);
+    new.chunks[0].embedding = Some(vector_of(1, 2));
     store.put("notes", &other, new).await.unwrap();
     assert_eq!(store.embedder("notes").await.unwrap(), other);
     let hits = store

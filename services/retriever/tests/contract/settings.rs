@@ -204,7 +204,7 @@ async fn scores_are_cosines_where_bytes_are_compared_first() {
         let hits = store.search("notes", dense(seed, 10, Unit::Chunk)).await.unwrap();
         assert_eq!(hits.len(), 10);
         for hit in hits {
-            let stored = &new.chunks[hit.index as usize].embedding;
+            let stored = new.chunks[hit.index as usize].embedding.as_ref().unwrap();
             let cosine: f32 = stored.iter().zip(&*query).map(|(a, b)| a * b).sum();
             assert!((hit.score - f64::from(cosine)).abs() < 1e-5, "{} {cosine}", hit.score);
         }

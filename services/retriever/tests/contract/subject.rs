@@ -190,7 +190,7 @@ pub(crate) fn document(id: &str, seed: u64, sections: &[(&str, u32)]) -> NewDocu
                 section: index,
                 start: start + number * length,
                 end: start + (number + 1) * length,
-                embedding: vector(seed + chunks.len() as u64),
+                embedding: Some(vector(seed + chunks.len() as u64)),
                 terms: Terms::of_passage(&piece),
             });
         }

@@ -42,6 +42,7 @@ async fn what_was_acknowledged_survives() {
                 let request = IngestRequest {
                     collection: COLLECTION.to_owned(),
                     document: Some(document(number)),
+                    ..IngestRequest::default()
                 };
                 if sender.send(request).await.is_err() {
                     return;
@@ -142,6 +143,7 @@ fn edition(number: usize, edition: usize) -> IngestRequest {
             content: sentence(number, edition).repeat(8).into_bytes(),
             ..Document::default()
         }),
+        ..IngestRequest::default()
     }
 }
 

@@ -38,6 +38,7 @@ async fn ingest(client: &mut RetrieverServiceClient<TracedChannel>, document: Do
     let request = IngestRequest {
         collection: String::new(),
         document: Some(document),
+        ..IngestRequest::default()
     };
     let mut answers = client.ingest(tokio_stream::iter([request])).await.unwrap().into_inner();
     answers.message().await.unwrap().unwrap()

@@ -30,6 +30,7 @@ async fn the_data_folder_and_its_collections_are_for_their_owner_alone() {
                 content: b"Tides rise twice a day.".to_vec(),
                 ..Document::default()
             }),
+            ..IngestRequest::default()
         };
         let mut answers = client.ingest(tokio_stream::iter([request])).await.unwrap().into_inner();
         let answer = answers.message().await.unwrap().unwrap();

@@ -40,6 +40,7 @@ fn request(id: &str, content: Vec<u8>) -> IngestRequest {
     IngestRequest {
         collection: String::new(),
         document: Some(document),
+        ..IngestRequest::default()
     }
 }
 

@@ -141,6 +141,7 @@ fn document(id: &str, bytes: usize) -> IngestRequest {
             content: text(bytes).into_bytes(),
             ..Document::default()
         }),
+        ..IngestRequest::default()
     }
 }
 

@@ -33,6 +33,7 @@ impl StandIn {
                 String::new()
             },
             passages: u32::try_from(document.content.len()).unwrap(),
+            ..IngestResponse::default()
         })
     }
 }

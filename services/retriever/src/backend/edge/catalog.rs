@@ -36,7 +36,7 @@ const VERSIONS: TableDefinition<'_, u64, &str> = TableDefinition::new("versions"
 const SECTIONS: TableDefinition<'_, (u64, u32), (u32, &str)> = TableDefinition::new("sections");
 /// (version, index) → (section, first code point, end)
 const CHUNKS: TableDefinition<'_, (u64, u32), (u32, u32, u32)> = TableDefinition::new("chunks");
-/// (version, index) → little-endian f32
+/// (version, index) → little-endian f32; missing where a document is stored by its words alone
 const EMBEDDINGS: TableDefinition<'_, (u64, u32), &[u8]> = TableDefinition::new("embeddings");
 
 /// (version, index) → [`Terms::to_bytes`]; missing in files that were written before there was a search by words.
@@ -288,9 +288,11 @@ impl<'t> Tables<'t> {
         for (index, chunk) in (0..).zip(&document.chunks) {
             self.chunks
                 .insert((version, index), (chunk.section, chunk.start, chunk.end))?;
-            bytes.clear();
-            bytes.extend(chunk.embedding.iter().flat_map(|value| value.to_le_bytes()));
-            self.embeddings.insert((version, index), bytes.as_slice())?;
+            if let Some(embedding) = &chunk.embedding {
+                bytes.clear();
+                bytes.extend(embedding.iter().flat_map(|value| value.to_le_bytes()));
+                self.embeddings.insert((version, index), bytes.as_slice())?;
+            }
             self.terms.insert((version, index), chunk.terms.to_bytes().as_slice())?;
         }
         self.add_passages(i64::from(record.chunks))
@@ -383,17 +385,13 @@ impl Snapshot {
         Ok(code.and_then(|code| Language::from_code(code.value())))
     }
 
-    pub(super) fn embedding(&self, version: u64, index: u32) -> Result<Arc<[f32]>, CatalogError> {
-        match self.embeddings.get((version, index))? {
-            Some(bytes) => Ok(bytes
-                .value()
-                .as_chunks()
-                .0
-                .iter()
-                .map(|value| f32::from_le_bytes(*value))
-                .collect()),
-            None => Err(missing("embedding", version, index)),
-        }
+    /// The embedding of a chunk; `None` where the document is stored by its words alone.
+    pub(super) fn embedding(&self, version: u64, index: u32) -> Result<Option<Arc<[f32]>>, CatalogError> {
+        let bytes = self.embeddings.get((version, index))?;
+        Ok(bytes.map(|bytes| {
+            let values = bytes.value().as_chunks().0.iter();
+            values.map(|value| f32::from_le_bytes(*value)).collect()
+        }))
     }
 
     /// The words of a chunk; none where the document was stored before there was a search by words.

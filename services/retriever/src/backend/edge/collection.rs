@@ -174,12 +174,7 @@ impl Collection {
     pub(super) fn put(&self, embedder: &EmbedderInfo, document: &NewDocument) -> Result<bool, StoreError> {
         const OPERATION: &str = "store a document";
         let chunks = document.chunks.len();
-        if chunks >= MAX_CHUNKS as usize
-            || document
-                .chunks
-                .iter()
-                .any(|chunk| chunk.embedding.len() != embedder.dimensions)
-        {
+        if chunks >= MAX_CHUNKS as usize || document.chunks.iter().any(|chunk| chunk.is_misfit(embedder)) {
             let source = format!(
                 "cannot store {chunks} chunks: there must be fewer than {MAX_CHUNKS}, each with {} values",
                 embedder.dimensions
@@ -206,7 +201,7 @@ impl Collection {
                 .as_ref()
                 .ok_or_else(|| std::io::Error::other("the index has been closed"))?;
             let chunks = (0..).zip(&document.chunks);
-            let chunks = chunks.map(|(number, chunk)| (number, &*chunk.embedding, &chunk.terms));
+            let chunks = chunks.map(|(number, chunk)| (number, chunk.embedding.as_deref(), &chunk.terms));
             index.insert(version, &document.metadata, chunks)?;
             Ok(open.catalog.put(embedder, version, document)?)
         });
@@ -480,6 +475,7 @@ impl Collection {
 /// Size in bytes of a document's texts and embeddings.
 fn size(document: &NewDocument) -> u64 {
     let texts: usize = document.sections.iter().map(|section| section.text.len()).sum();
-    let embeddings: usize = document.chunks.iter().map(|chunk| size_of_val(&*chunk.embedding)).sum();
+    let embeddings = document.chunks.iter().filter_map(|chunk| chunk.embedding.as_deref());
+    let embeddings: usize = embeddings.map(size_of_val).sum();
     (texts + embeddings) as u64
 }

@@ -150,7 +150,7 @@ impl Index {
         &self,
         version: u64,
         metadata: &BTreeMap<String, String>,
-        chunks: impl Iterator<Item = (u32, &'a [f32], &'a Terms)>,
+        chunks: impl Iterator<Item = (u32, Option<&'a [f32]>, &'a Terms)>,
     ) -> Result<(), IndexError> {
         let numbers = numbers(metadata).map(|(field, value)| json!({ NUMBERS_FIELD: field, NUMBERS_VALUE: value }));
         let payload = json!({
@@ -165,7 +165,10 @@ impl Index {
         };
         for (chunk, embedding, terms) in chunks {
             let id = Point { version, chunk }.id();
-            let mut vectors = vec![(DEFAULT_VECTOR_NAME, Vector::new_dense(embedding))];
+            let mut vectors = Vec::with_capacity(2);
+            if let Some(embedding) = embedding {
+                vectors.push((DEFAULT_VECTOR_NAME, Vector::new_dense(embedding)));
+            }
             if !terms.is_empty() {
                 vectors.push((TERMS, sparse(terms)?));
             }

@@ -219,10 +219,10 @@ fn reinsert(index: &Index, snapshot: &Snapshot, record: &DocumentRecord) -> Resu
             );
             Ok((chunk, embedding, terms))
         })
-        .collect::<Result<Vec<(u32, Arc<[f32]>, Terms)>, CatalogError>>()?;
+        .collect::<Result<Vec<(u32, Option<Arc<[f32]>>, Terms)>, CatalogError>>()?;
     let chunks = chunks
         .iter()
-        .map(|(chunk, embedding, terms)| (*chunk, &**embedding, terms));
+        .map(|(chunk, embedding, terms)| (*chunk, embedding.as_deref(), terms));
     Ok(index.insert(record.version, &record.metadata, chunks)?)
 }
 

@@ -55,7 +55,7 @@ fn document(id: &str, text: &str, seed: u64, chunks: u32, dimensions: usize) -> 
                 section: 0,
                 start: 0,
                 end,
-                embedding: vector(seed + u64::from(chunk) * 7919, dimensions),
+                embedding: Some(vector(seed + u64::from(chunk) * 7919, dimensions)),
                 terms: Terms::of_passage(text),
             })
             .collect(),
@@ -124,13 +124,17 @@ fn orphaned_points_are_removed_and_missing_points_restored() {
     // The state after a crash between the index and the catalog, and after a power cut that lost the index.
     let (orphan, words) = (vector(1, 4), Terms::of_passage("orphan"));
     index
-        .insert(9_999, &BTreeMap::new(), (0..5).map(|chunk| (chunk, &*orphan, &words)))
+        .insert(
+            9_999,
+            &BTreeMap::new(),
+            (0..5).map(|chunk| (chunk, Some(&*orphan), &words)),
+        )
         .unwrap();
     index
         .insert(
             stored[0].version,
             &BTreeMap::new(),
-            [(77, &*orphan, &words)].into_iter(),
+            [(77, Some(&*orphan), &words)].into_iter(),
         )
         .unwrap();
     index.remove(stored.iter().copied().step_by(2)).unwrap();

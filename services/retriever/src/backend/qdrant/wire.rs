@@ -160,8 +160,9 @@ pub(super) fn passage_point(
         let fields = fields.map(|(name, value)| (name.to_owned(), value));
         Value::from(Kind::StructValue(Struct { fields: fields.into() }))
     });
-    let dense = vector::Vector::Dense(DenseVector {
-        data: chunk.embedding.to_vec(),
+    let dense = chunk.embedding.as_ref().map(|embedding| {
+        let data = embedding.to_vec();
+        (DENSE, vector::Vector::Dense(DenseVector { data }))
     });
     let language = language.map(|language| (LANGUAGE, language.code().into()));
     let sparse = (!chunk.terms.is_empty()).then(|| (TERMS, vector::Vector::Sparse(sparse(&chunk.terms))));
@@ -179,7 +180,7 @@ pub(super) fn passage_point(
     point(
         passage_id(version, index),
         fields.into_iter().chain(language),
-        [(DENSE, dense)].into_iter().chain(sparse),
+        dense.into_iter().chain(sparse),
     )
 }
 
@@ -358,11 +359,17 @@ pub(super) fn chunk(point: &RetrievedPoint) -> Result<(u32, Chunk), Unreadable> 
         .as_ref()
         .and_then(|vectors| vectors.vectors_options.as_ref())
     {
-        Some(vectors_output::VectorsOptions::Vectors(named)) => &named.vectors,
-        _ => return Err(Unreadable(DENSE)),
+        Some(vectors_output::VectorsOptions::Vectors(named)) => Some(&named.vectors),
+        // It has neither an embedding nor words.
+        None => None,
+        Some(_) => return Err(Unreadable(DENSE)),
     };
-    let embedding = named.get(DENSE).and_then(dense_values).ok_or(Unreadable(DENSE))?;
-    let terms = match named.get(TERMS) {
+    let named = |name| named.and_then(|vectors| vectors.get(name));
+    let embedding = match named(DENSE) {
+        Some(output) => Some(dense_values(output).ok_or(Unreadable(DENSE))?.into()),
+        None => None,
+    };
+    let terms = match named(TERMS) {
         Some(output) => sparse_values(output).ok_or(Unreadable(TERMS))?,
         None => Terms::default(),
     };
@@ -370,7 +377,7 @@ pub(super) fn chunk(point: &RetrievedPoint) -> Result<(u32, Chunk), Unreadable> 
         section: passage.section,
         start: passage.start,
         end: passage.end,
-        embedding: embedding.into(),
+        embedding,
         terms,
     };
     Ok((passage.index, chunk))

@@ -108,7 +108,8 @@ impl Inner {
         for (index, chunk) in (0..).zip(&document.chunks) {
             let language = languages.get(chunk.section as usize).copied();
             let point = passage_point(&document.id, &document.metadata, version, index, chunk, language);
-            let bytes = 4 * chunk.embedding.len() + 8 * chunk.terms.indices.len();
+            let bytes =
+                4 * chunk.embedding.as_ref().map_or(0, |embedding| embedding.len()) + 8 * chunk.terms.indices.len();
             if let Some(full) = batch.push(point, bytes) {
                 self.upsert(name, full).await?;
             }

@@ -22,7 +22,7 @@ fn document(sections: usize, bytes: usize, passages: u32, values: usize) -> NewD
                 section: 0,
                 start,
                 end: start + 1,
-                embedding: vec![0.5; values].into(),
+                embedding: Some(vec![0.5; values].into()),
                 terms: [(start, 1.0)].into_iter().collect(),
             })
             .collect(),

@@ -30,7 +30,7 @@ fn stored(folder: &Path, documents: &[(&str, &str, [f32; 2])]) -> Collection {
                 section: 0,
                 start: 0,
                 end: u32::try_from(text.chars().count()).unwrap(),
-                embedding: Arc::new(*embedding),
+                embedding: Some(Arc::new(*embedding)),
                 terms: Terms::of_passage(text),
             }],
         };
