@@ -13,6 +13,7 @@ pub mod http;
 pub mod limits;
 mod names;
 mod nearest;
+mod places;
 mod printable;
 mod priority;
 mod reason;
@@ -32,6 +33,7 @@ pub use error::{Code, FieldViolation, MODEL_CALLS, Resource, ServiceError, error
 pub use files::{BoundedLines, NumberedLine, open_regular, open_regular_unlinked};
 pub use names::list_names;
 pub use nearest::{did_you_mean, nearest};
+pub use places::{Place, Places};
 pub use printable::{is_obeyed, printable, printable_line};
 pub use priority::{COMPUTE_NICENESS, let_others_first};
 pub use reason::Reason;

@@ -2,8 +2,7 @@
 //!
 //! A long computation is cut into pieces of some milliseconds, as many of which run at once as there are cores, on threads
 //! that the system lets wait for those that serve. The next turn is that of the caller that has used least time so far, its
-//! next piece included. One turn of [`OLDEST_EVERY`] is that of the piece that waits longest, so that no caller waits for
-//! ever.
+//! next piece included; see [`Places`].
 //!
 //! A caller that has used at most [`SHORT_MICROSECONDS`] waits for none of them: its pieces have places and threads of their
 //! own. The first [`SMALL_MICROSECONDS`] of a [call](as_caller) are computed on the thread that asks for them: two threads would have to
@@ -12,18 +11,17 @@
 //! Between two pieces the caller's future is polled, so that a caller that is dropped, because its own caller is gone or
 //! its deadline past, computes no further piece.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 
 use rustix::time::{ClockId, clock_gettime};
 use tokio::runtime::{self, Runtime};
-use tokio::sync::oneshot;
 use tracing::Span;
 
 use crate::let_others_first;
+use crate::places::Places;
 
 /// How many bytes of text are prepared in one piece: some milliseconds of work. What is longer is a piece of its own.
 pub const PIECE_BYTES: usize = 16 << 10;
@@ -35,9 +33,6 @@ const SHORT_MICROSECONDS: u64 = 2_000;
 /// The first pieces of a call, which are expected to take no longer than this altogether, are handed to no other thread. A
 /// thread that serves is held no longer than that by any call.
 const SMALL_MICROSECONDS: u64 = 1_000;
-/// Every so many turns one is that of the piece that waits longest.
-const OLDEST_EVERY: u64 = 4;
-
 tokio::task_local! {
     /// The time that a caller has used, and that its next pieces are expected to use, in microseconds.
     static USED: Arc<AtomicU64>;
@@ -46,56 +41,14 @@ tokio::task_local! {
 /// Two fair queues for pieces of computation: of callers that need little, and of all others.
 #[derive(Clone, Debug)]
 pub struct Turns {
-    short: Lane,
-    long: Lane,
+    short: Places,
+    long: Places,
 }
-
-/// One of the queues.
-#[derive(Clone, Debug)]
-struct Lane(Arc<Mutex<Queue>>);
 
 /// A piece of computation ended without a result: it panicked, or the process shuts down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a computation was broken off")]
 pub struct BrokenOff;
-
-#[derive(Debug)]
-struct Queue {
-    /// Places where a piece can run now. None is free while anybody waits.
-    free: usize,
-    /// Who waits, by the time that its caller will have used, and by when it came.
-    waiting: BTreeMap<(u64, u64), oneshot::Sender<Place>>,
-    /// The same by when it came.
-    came: BTreeMap<u64, u64>,
-    asked: u64,
-    given: u64,
-}
-
-impl Queue {
-    fn take_next(&mut self) -> Option<oneshot::Sender<Place>> {
-        self.given += 1;
-        let of_oldest = || self.came.first_key_value().map(|(came, used)| (*used, *came));
-        let of_least = || self.waiting.first_key_value().map(|(key, _)| *key);
-        let key = match self.given % OLDEST_EVERY {
-            0 => of_oldest(),
-            _ => of_least(),
-        }?;
-        self.came.remove(&key.1);
-        self.waiting.remove(&key)
-    }
-}
-
-/// The right to run a piece; dropped, it goes to the next one.
-#[derive(Debug)]
-struct Place(Option<Lane>);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        if let Some(lane) = self.0.take() {
-            lane.give_back();
-        }
-    }
-}
 
 /// Runs `call` as one caller: all pieces that it computes count as its own. Without it each computation is a caller.
 pub async fn as_caller<F: Future>(call: F) -> F::Output {
@@ -107,8 +60,8 @@ impl Turns {
     #[must_use]
     pub fn new(at_once: usize) -> Self {
         Self {
-            short: Lane::new(at_once),
-            long: Lane::new(at_once),
+            short: Places::new(at_once),
+            long: Places::new(at_once),
         }
     }
 
@@ -184,55 +137,6 @@ impl Turns {
             done.extend(self.piece_of(&caller, size, work).await?);
         }
         Ok(done)
-    }
-}
-
-impl Lane {
-    fn new(at_once: usize) -> Self {
-        Self(Arc::new(Mutex::new(Queue {
-            free: at_once.max(1),
-            waiting: BTreeMap::new(),
-            came: BTreeMap::new(),
-            asked: 0,
-            given: 0,
-        })))
-    }
-
-    /// Waits for a place, for a caller that will have used so many microseconds.
-    async fn place(&self, used: u64) -> Result<Place, BrokenOff> {
-        let given = {
-            let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if queue.free > 0 {
-                queue.free -= 1;
-                return Ok(Place(Some(self.clone())));
-            }
-            queue.asked += 1;
-            let came = queue.asked;
-            let (place, given) = oneshot::channel();
-            queue.waiting.insert((used, came), place);
-            queue.came.insert(came, used);
-            given
-        };
-        // It is dropped only with the queue.
-        given.await.map_err(|_| BrokenOff)
-    }
-
-    /// Gives a place that is no longer used to the next one that still waits.
-    fn give_back(&self) {
-        loop {
-            let next = {
-                let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-                let next = queue.take_next();
-                queue.free += usize::from(next.is_none());
-                next
-            };
-            let refused = next.and_then(|next| next.send(Place(Some(self.clone()))).err());
-            match refused {
-                // Its caller is gone. The place that came back is the one that is given here.
-                Some(mut place) => place.0 = None,
-                None => return,
-            }
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 use std::future::Future;
 use std::pin::pin;
 use std::sync::atomic::AtomicUsize;
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 use std::task::{Context, Poll, Waker};
 
 use futures::future::{BoxFuture, FutureExt as _, join_all};
@@ -189,7 +189,7 @@ async fn no_large_call_waits_for_ever() {
     }
     let ended = waiting.run().await;
     let place = ended.iter().position(|name| *name == "large").unwrap();
-    assert!(place < OLDEST_EVERY as usize, "{ended:?}");
+    assert!(place < crate::places::OLDEST_EVERY as usize, "{ended:?}");
 }
 
 #[tokio::test]
@@ -206,7 +206,7 @@ async fn callers_that_are_gone_get_no_turn() {
     let turns = waiting.turns.clone();
     assert_eq!(waiting.run().await, ["here", "here"]);
     assert_eq!(turns.piece(0, || 1).await, Ok(1), "the place is free again");
-    assert_eq!(turns.long.0.lock().unwrap().free, 1);
+    assert_eq!(turns.long.free(), 1);
 }
 
 #[tokio::test]

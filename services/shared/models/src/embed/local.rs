@@ -9,12 +9,13 @@ use std::{
     },
 };
 
+use emend_core::Places;
 use futures::{
     StreamExt as _, TryStreamExt as _,
     future::{BoxFuture, FutureExt},
     stream,
 };
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
 
 use super::{
     EmbedError, Embedder, EmbedderChoice, EmbedderOptions, Embedding, Input, ModelError, Precision, Token,
@@ -31,6 +32,8 @@ use crate::{
 
 /// Tokens per batch: enough for large matrix products, few enough that other calls do not wait long.
 const BATCH_TOKENS: usize = 512;
+/// Batches of a call that wait while others of it are computed, so that no other call slips in between two of them.
+const NEXT_BATCHES: usize = 1;
 /// Texts are truncated to this many bytes before tokenization. No model takes more.
 const MAX_BYTES: usize = 1 << 16;
 
@@ -164,8 +167,8 @@ pub(super) struct LocalEmbedder {
     encoder: Arc<Encoder>,
     pool: rayon::ThreadPool,
     /// Limits the concurrent batches. A single batch runs on all threads of the pool, but its matrix products are too
-    /// small to keep them busy; one batch per thread does. Waiters are served in FIFO order.
-    permits: Semaphore,
+    /// small to keep them busy; one batch per thread does.
+    places: Places,
     threads: usize,
     /// Length of the longest prefix in tokens.
     prefix_tokens: usize,
@@ -234,22 +237,20 @@ impl LocalEmbedder {
         Ok(Self {
             encoder: Arc::new(encoder),
             pool,
-            permits: Semaphore::new(threads),
+            places: Places::new(threads),
             threads,
             prefix_tokens,
         })
     }
 
-    /// Waits for a permit, then runs `work` on the thread pool.
+    /// Waits for a place, then runs `work` on texts of this kind on the thread pool.
     async fn compute<T: Send + 'static>(
         &self,
+        kind: Input,
         work: impl FnOnce(&Encoder) -> Result<T, EmbedError> + Send + 'static,
     ) -> Result<T, EmbedError> {
-        let _permit = self
-            .permits
-            .acquire()
-            .await
-            .map_err(|error| self.encoder.failed(error))?;
+        let place = self.places.place(rank(kind)).await;
+        let _place = place.map_err(|error| self.encoder.failed(error))?;
         let (sender, receiver) = oneshot::channel();
         let encoder = self.encoder.clone();
         let span = tracing::Span::current();
@@ -264,6 +265,11 @@ impl LocalEmbedder {
             .await
             .unwrap_or_else(|_| Err(self.encoder.failed("the task was dropped without a result")))
     }
+}
+
+/// Who gets a place first: questions that somebody waits for go before documents that are being stored.
+fn rank(kind: Input) -> u64 {
+    u64::from(kind == Input::Passage)
 }
 
 /// The number of physical cores that this process may use. Hyper-threads are not counted because they share the
@@ -315,7 +321,7 @@ impl Embedder for LocalEmbedder {
             let count = texts.len();
             let batches = self.batches(texts).into_iter().map(|batch| {
                 let stop = stop.clone();
-                self.compute(move |encoder| {
+                self.compute(kind, move |encoder| {
                     let mut tokens = Vec::with_capacity(batch.len());
                     for text in &batch {
                         if stop.load(Ordering::Relaxed) {
@@ -329,7 +335,7 @@ impl Embedder for LocalEmbedder {
                         .map_err(|error| encoder.failed(error))
                 })
             });
-            let mut embedded = stream::iter(batches).buffered(self.threads);
+            let mut embedded = stream::iter(batches).buffered(self.threads + NEXT_BATCHES);
             let mut embeddings = Vec::with_capacity(count);
             while let Some(vectors) = embedded.try_next().await? {
                 // `None` only after this future was dropped, which ends this loop.
@@ -352,7 +358,7 @@ impl Embedder for LocalEmbedder {
             // One text per batch: passages are large enough.
             let texts = texts.into_iter().map(|text| {
                 let stop = stop.clone();
-                self.compute(move |encoder| {
+                self.compute(kind, move |encoder| {
                     let (ids, piece_of) = encoder.pieces(kind, &text)?;
                     let rows = encoder
                         .bert
@@ -362,7 +368,7 @@ impl Embedder for LocalEmbedder {
                     Ok(rows.map(|rows| encoder.token_vectors(kind, (&ids, &piece_of), &rows, text.len())))
                 })
             });
-            let mut embedded = stream::iter(texts).buffered(self.threads);
+            let mut embedded = stream::iter(texts).buffered(self.threads + NEXT_BATCHES);
             while let Some(vectors) = embedded.try_next().await? {
                 // `None` only after this future was dropped, which ends this loop.
                 all.extend(vectors.map(Arc::new));
