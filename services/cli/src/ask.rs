@@ -93,12 +93,29 @@ async fn answered(
             services.ingest(options, docs, found).await?;
         }
         asked.collection.clone_from(&services.collection);
+        let early = services.embedded_percent().is_some();
+        let result = walk(services.channel.clone(), options, asked.clone()).await?;
+        if !early || result.status() == WalkStatus::Answered {
+            return Ok(result);
+        }
+        terminal::eprintln("Not sure by what was embedded so far: the question is asked again once all is.");
+        services.embedded().await?;
         walk(services.channel.clone(), options, asked.clone()).await
     }
     .await;
+    let finished = result.and_then(|result| Ok((finish(&result, options.json)?, result)));
+    if finished.is_ok()
+        && let Some(percent) = services.embedded_percent()
+    {
+        terminal::eprintln(format_args!(
+            "\nAnswered with {percent} % of the documents embedded. The rest follows for the next question; Ctrl-C leaves it to that."
+        ));
+        if let Some(Err(error)) = conversation::unless_interrupted(services.embedded()).await {
+            render::error(&error);
+        }
+    }
     services.stop().await;
-    let result = result?;
-    let code = finish(&result, options.json)?;
+    let (code, result) = finished?;
     if let Some(mut conversation) = conversation
         && let Some(answer) = &result.message
     {

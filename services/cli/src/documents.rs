@@ -191,6 +191,11 @@ fn kind_by_content(path: &Path) -> io::Result<Option<Kind>> {
     Ok(is_text.then_some(Kind::One(DocumentFormat::PlainText)))
 }
 
+/// The size of the files together.
+pub fn total_bytes(sources: &[Source]) -> u64 {
+    sources.iter().map(Source::bytes).sum()
+}
+
 impl Source {
     /// The file.
     pub fn path(&self) -> &Path {

@@ -1,6 +1,7 @@
 //! `emend ingest`: ingests documents into a collection.
 
 mod outcome;
+mod pending;
 mod prune;
 mod send;
 mod watch;
@@ -11,17 +12,23 @@ use anyhow::{Result, bail};
 use emend_chassis::TracedChannel;
 use emend_documents::READABLE;
 use emend_proto::v1::retriever_service_client::RetrieverServiceClient;
+use indicatif::ProgressBar;
 use tokio_util::sync::CancellationToken;
 
-use self::{outcome::Change, prune::Pruning};
+use self::{
+    outcome::Change,
+    prune::Pruning,
+    send::{Sending, Sent},
+};
 pub use self::{
     outcome::{Outcome, report},
+    pending::Pending,
     prune::Prune,
 };
 use crate::{
     args::IngestOptions,
     cluster,
-    documents::{self, Addresses, FileKind, Reading, Skipped, Source, is_address},
+    documents::{self, Addresses, FileKind, Reading, Skipped, is_address},
     progress, terminal,
 };
 
@@ -30,6 +37,9 @@ const INCOMPLETE: u8 = 5;
 
 /// Largest message of a retriever, in bytes: a page of a list whose every document has the longest names.
 const MAX_REPLY_BYTES: usize = 16 << 20;
+
+/// Files of fewer bytes are embedded before a question is answered from them: that takes seconds.
+const MAX_EMBEDDED_FIRST: u64 = 512 << 10;
 
 /// A client of a retriever.
 type Retriever = RetrieverServiceClient<TracedChannel>;
@@ -160,26 +170,80 @@ pub async fn ingest(
     Ok(ingest_with(&retriever(channel), collection, found, prune).await?.0)
 }
 
+/// As [`ingest`], but where it would take long: documents that are new or changed are stored by their words first, which takes
+/// seconds, and those are returned that are still to be embedded.
+///
+/// # Errors
+/// As for [`ingest`].
+pub async fn ingest_words_first(
+    channel: TracedChannel,
+    collection: &str,
+    mut found: documents::Found,
+    prune: Prune,
+) -> Result<(Outcome, Option<Pending>)> {
+    let client = retriever(channel);
+    if documents::total_bytes(&found.sources) < MAX_EMBEDDED_FIRST {
+        return Ok((ingest_with(&client, collection, found, prune).await?.0, None));
+    }
+    let sources = found.sources.clone();
+    let bar = progress::ingesting("reading", documents::total_bytes(&sources));
+    let mut sent = send_all(sending(&client, collection, &mut found).by_words(), bar).await?;
+    let by_words = std::mem::take(&mut sent.by_words);
+    let (mut outcome, files) = account(&client, collection, &found, sent, prune).await?;
+    let pending = Pending::new(&client, collection, sources, &found.fields, &files, &by_words);
+    match pending {
+        Some(pending) if pending.bytes() < MAX_EMBEDDED_FIRST => {
+            let bar = progress::ingesting("embedding", pending.bytes());
+            let embedded = pending.embed(bar.clone()).await;
+            bar.finish_and_clear();
+            outcome.failed.extend(embedded?.failed);
+            Ok((outcome, None))
+        }
+        pending => Ok((outcome, pending)),
+    }
+}
+
 /// As [`ingest`], and which documents are in which file.
 async fn ingest_with(
     client: &Retriever,
     collection: &str,
-    found: documents::Found,
+    mut found: documents::Found,
     prune: Prune,
 ) -> Result<(Outcome, Vec<send::ReadFile>)> {
-    let bar = progress::ingesting(found.sources.iter().map(Source::bytes).sum());
-    let sending = send::Sending::new(client, collection, found.sources, &found.fields)
-        .with_pages(found.pages)
-        .with_bar(bar.clone());
-    let sent = sending.send(&mut |_: &Change| {}).await;
+    let bar = progress::ingesting("ingesting", documents::total_bytes(&found.sources));
+    let sent = send_all(sending(client, collection, &mut found), bar).await?;
+    account(client, collection, &found, sent, prune).await
+}
+
+/// The files and pages that were found, on their way to a collection.
+fn sending<'a>(client: &'a Retriever, collection: &'a str, found: &mut documents::Found) -> Sending<'a> {
+    let (sources, pages) = (std::mem::take(&mut found.sources), std::mem::take(&mut found.pages));
+    Sending::new(client, collection, sources, &found.fields).with_pages(pages)
+}
+
+async fn send_all(sending: Sending<'_>, bar: ProgressBar) -> Result<Sent> {
+    let sent = sending.with_bar(bar.clone()).send(&mut |_: &Change| {}).await;
     bar.finish_and_clear();
-    let send::Sent {
+    sent
+}
+
+/// What becomes of documents that were sent: what is to be said of them, and which are in which file. Removes those that are
+/// gone.
+async fn account(
+    client: &Retriever,
+    collection: &str,
+    found: &documents::Found,
+    sent: Sent,
+    prune: Prune,
+) -> Result<(Outcome, Vec<send::ReadFile>)> {
+    let Sent {
         mut outcome,
         files,
         unreadable,
         gone,
         seen,
-    } = sent?;
+        ..
+    } = sent;
     found.skipped.iter().for_each(|skipped| outcome.skip(skipped));
     for document in &unreadable {
         match document.kind {

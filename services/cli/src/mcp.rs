@@ -4,15 +4,16 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use emend_gateway::ServiceUrls;
+use indicatif::ProgressBar;
 use tokio::sync::oneshot;
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use crate::{
     args::McpOptions,
     ask::collection_of,
     cluster::{Cluster, Component, Plan},
     documents::{Found, Reading},
-    ingest::{self, Prune},
+    ingest::{self, Pending, Prune},
 };
 
 /// Serves until the other side closes standard input, or a stop signal.
@@ -80,27 +81,42 @@ async fn services(
             None => Prune::Everything,
             Some(_) => Prune::Nothing,
         };
-        let outcome = ingest::ingest(cluster.channel(Component::Retriever)?, collection, found, prune).await?;
+        let channel = cluster.channel(Component::Retriever)?;
+        let (outcome, pending) = ingest::ingest_words_first(channel, collection, found, prune).await?;
         ingest::report(&outcome);
         if outcome.ingested + outcome.unchanged == 0 {
             bail!("no document could be stored; see the reasons above");
         }
-        Ok(ServiceUrls {
+        let urls = ServiceUrls {
             orchestrator_url: cluster.url(Component::Orchestrator)?.to_owned(),
             retriever_url: cluster.url(Component::Retriever)?.to_owned(),
-        })
+        };
+        Ok((urls, pending))
     };
     let stored = done.run_until_cancelled(stored).await;
     let outcome = match stored {
         None => Ok(()),
         Some(Err(error)) => Err(error),
-        Some(Ok(urls)) => {
+        Some(Ok((urls, pending))) => {
             // Without a receiver the protocol has ended.
             let _ = tell.send(Ok(urls));
+            let _embedding = pending.map(|pending| AbortOnDropHandle::new(tokio::spawn(embed(pending))));
             cluster.run_until(done.cancelled_owned()).await?;
             return Ok(());
         }
     };
     cluster.stop().await;
     outcome
+}
+
+/// Embeds documents that are found by their words already.
+async fn embed(pending: Pending) {
+    match pending.embed(ProgressBar::hidden()).await {
+        Ok(outcome) if outcome.failed.is_empty() => tracing::info!("all documents are embedded"),
+        Ok(outcome) => ingest::report(&outcome),
+        Err(error) => tracing::error!(
+            error = format!("{error:#}"),
+            "cannot embed the documents: they are found by their words alone"
+        ),
+    }
 }

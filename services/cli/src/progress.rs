@@ -27,11 +27,26 @@ pub fn spinner(message: &str) -> ProgressBar {
     bar
 }
 
-/// A progress bar of files that are ingested, by their bytes; its message is the file.
+/// A progress bar of files that are `doing`, such as ingesting, by their bytes; its message is the file.
 #[must_use]
-pub fn ingesting(total: u64) -> ProgressBar {
-    let template = "ingesting {bar:30.cyan} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left  {wide_msg:.dim}";
-    ProgressBar::with_draw_target(Some(total), target()).with_style(style(template))
+pub fn ingesting(doing: &str, total: u64) -> ProgressBar {
+    let bar = in_background(doing, total);
+    show(&bar);
+    bar
+}
+
+/// As [`ingesting`], and not shown until [`show`].
+#[must_use]
+pub fn in_background(doing: &str, total: u64) -> ProgressBar {
+    let template = format!(
+        "{doing} {{bar:30.cyan}} {{bytes}}/{{total_bytes}}, {{bytes_per_sec}}, {{eta}} left  {{wide_msg:.dim}}"
+    );
+    ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden()).with_style(style(&template))
+}
+
+/// Shows a bar that was in the background.
+pub fn show(bar: &ProgressBar) {
+    bar.set_draw_target(target());
 }
 
 /// A progress bar of documents that are `doing`, such as exporting.

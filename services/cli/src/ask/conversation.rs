@@ -8,7 +8,7 @@ use std::{fmt::Write as _, future::Future, path::PathBuf, process::ExitCode};
 use anyhow::Result;
 use emend_core::{did_you_mean, printable_line};
 use emend_orchestrator::catalog::Catalog;
-use emend_proto::v1::{Question, WalkResult};
+use emend_proto::v1::{Question, WalkResult, WalkStatus};
 use tracing::Instrument as _;
 
 use self::{
@@ -100,6 +100,7 @@ impl Talk {
         let mut asked = self.message(question);
         asked.collection.clone_from(&self.services.collection);
         let span = tracing::info_span!(target: "emend", "emend ask", otel.kind = "internal");
+        let early = self.services.embedded_percent();
         let walking = walk(self.services.channel.clone(), &self.options, asked.clone()).instrument(span);
         let Some(walked) = unless_interrupted(walking).await else {
             terminal::eprintln("\nthe walk was called off; the question is not part of the conversation");
@@ -107,6 +108,14 @@ impl Talk {
         };
         let result = walked?;
         finish(&result, None)?;
+        if early.is_some()
+            && result.status() != WalkStatus::Answered
+            && let Some(percent) = self.services.embedded_percent()
+        {
+            terminal::eprintln(format_args!(
+                "{percent} % of the documents are embedded by now: ask again when all are."
+            ));
+        }
         if let Some(answer) = &result.message {
             self.conversation.add(&asked.question, &answer.content)?;
         }
@@ -206,7 +215,7 @@ impl Talk {
 }
 
 /// What comes of the work; `None` where Ctrl-C came first, which drops it.
-async fn unless_interrupted<T>(work: impl Future<Output = T>) -> Option<T> {
+pub(super) async fn unless_interrupted<T>(work: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         done = work => Some(done),
         stopped = tokio::signal::ctrl_c() => {

@@ -4,13 +4,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use emend_chassis::TracedChannel;
+use indicatif::ProgressBar;
 use sha2::{Digest as _, Sha256};
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::{
     args::AskOptions,
     cluster::{Cluster, Component, Plan},
     documents::Found,
-    ingest::{self, Prune},
+    ingest::{self, Outcome, Pending, Prune},
+    progress, terminal,
 };
 
 /// An orchestrator, and the collection that it answers from.
@@ -19,6 +22,22 @@ pub(super) struct Services {
     cluster: Option<Cluster>,
     pub(super) channel: TracedChannel,
     pub(super) collection: String,
+    /// Documents that are found by their words, while they are embedded.
+    embedding: Option<Embedding>,
+}
+
+/// Documents that are being embedded in the background. Dropping it stops that; it goes on with their next ingest.
+struct Embedding {
+    task: AbortOnDropHandle<Result<Outcome>>,
+    bar: ProgressBar,
+}
+
+impl Embedding {
+    fn start(pending: Pending) -> Self {
+        let bar = progress::in_background("embedding", pending.bytes());
+        let task = AbortOnDropHandle::new(tokio::spawn(pending.embed(bar.clone())));
+        Self { task, bar }
+    }
 }
 
 impl Services {
@@ -37,11 +56,12 @@ impl Services {
             cluster,
             channel,
             collection,
+            embedding: None,
         })
     }
 
     /// Stores documents, which questions are answered from then. Without a collection in the options it is one of their
-    /// own.
+    /// own. Many documents are embedded in the background, unless the result is JSON, which comes once.
     pub(super) async fn ingest(&mut self, options: &AskOptions, docs: &[PathBuf], found: Found) -> Result<()> {
         let Some(cluster) = &self.cluster else {
             bail!("documents are stored where the services run: emend ingest --url RETRIEVER FOLDER");
@@ -54,7 +74,11 @@ impl Services {
             }
             Some(name) => (name.clone(), Prune::Nothing),
         };
-        let outcome = ingest::ingest(cluster.channel(Component::Retriever)?, &collection, found, prune).await?;
+        let channel = cluster.channel(Component::Retriever)?;
+        let (outcome, pending) = match options.json {
+            Some(_) => (ingest::ingest(channel, &collection, found, prune).await?, None),
+            None => ingest::ingest_words_first(channel, &collection, found, prune).await?,
+        };
         if options.json.is_none() || !outcome.failed.is_empty() {
             ingest::report(&outcome);
         }
@@ -62,10 +86,41 @@ impl Services {
             bail!("no document could be stored; see the reasons above");
         }
         self.collection = collection;
+        self.embedding = pending.map(Embedding::start);
+        if self.embedding.is_some() {
+            terminal::eprintln("They are found by their words until they are embedded, which goes on meanwhile.");
+        }
         Ok(())
     }
 
-    pub(super) async fn stop(self) {
+    /// How many percent of the bytes of the documents are embedded; `None` where nothing is being embedded.
+    pub(super) fn embedded_percent(&self) -> Option<u64> {
+        let Embedding { task, bar } = self.embedding.as_ref()?;
+        let total = bar.length().unwrap_or_default().max(1);
+        (!task.is_finished()).then(|| bar.position().min(total) * 100 / total)
+    }
+
+    /// Waits until all documents are embedded, and shows how far that is.
+    ///
+    /// # Errors
+    /// The retriever became unreachable.
+    pub(super) async fn embedded(&mut self) -> Result<()> {
+        let Some(Embedding { task, bar }) = &mut self.embedding else {
+            return Ok(());
+        };
+        progress::show(bar);
+        let ended = task.await;
+        bar.finish_and_clear();
+        self.embedding = None;
+        let outcome = ended.context("embedding the documents broke off")??;
+        if !outcome.failed.is_empty() {
+            ingest::report(&outcome);
+        }
+        Ok(())
+    }
+
+    pub(super) async fn stop(mut self) {
+        self.embedding = None;
         if let Some(cluster) = self.cluster {
             cluster.stop().await;
         }

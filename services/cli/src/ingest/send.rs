@@ -40,6 +40,7 @@ pub(super) struct Sending<'a> {
     sources: Arc<Vec<Source>>,
     pages: Arc<Vec<PageSource>>,
     fields: Arc<Fields>,
+    words_only: bool,
     bar: ProgressBar,
 }
 
@@ -56,6 +57,8 @@ pub(super) struct Sent {
     pub(super) gone: Vec<Skipped>,
     /// The identifiers of all documents that are there, and the places of those that could not be read.
     pub(super) seen: HashSet<String>,
+    /// The identifiers of documents that are stored by their words alone.
+    pub(super) by_words: HashSet<String>,
 }
 
 /// A file that was read.
@@ -68,6 +71,16 @@ pub(super) struct ReadFile {
     pub(super) is_complete: bool,
     /// Whether it is stored, where it is one document.
     pub(super) is_stored: bool,
+}
+
+impl ReadFile {
+    /// Whether one of these documents is in it.
+    pub(super) fn has_one_of(&self, documents: &HashSet<String>) -> bool {
+        match &self.records {
+            Some(records) => records.iter().any(|record| documents.contains(record)),
+            None => documents.contains(&*self.path.to_string_lossy()),
+        }
+    }
 }
 
 /// What the thread that reads leaves behind.
@@ -86,8 +99,15 @@ impl<'a> Sending<'a> {
             sources: Arc::new(sources),
             pages: Arc::default(),
             fields: Arc::clone(fields),
+            words_only: false,
             bar: ProgressBar::hidden(),
         }
+    }
+
+    /// The files by their words alone, but for documents that are stored with their embeddings.
+    pub(super) fn by_words(mut self) -> Self {
+        self.words_only = true;
+        self
     }
 
     /// With a bar that counts the bytes of files, and shows which is read.
@@ -147,12 +167,17 @@ impl<'a> Sending<'a> {
         let (sender, receiver) = mpsc::channel(READ_AHEAD);
         let reader = {
             let (read, sources, fields) = (Arc::clone(&read), Arc::clone(&self.sources), Arc::clone(&self.fields));
-            let collection = self.collection.to_owned();
+            let as_request = IngestRequest {
+                collection: self.collection.to_owned(),
+                document: None,
+                words_only: self.words_only,
+            };
             let bar = self.bar.clone();
             let (pages, stopped, runtime) = (Arc::clone(&self.pages), gone.clone(), Handle::current());
             tokio::task::spawn_blocking(move || {
-                if read_all(&sources, &fields, &collection, &sender, &read, &bar) {
-                    runtime.block_on(fetch_all(&pages, &collection, &sender, &read, &stopped, &bar));
+                if read_all(&sources, &fields, &as_request, &sender, &read, &bar) {
+                    let collection = &as_request.collection;
+                    runtime.block_on(fetch_all(&pages, collection, &sender, &read, &stopped, &bar));
                 }
             })
         };
@@ -163,6 +188,9 @@ impl<'a> Sending<'a> {
             while let Some(answer) = answers.message().await? {
                 let (status, document) = (answer.status(), answer.document_id);
                 sent.seen.insert(document.clone());
+                if answer.words_only {
+                    sent.by_words.insert(document.clone());
+                }
                 let change = match status {
                     IngestStatus::Ingested => Change::Ingested {
                         document,
@@ -203,11 +231,12 @@ impl<'a> Sending<'a> {
     }
 }
 
-/// Reads files one document at a time, as fast as they are taken. Whether all of them were taken.
+/// Reads files one document at a time, as fast as they are taken, and sends each in a copy of `as_request`. Whether all of them
+/// were taken.
 fn read_all(
     sources: &[Source],
     fields: &Arc<Fields>,
-    collection: &str,
+    as_request: &IngestRequest,
     sender: &mpsc::Sender<IngestRequest>,
     read: &Mutex<Read>,
     bar: &ProgressBar,
@@ -232,8 +261,8 @@ fn read_all(
                         .iter_mut()
                         .for_each(|records| records.push(document.id.clone()));
                     let request = IngestRequest {
-                        collection: collection.to_owned(),
                         document: Some(document),
+                        ..as_request.clone()
                     };
                     // It waits for the retriever, which few documents are ahead of.
                     if sender.blocking_send(request).is_err() {
@@ -273,6 +302,7 @@ async fn fetch_all(
                 let request = IngestRequest {
                     collection: collection.to_owned(),
                     document: Some(document),
+                    ..IngestRequest::default()
                 };
                 if sender.send(request).await.is_err() {
                     return;

@@ -21,6 +21,32 @@ fn a_question_is_read_from_standard_input() {
 }
 
 #[test]
+fn a_large_folder_is_answered_from_by_its_words_until_it_is_embedded() {
+    let place = Place::new();
+    let line = |number| {
+        format!(
+            "The depot has {number} bolts of size {} in drawer {}.\n",
+            number % 7,
+            number % 90
+        )
+    };
+    let filler: String = (0..16_000).map(line).collect();
+    std::fs::write(place.docs.path().join("depot.txt"), filler).unwrap();
+    let first = place.ask(&["--", ASKED]);
+    let (out, err) = (stdout(&first), stderr(&first));
+    assert_eq!(first.status.code(), Some(0), "{out}{err}");
+    assert!(out.contains("25 days"), "{out}{err}");
+    assert!(
+        err.contains("2 ingested") && err.contains("They are found by their words until they are embedded"),
+        "{err}"
+    );
+    // All was embedded before the end, so there is nothing to do.
+    let again = place.ask(&["--", ASKED]);
+    let err = stderr(&again);
+    assert!(err.contains("2 unchanged") && !err.contains("by their words"), "{err}");
+}
+
+#[test]
 fn what_is_wrong_with_a_question_is_said_before_a_document_is_stored() {
     let place = Place::new();
     for (wrong, says) in [

@@ -15,7 +15,7 @@ fn the_bar_counts_the_bytes_of_files_and_names_the_one_that_is_read() {
         assert!(read_all(
             sources,
             &Arc::default(),
-            "c",
+            &IngestRequest::default(),
             &sender,
             &Mutex::default(),
             &bar
