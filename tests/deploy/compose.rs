@@ -85,12 +85,21 @@ fn every_file_that_compose_mounts_is_there() {
 }
 
 #[test]
-fn the_image_has_every_binary_and_reads_the_variables_that_it_sets() {
+fn the_image_has_every_service_and_reads_the_variables_that_it_sets() {
     let file = read("deploy/Dockerfile");
-    for service in options::services() {
-        let binary = format!("emend-{}", service.name);
-        let package = format!("--package {binary}");
-        assert!(file.contains(&package) && file.matches(&binary).count() > 1, "{binary}");
+    let (_, linked) = file.split_once("for service in ").unwrap();
+    let (linked, _) = linked.split_once(';').unwrap();
+    let mut linked: Vec<&str> = linked.split_whitespace().collect();
+    linked.sort_unstable();
+    let mut services: Vec<&str> = options::services().iter().map(|service| service.name).collect();
+    services.sort_unstable();
+    assert_eq!(linked, services);
+    for service in services {
+        let name = format!("/usr/local/bin/emend-{service}");
+        assert!(emend_cli::called_as::service(name.as_ref()).is_some(), "{name}");
+    }
+    for other in ["emend", "/usr/bin/emend", "emend-", "emend-graders", ""] {
+        assert!(emend_cli::called_as::service(other.as_ref()).is_none(), "{other}");
     }
     let (_, variables) = file.rsplit_once("ENV ").unwrap();
     let variables = variables.replace('\\', " ");

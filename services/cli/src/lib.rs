@@ -6,6 +6,7 @@
 pub mod args;
 pub mod ask;
 pub mod calibrate;
+pub mod called_as;
 pub mod cluster;
 pub mod collections;
 pub mod doctor;

@@ -5,7 +5,7 @@ use std::{process::ExitCode, time::Duration};
 use emend_chassis::{ConfigError, ServiceOptions, Telemetry, TelemetryOptions};
 use emend_cli::{
     args::{Command, EvalCommand},
-    render, settings, terminal,
+    called_as, render, settings, terminal,
 };
 
 /// How long the end waits for threads that are still at work, such as one that looks up a name.
@@ -14,6 +14,9 @@ const RUNTIME_TIMEOUT: Duration = Duration::from_secs(5);
 fn main() -> ExitCode {
     if let Some(code) = emend_documents::reader_process() {
         return code;
+    }
+    if let Some(service) = std::env::args_os().next().as_deref().and_then(called_as::service) {
+        return service();
     }
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,

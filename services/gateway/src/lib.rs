@@ -99,6 +99,7 @@ mod sse;
 mod trace_url;
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -187,6 +188,12 @@ impl Gateway {
             keys: Keys::load(&options.service)?,
         })
     }
+}
+
+/// The main function of `emend-gateway`.
+#[must_use]
+pub fn main() -> ExitCode {
+    emend_chassis::run::<Options, _, _>("emend-gateway", serve)
 }
 
 /// Serves on `listener` until `shutdown` is cancelled and the requests in flight are done.

@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-use emend_gateway::Options;
-
 fn main() -> ExitCode {
-    emend_chassis::run::<Options, _, _>("emend-gateway", emend_gateway::serve)
+    emend_gateway::main()
 }

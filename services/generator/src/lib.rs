@@ -19,6 +19,7 @@ mod tests;
 mod validate;
 mod work;
 
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use emend_chassis::{ServeError, Server, ServiceOptions};
@@ -37,6 +38,12 @@ pub use error::{GenerateError, LoadError};
 
 /// Name of the service in health checks.
 pub use emend_proto::v1::generator_service_server::SERVICE_NAME;
+
+/// The main function of `emend-generator`.
+#[must_use]
+pub fn main() -> ExitCode {
+    emend_chassis::run::<Options, _, _>("emend-generator", serve)
+}
 
 /// Serves the generator on `listener` until `shutdown` is cancelled and the calls in flight are done.
 ///

@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-use emend_generator::Options;
-
 fn main() -> ExitCode {
-    emend_chassis::run::<Options, _, _>("emend-generator", emend_generator::serve)
+    emend_generator::main()
 }

@@ -23,6 +23,7 @@ mod usefulness;
 mod validate;
 mod work;
 
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use emend_chassis::{ServeError, Server, ServiceOptions};
@@ -41,6 +42,12 @@ pub use error::{GradeError, LoadError};
 
 /// Name of the service in health checks.
 pub use emend_proto::v1::grader_service_server::SERVICE_NAME;
+
+/// The main function of `emend-grader`.
+#[must_use]
+pub fn main() -> ExitCode {
+    emend_chassis::run::<Options, _, _>("emend-grader", serve)
+}
 
 /// Serves the grader on `listener` until `shutdown` is cancelled and the calls in flight are done.
 ///

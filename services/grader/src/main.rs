@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-use emend_grader::Options;
-
 fn main() -> ExitCode {
-    emend_chassis::run::<Options, _, _>("emend-grader", emend_grader::serve)
+    emend_grader::main()
 }

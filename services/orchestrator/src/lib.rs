@@ -18,6 +18,7 @@ pub mod walk;
 mod walk_request;
 pub mod work;
 
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use emend_chassis::{ServeError, Server};
@@ -58,6 +59,12 @@ pub async fn check(catalog: &catalog::Catalog, question: emend_proto::v1::Questi
     walk_request::walk_request(graphs, &scope, Some(question))
         .await
         .map(drop)
+}
+
+/// The main function of `emend-orchestrator`.
+#[must_use]
+pub fn main() -> ExitCode {
+    emend_chassis::run::<Options, _, _>("emend-orchestrator", serve)
 }
 
 /// Serves until `shutdown` is cancelled and the walks in flight have ended.

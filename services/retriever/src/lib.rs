@@ -22,6 +22,7 @@ mod transfer;
 mod validate;
 mod work;
 
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -56,6 +57,15 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Contents of one stream that are in memory at once, besides what is being received.
 const MAX_STREAM_BYTES: usize = 64 << 20;
+
+/// The main function of `emend-retriever`.
+#[must_use]
+pub fn main() -> ExitCode {
+    if let Some(code) = emend_documents::reader_process() {
+        return code;
+    }
+    emend_chassis::run::<Options, _, _>("emend-retriever", serve)
+}
 
 /// Serves the collections of `options.store` on `listener` until `shutdown` is cancelled and the calls in flight are
 /// done.

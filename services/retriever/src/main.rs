@@ -2,11 +2,6 @@
 
 use std::process::ExitCode;
 
-use emend_retriever::Options;
-
 fn main() -> ExitCode {
-    if let Some(code) = emend_documents::reader_process() {
-        return code;
-    }
-    emend_chassis::run::<Options, _, _>("emend-retriever", emend_retriever::serve)
+    emend_retriever::main()
 }

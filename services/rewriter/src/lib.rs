@@ -11,6 +11,7 @@ mod service;
 mod validate;
 mod work;
 
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use emend_chassis::{ServeError, Server, ServiceOptions};
@@ -31,6 +32,12 @@ pub use emend_proto::v1::rewriter_service_server::SERVICE_NAME;
 
 /// The longest request: 20 passages of 64 KiB, 50 queries and 50 messages of 8 KiB, and what surrounds them.
 const MAX_REQUEST_BYTES: usize = 4 * 1024 * 1024;
+
+/// The main function of `emend-rewriter`.
+#[must_use]
+pub fn main() -> ExitCode {
+    emend_chassis::run::<Options, _, _>("emend-rewriter", serve)
+}
 
 /// Serves the rewriter on `listener` until `shutdown` is cancelled and the calls in flight are done.
 ///

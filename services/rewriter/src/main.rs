@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-use emend_rewriter::Options;
-
 fn main() -> ExitCode {
-    emend_chassis::run::<Options, _, _>("emend-rewriter", emend_rewriter::serve)
+    emend_rewriter::main()
 }

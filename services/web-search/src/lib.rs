@@ -10,6 +10,7 @@ mod service;
 mod validate;
 mod work;
 
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use emend_chassis::{ServeError, Server, ServiceOptions};
@@ -32,6 +33,12 @@ pub use emend_proto::v1::web_search_service_server::SERVICE_NAME;
 
 /// The longest request: a query of 8 KiB and 200 domains of 253 bytes, with room to spare.
 const MAX_REQUEST_BYTES: usize = 256 * 1024;
+
+/// The main function of `emend-web-search`.
+#[must_use]
+pub fn main() -> ExitCode {
+    emend_chassis::run::<Options, _, _>("emend-web-search", serve)
+}
 
 /// Serves web search on `listener` until `shutdown` is cancelled and the calls in flight are done.
 ///

@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-use emend_web_search::Options;
-
 fn main() -> ExitCode {
-    emend_chassis::run::<Options, _, _>("emend-web-search", emend_web_search::serve)
+    emend_web_search::main()
 }
