@@ -93,23 +93,24 @@ async fn answered(
             services.ingest(options, docs, found).await?;
         }
         asked.collection.clone_from(&services.collection);
-        let early = services.embedded_percent().is_some();
-        let result = walk(services.channel.clone(), options, asked.clone()).await?;
-        if !early || result.status() == WalkStatus::Answered {
-            return Ok(result);
+        if services.embedded_percent().is_some() {
+            let result = walk(services.channel.clone(), options, before_the_web(&asked)).await?;
+            if matches!(result.status(), WalkStatus::Answered | WalkStatus::Failed) {
+                return Ok(result);
+            }
+            terminal::eprintln("Not sure with what is embedded so far: the question is asked again when all is.");
+            services.embedded().await?;
         }
-        terminal::eprintln("Not sure by what was embedded so far: the question is asked again once all is.");
-        services.embedded().await?;
         walk(services.channel.clone(), options, asked.clone()).await
     }
     .await;
     let finished = result.and_then(|result| Ok((finish(&result, options.json)?, result)));
-    if finished.is_ok()
-        && let Some(percent) = services.embedded_percent()
-    {
-        terminal::eprintln(format_args!(
-            "\nAnswered with {percent} % of the documents embedded. The rest follows for the next question; Ctrl-C leaves it to that."
-        ));
+    if finished.is_ok() {
+        if let Some(percent) = services.embedded_percent() {
+            terminal::eprintln(format_args!(
+                "\n{percent} % of the documents were embedded. The rest follows for the next question; Ctrl-C leaves it to that."
+            ));
+        }
         if let Some(Err(error)) = conversation::unless_interrupted(services.embedded()).await {
             render::error(&error);
         }
@@ -122,6 +123,14 @@ async fn answered(
         conversation.add(&asked.question, &answer.content)?;
     }
     Ok(code)
+}
+
+/// A question while documents are being embedded: what they say counts for more than the web, which is searched when all are.
+fn before_the_web(asked: &Question) -> Question {
+    Question {
+        web_off: true,
+        ..asked.clone()
+    }
 }
 
 /// A question as it is sent, but for its collection.

@@ -15,7 +15,7 @@ use self::{
     command::{COMMANDS, Command},
     editor::{Editor, Line},
 };
-use super::{Conversation, Services, check, finish, message, question, walk};
+use super::{Conversation, Services, before_the_web, check, finish, message, question, walk};
 use crate::{args::AskOptions, documents::Reading, ingest, render, terminal};
 
 /// What has been said, and what it is about.
@@ -100,20 +100,21 @@ impl Talk {
         let mut asked = self.message(question);
         asked.collection.clone_from(&self.services.collection);
         let span = tracing::info_span!(target: "emend", "emend ask", otel.kind = "internal");
-        let early = self.services.embedded_percent();
-        let walking = walk(self.services.channel.clone(), &self.options, asked.clone()).instrument(span);
+        let early = self.services.embedded_percent().is_some();
+        let sent = if early { before_the_web(&asked) } else { asked.clone() };
+        let walking = walk(self.services.channel.clone(), &self.options, sent).instrument(span);
         let Some(walked) = unless_interrupted(walking).await else {
             terminal::eprintln("\nthe walk was called off; the question is not part of the conversation");
             return Ok(());
         };
         let result = walked?;
         finish(&result, None)?;
-        if early.is_some()
+        if early
             && result.status() != WalkStatus::Answered
             && let Some(percent) = self.services.embedded_percent()
         {
             terminal::eprintln(format_args!(
-                "{percent} % of the documents are embedded by now: ask again when all are."
+                "{percent} % of the documents are embedded by now, and the web is searched when all are: ask again then."
             ));
         }
         if let Some(answer) = &result.message {

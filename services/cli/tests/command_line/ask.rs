@@ -40,7 +40,7 @@ fn a_large_folder_is_answered_from_by_its_words_until_it_is_embedded() {
         err.contains("2 ingested") && err.contains("They are found by their words until they are embedded"),
         "{err}"
     );
-    // All was embedded before the end, so there is nothing to do.
+    // All was embedded before the first one ended.
     let again = place.ask(&["--", ASKED]);
     let err = stderr(&again);
     assert!(err.contains("2 unchanged") && !err.contains("by their words"), "{err}");

@@ -20,6 +20,7 @@ mod proxy;
 mod retries;
 mod settings;
 mod subject;
+mod words;
 mod writers;
 
 /// Every promise, kept by each store.
@@ -51,7 +52,6 @@ contract! {
     promises::another_embedder_is_refused_with_both_names,
     promises::embeddings_of_another_length_are_refused,
     promises::a_document_replaces_its_earlier_version,
-    promises::a_document_without_embeddings_is_found_by_its_words,
     promises::removed_documents_are_gone,
     promises::documents_are_listed_in_the_order_of_their_ids,
     promises::what_is_read_is_what_was_stored,
@@ -60,7 +60,8 @@ contract! {
     promises::copies_are_found_once,
     languages::a_hybrid_search_keeps_a_place_for_another_language,
     filters::a_filter_takes_documents_that_meet_all_conditions,
-    promises::rare_words_count_for_more_and_the_count_follows_the_documents,
+    words::rare_words_count_for_more_and_the_count_follows_the_documents,
+    words::a_document_without_embeddings_is_found_by_its_words,
     promises::a_removed_collection_can_be_made_again_with_another_embedder,
     promises::a_repair_of_what_is_whole_changes_nothing,
     promises::many_documents_and_large_ones_are_stored_whole,
