@@ -28,7 +28,7 @@ pub use self::{
 use crate::{
     args::IngestOptions,
     cluster,
-    documents::{self, Addresses, FileKind, Reading, Skipped, is_address},
+    documents::{self, Addresses, Reading, Skipped, is_address},
     progress, terminal,
 };
 
@@ -190,7 +190,7 @@ pub async fn ingest_words_first(
     let mut sent = send_all(sending(&client, collection, &mut found).by_words(), bar).await?;
     let by_words = std::mem::take(&mut sent.by_words);
     let (mut outcome, files) = account(&client, collection, &found, sent, prune).await?;
-    let pending = Pending::new(&client, collection, sources, &found.fields, &files, &by_words);
+    let pending = Pending::new(&client, collection, sources, &found.fields, &files, by_words);
     match pending {
         Some(pending) if pending.bytes() < MAX_EMBEDDED_FIRST => {
             let bar = progress::ingesting("embedding", pending.bytes());
@@ -245,12 +245,7 @@ async fn account(
         ..
     } = sent;
     found.skipped.iter().for_each(|skipped| outcome.skip(skipped));
-    for document in &unreadable {
-        match document.kind {
-            FileKind::LongLine => outcome.skip(document),
-            _ => outcome.fail(&document.source, &document.reason),
-        }
-    }
+    unreadable.iter().for_each(|document| outcome.leave(document));
     // With a prune it is removed, which is all there is to do.
     for page in gone.iter().filter(|_| prune == Prune::Nothing) {
         outcome.fail(&page.source, &page.reason);

@@ -43,6 +43,14 @@ impl Outcome {
         self.failed.insert(document.to_owned(), reason.to_owned());
     }
 
+    /// Counts a file or line that could not be read.
+    pub(super) fn leave(&mut self, unreadable: &Skipped) {
+        match unreadable.kind {
+            FileKind::LongLine => self.skip(unreadable),
+            _ => self.fail(&unreadable.source, &unreadable.reason),
+        }
+    }
+
     /// Forgets that a file failed or was skipped that is read again or gone, and the same of its lines.
     pub(super) fn forget(&mut self, file: &Path) {
         let file = file.display().to_string();

@@ -22,6 +22,7 @@ pub struct Pending {
     collection: String,
     sources: Vec<Source>,
     fields: Arc<Fields>,
+    by_words: HashSet<String>,
     bytes: u64,
 }
 
@@ -33,16 +34,17 @@ impl Pending {
         mut sources: Vec<Source>,
         fields: &Arc<Fields>,
         files: &[ReadFile],
-        by_words: &HashSet<String>,
+        by_words: HashSet<String>,
     ) -> Option<Self> {
         let files: HashMap<&Path, &ReadFile> = files.iter().map(|file| (file.path.as_path(), file)).collect();
-        sources.retain(|source| files.get(source.path()).is_some_and(|file| file.has_one_of(by_words)));
+        sources.retain(|source| files.get(source.path()).is_some_and(|file| file.has_one_of(&by_words)));
         (!sources.is_empty()).then(|| Self {
             client: client.clone(),
             collection: collection.to_owned(),
             bytes: total_bytes(&sources),
             sources,
             fields: Arc::clone(fields),
+            by_words,
         })
     }
 
@@ -52,7 +54,8 @@ impl Pending {
         self.bytes
     }
 
-    /// Stores the documents with their embeddings, as they are now. The bar counts the bytes of the files.
+    /// Stores the documents with their embeddings, as they are now. The bar counts the bytes of the files. Of failures those are
+    /// told that keep one of the documents without its embeddings; the others of their files were told before.
     ///
     /// # Errors
     /// The retriever rejects the stream or is unreachable. Acknowledged documents stay stored.
@@ -63,9 +66,8 @@ impl Pending {
             unreadable,
             ..
         } = sending.send(&mut |_: &Change| {}).await?;
-        for document in &unreadable {
-            outcome.fail(&document.source, &document.reason);
-        }
+        unreadable.iter().for_each(|document| outcome.leave(document));
+        outcome.failed.retain(|document, _| self.by_words.contains(document));
         Ok(outcome)
     }
 }

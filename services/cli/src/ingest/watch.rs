@@ -250,11 +250,10 @@ impl Watch {
         }
         for skipped in &sent.unreadable {
             let (source, reason) = (skipped.source.clone(), skipped.reason.clone());
+            following.outcome.leave(skipped);
             let change = if skipped.kind == FileKind::LongLine {
-                following.outcome.skip(skipped);
                 Change::Skipped { file: source, reason }
             } else {
-                following.outcome.fail(&source, &reason);
                 Change::Failed {
                     document: source,
                     reason,

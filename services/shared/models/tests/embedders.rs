@@ -2,12 +2,19 @@
 #![cfg(feature = "local")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::sync::Arc;
+use std::{
+    num::NonZeroUsize,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use emend_models::{
     embed::{Embedder, EmbedderChoice, EmbedderOptions, Embedding, Input, ModelError, Precision, cosine, load},
     progress::Progress,
 };
+use futures::future::{join, join_all};
 
 async fn embedder(choice: EmbedderChoice) -> Arc<dyn Embedder> {
     load(&EmbedderOptions::of(choice), Progress::none()).await.unwrap()
@@ -284,4 +291,35 @@ async fn leaving_early_leaves_the_embedder_usable() {
         embed(&*embedder, Input::Query, &["harbour"]),
     );
     assert_eq!(one.await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_question_goes_before_documents_that_wait_to_be_stored() {
+    const DOCUMENTS: usize = 24;
+    let options = EmbedderOptions {
+        embedder_threads: NonZeroUsize::new(1),
+        ..EmbedderOptions::of(EmbedderChoice::E5Small)
+    };
+    let embedder = load(&options, Progress::none()).await.unwrap();
+    let stored = AtomicUsize::new(0);
+    let documents = (0..DOCUMENTS).map(|number| {
+        let text = format!("Passage {number} says little, and it says it at length. ").repeat(20);
+        let embedding = embedder.embed(Input::Passage, vec![text]);
+        let stored = &stored;
+        async move {
+            embedding.await.unwrap();
+            stored.fetch_add(1, Ordering::SeqCst);
+        }
+    });
+    let question = async {
+        embed(&*embedder, Input::Query, &["What does passage 3 say?"]).await;
+        stored.load(Ordering::SeqCst)
+    };
+    // All documents are asked for before the question is.
+    let (_, before) = join(join_all(documents), question).await;
+    assert!(
+        before < DOCUMENTS / 2,
+        "{before} of {DOCUMENTS} were stored before the question was embedded"
+    );
+    assert_eq!(stored.into_inner(), DOCUMENTS);
 }
