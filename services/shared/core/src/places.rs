@@ -18,7 +18,7 @@ pub struct Places(Arc<Mutex<Queue>>);
 
 #[derive(Debug)]
 struct Queue {
-    /// Places where a piece can run now. None is free while anybody waits.
+    /// Places that nobody has. None is free while anybody waits.
     free: usize,
     /// Who waits, by rank, and by when it came.
     waiting: BTreeMap<(u64, u64), oneshot::Sender<Place>>,
@@ -48,8 +48,8 @@ pub struct Place(Option<Places>);
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if let Some(lane) = self.0.take() {
-            lane.give_back();
+        if let Some(places) = self.0.take() {
+            places.give_back();
         }
     }
 }
@@ -67,7 +67,7 @@ impl Places {
         })))
     }
 
-    /// Waits for a place.
+    /// Waits for a place; somebody of a lower rank gets one earlier.
     ///
     /// # Errors
     /// [`BrokenOff`] where the process shuts down.
