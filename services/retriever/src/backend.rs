@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use emend_text::Language;
-use futures::future::BoxFuture;
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, ready};
 
 use crate::terms::Terms;
 
@@ -97,6 +98,17 @@ pub trait VectorStore: Send + Sync + 'static {
         collection: &'a str,
         document: &'a str,
     ) -> BoxFuture<'a, Result<Option<NewDocument>, StoreError>>;
+
+    /// A version of a document that another collection with the same embedder has; `None` also where nobody can tell without
+    /// asking a server about each of its collections.
+    fn stored_elsewhere<'a>(
+        &'a self,
+        _collection: &'a str,
+        _embedder: &'a EmbedderInfo,
+        _document: &'a str,
+    ) -> BoxFuture<'a, Result<Option<NewDocument>, StoreError>> {
+        ready(Ok(None)).boxed()
+    }
 
     /// Removes a collection with all its documents, and returns how many there were. What was being written to it fails.
     ///

@@ -1,10 +1,12 @@
 //! Ingests one document: extracts its text, splits it, embeds the chunks and stores them.
 
+mod known;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use emend_core::{Scope, limits::MAX_TITLE_BYTES};
-use emend_models::embed::{Embedder, Input};
+use emend_models::embed::{Embedder, Embedding, Input};
 use emend_proto::headings::page_number;
 use emend_proto::v1::{Document, IngestResponse, IngestStatus};
 use sha2::{Digest, Sha256};
@@ -18,6 +20,8 @@ use crate::room::Place;
 use crate::split::{ChunkPiece, SectionPiece, SplitError, SplitSettings};
 use crate::terms::Terms;
 use crate::validate;
+
+pub(crate) use known::KnownEmbeddings;
 
 /// Version of text extraction, of splitting and of what is stored. Increase it when they change, so that documents are
 /// stored again on the next ingest.
@@ -48,7 +52,8 @@ impl Library {
         }
         let embedded = fingerprint(&document, self.split);
         let by_words = fingerprint_by_words(embedded);
-        if let Some(stored) = self.store.stored(&collection, &document.id).await?
+        let stored = self.store.stored(&collection, &document.id).await?;
+        if let Some(stored) = stored
             && (stored.fingerprint == embedded || words_only && stored.fingerprint == by_words)
         {
             return Ok(IngestResponse {
@@ -60,13 +65,13 @@ impl Library {
             });
         }
         let prepared = self.prepare(document, place, scope).await?;
+        let (known, prepared) = self.known_embeddings(&collection, stored.is_some(), prepared).await?;
+        let words_only = words_only && !known.has_all(&prepared.chunks);
         let (fingerprint, chunks) = if words_only {
-            (
-                by_words,
-                prepared.chunks.into_iter().map(PreparedChunk::by_words).collect(),
-            )
+            let by_words_only = |chunk: PreparedChunk| chunk.with(None);
+            (by_words, prepared.chunks.into_iter().map(by_words_only).collect())
         } else {
-            (embedded, self.embed_chunks(prepared.chunks).await?)
+            (embedded, self.embed_chunks(prepared.chunks, &known).await?)
         };
         let passages = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
         let stored = NewDocument {
@@ -89,31 +94,27 @@ impl Library {
         })
     }
 
-    /// Embeds the chunks of a document, a few at a time.
-    pub(crate) async fn embed_chunks(&self, prepared: Vec<PreparedChunk>) -> Result<Vec<Chunk>, RetrieverError> {
-        let mut chunks = Vec::with_capacity(prepared.len());
-        let mut remaining = prepared.into_iter().peekable();
-        while remaining.peek().is_some() {
-            let (spans, texts): (Vec<_>, Vec<_>) = remaining
-                .by_ref()
-                .take(EMBED_BATCH)
-                .map(|chunk| ((chunk.section, chunk.start, chunk.end, chunk.terms), chunk.text))
-                .unzip();
-            let embeddings = self.embed(Input::Passage, texts).await?;
-            chunks.extend(
-                spans
-                    .into_iter()
-                    .zip(embeddings)
-                    .map(|((section, start, end, terms), embedding)| Chunk {
-                        section,
-                        start,
-                        end,
-                        embedding: Some(embedding),
-                        terms,
-                    }),
-            );
+    /// Embeds the chunks of a document, a few at a time, but for those whose embeddings are known.
+    pub(crate) async fn embed_chunks(
+        &self,
+        mut prepared: Vec<PreparedChunk>,
+        known: &KnownEmbeddings,
+    ) -> Result<Vec<Chunk>, RetrieverError> {
+        let mut embeddings: Vec<Option<Embedding>> = prepared.iter().map(|chunk| known.of(&chunk.text)).collect();
+        let mut missing: Vec<_> = embeddings
+            .iter_mut()
+            .zip(&mut prepared)
+            .filter(|(embedding, _)| embedding.is_none())
+            .collect();
+        for batch in missing.chunks_mut(EMBED_BATCH) {
+            let texts = batch.iter_mut().map(|(_, chunk)| std::mem::take(&mut chunk.text));
+            let embedded = self.embed(Input::Passage, texts.collect()).await?;
+            for ((missing, _), embedding) in batch.iter_mut().zip(embedded) {
+                **missing = Some(embedding);
+            }
         }
-        Ok(chunks)
+        let chunks = prepared.into_iter().zip(embeddings);
+        Ok(chunks.map(|(chunk, embedding)| chunk.with(embedding)).collect())
     }
 
     /// Extracts and splits a document on the blocking thread pool. It stops with the scope, and keeps its place until it
@@ -136,13 +137,13 @@ impl Library {
 }
 
 impl PreparedChunk {
-    /// The chunk without an embedding.
-    fn by_words(self) -> Chunk {
+    /// The chunk with its embedding; without one it is found by its words alone.
+    fn with(self, embedding: Option<Embedding>) -> Chunk {
         Chunk {
             section: self.section,
             start: self.start,
             end: self.end,
-            embedding: None,
+            embedding,
             terms: self.terms,
         }
     }
@@ -281,6 +282,9 @@ fn worth_finding<'c, 't>(
 
 /// Prepends the title and headings to a chunk, unless it contains them itself. The subject of a paragraph is often
 /// named only above it.
+///
+/// The embedding of a stored chunk is taken for that of this text ([`KnownEmbeddings`]): what changes here changes nothing that
+/// is stored until its own text changes.
 pub(crate) fn with_context(title: &str, headings: &[String], chunk: &str) -> String {
     let mut context: Vec<&str> = Vec::new();
     for part in std::iter::once(title).chain(headings.iter().map(String::as_str)) {

@@ -19,6 +19,7 @@
 
 mod catalog;
 mod collection;
+mod elsewhere;
 mod index;
 mod lock;
 mod open;
@@ -393,6 +394,16 @@ impl VectorStore for EdgeStore {
     ) -> BoxFuture<'a, Result<Option<NewDocument>, StoreError>> {
         let (collection, document) = (collection.to_owned(), document.to_owned());
         self.run(move |store| store.with(&collection, |collection| collection.whole(&document)))
+    }
+
+    fn stored_elsewhere<'a>(
+        &'a self,
+        collection: &'a str,
+        embedder: &'a EmbedderInfo,
+        document: &'a str,
+    ) -> BoxFuture<'a, Result<Option<NewDocument>, StoreError>> {
+        let (collection, embedder, document) = (collection.to_owned(), embedder.clone(), document.to_owned());
+        self.run(move |store| Ok(store.stored_elsewhere(&collection, &embedder, &document)))
     }
 
     fn delete_collection<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<u64, StoreError>> {

@@ -20,7 +20,7 @@ use tonic::Status;
 use super::export::{Export, NextIds, PAGE};
 use crate::backend::{NewDocument, Section, StoreError, part};
 use crate::error::RetrieverError;
-use crate::ingest::{PreparedChunk, passage_terms, with_context};
+use crate::ingest::{KnownEmbeddings, PreparedChunk, passage_terms, with_context};
 use crate::library::Library;
 use crate::split::SplitError;
 use crate::terms::Terms;
@@ -201,7 +201,7 @@ impl Library {
         };
         let cut = tokio::task::spawn_blocking(move || span.in_scope(cut)).await;
         let (document, pieces) = cut.map_err(|source| RetrieverError::Broken { document: id, source })??;
-        let chunks = self.embed_chunks(pieces).await?;
+        let chunks = self.embed_chunks(pieces, &KnownEmbeddings::default()).await?;
         Ok(NewDocument { chunks, ..document })
     }
 }
