@@ -98,7 +98,13 @@ async fn answered(
             if matches!(result.status(), WalkStatus::Answered | WalkStatus::Failed) {
                 return Ok(result);
             }
-            terminal::eprintln("Not sure with what is embedded so far: the question is asked again when all is.");
+            let so_far = match result.status() {
+                WalkStatus::Abstained => String::new(),
+                _ => format!("\n{}", render::result(&result)),
+            };
+            terminal::eprintln(format_args!(
+                "{so_far}Not sure with what is embedded so far: the question is asked again when all is."
+            ));
             services.embedded().await?;
         }
         walk(services.channel.clone(), options, asked.clone()).await
