@@ -98,13 +98,7 @@ async fn answered(
             if matches!(result.status(), WalkStatus::Answered | WalkStatus::Failed) {
                 return Ok(result);
             }
-            let so_far = match result.status() {
-                WalkStatus::Abstained => String::new(),
-                _ => format!("\n{}", render::result(&result)),
-            };
-            terminal::eprintln(format_args!(
-                "{so_far}Not sure with what is embedded so far: the question is asked again when all is."
-            ));
+            terminal::eprintln(in_doubt(&result));
             services.embedded().await?;
         }
         walk(services.channel.clone(), options, asked.clone()).await
@@ -129,6 +123,15 @@ async fn answered(
         conversation.add(&asked.question, &answer.content)?;
     }
     Ok(code)
+}
+
+/// What is said of an answer that is in doubt while documents are being embedded: the answer, if there is one, and what comes next.
+fn in_doubt(result: &WalkResult) -> String {
+    let answer = match result.status() {
+        WalkStatus::Abstained => String::new(),
+        _ => format!("\n{}", render::result(result)),
+    };
+    format!("{answer}Not sure with what is embedded so far: the question is asked again when all is.")
 }
 
 /// A question while documents are being embedded: what they say counts for more than the web, which is searched when all are.
@@ -276,3 +279,6 @@ fn finish(result: &WalkResult, format: Option<Json>) -> Result<ExitCode> {
         _ => ExitCode::SUCCESS,
     })
 }
+
+#[cfg(test)]
+mod tests;
