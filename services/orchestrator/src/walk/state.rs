@@ -1,7 +1,7 @@
 //! The state of a walk.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     hash::{DefaultHasher, Hash as _, Hasher as _},
     sync::Arc,
 };
@@ -90,6 +90,17 @@ impl Attempt {
     /// The probability that it is both supported and useful, as far as it was graded.
     fn quality(&self) -> f64 {
         self.groundedness.unwrap_or(0.0) * self.usefulness.unwrap_or(1.0)
+    }
+
+    /// Its sentences, each with the passages that it cites, in no order; the answer as a whole where it was not cut into any.
+    fn said(&self) -> BTreeSet<(&str, BTreeSet<&str>)> {
+        if self.sentences.is_empty() {
+            return BTreeSet::from([(self.answer.as_str(), BTreeSet::new())]);
+        }
+        let sentences = self.sentences.iter();
+        sentences
+            .map(|sentence| (sentence.text.as_str(), cited(sentence)))
+            .collect()
     }
 
     /// What is said of it where it stands although the last generation abstained.
@@ -262,6 +273,29 @@ impl State {
             .any(|attempt| same_passages(&attempt.evidence, evidence) && normalised(&attempt.answer) == answer)
     }
 
+    /// Gives the latest answer the grades of an earlier one that says the same by the same passages, and was supported and not
+    /// useful; returns the number of that one. Other passages beside those that it cites do not make it an answer to the
+    /// question.
+    pub(super) fn take_earlier_grades(&mut self) -> Option<u32> {
+        let (latest, earlier) = self.attempts.split_last_mut()?;
+        let said = latest.said();
+        let earlier = earlier.iter().find(|earlier| {
+            earlier.verdict == Verdict::NotUseful && earlier.supported == Some(true) && earlier.said() == said
+        })?;
+        latest.verdict = earlier.verdict;
+        latest.supported = earlier.supported;
+        latest.groundedness = earlier.groundedness;
+        latest.usefulness = earlier.usefulness;
+        for sentence in &mut latest.sentences {
+            let graded = earlier.sentences.iter().find(|graded| graded.text == sentence.text);
+            if let Some(graded) = graded {
+                sentence.support = graded.support;
+                sentence.support_score = graded.support_score;
+            }
+        }
+        Some(earlier.number)
+    }
+
     /// Remembers that the generator abstained from these passages.
     pub(super) fn abstain_from(&mut self, evidence: &[GradedPassage], words: String) {
         self.abstained = Some(words);
@@ -293,6 +327,12 @@ impl Held {
             content: PassageContent::Whole.into(),
         }
     }
+}
+
+/// The passages that a sentence cites.
+fn cited(sentence: &Sentence) -> BTreeSet<&str> {
+    let citations = sentence.citations.iter();
+    citations.map(|citation| citation.passage_id.as_str()).collect()
 }
 
 /// Whether two lists are the same passages in the same order.

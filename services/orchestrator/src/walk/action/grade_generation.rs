@@ -1,8 +1,8 @@
 //! Grades the latest answer against the evidence and against the original question (R2), at the same time (R9).
 
 use super::{
-    Ended, StepContext,
-    grades::{Wanted, grade, verdict, without_grade},
+    Ended, Report, StepContext,
+    grades::{Wanted, grade, tell, verdict, without_grade},
 };
 use crate::{
     graph::{GradeGenerationOutcome, MinimumSupport},
@@ -10,6 +10,12 @@ use crate::{
 };
 
 pub(super) async fn run(context: &mut StepContext<'_>, minimum: MinimumSupport) -> Ended<GradeGenerationOutcome> {
+    if let Some(number) = context.state.take_earlier_grades() {
+        // Grading it again would change nothing (R3).
+        tell(context, 0).await?;
+        let report = Report::of(format!("not useful, as generation {number}, which says the same"));
+        return Ok((GradeGenerationOutcome::NotUseful, report));
+    }
     let (grades, report) = grade(context, Wanted::Both(minimum)).await?;
     let verdict = grades.map_or(Verdict::Ungraded, |grades| verdict(grades.supported, grades.useful));
     Ok(match verdict {

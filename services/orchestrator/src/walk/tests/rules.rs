@@ -115,6 +115,25 @@ async fn r3_the_same_answer_from_the_same_passages_is_a_stall() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn r3_an_answer_that_was_not_useful_is_not_graded_again() {
+    let services = Scripted::default()
+        .generate(|_| Ok(answer("It was built in 1790.")))
+        .grade_usefulness(|_| Ok(useful(false)));
+    let result = ask("self-corrective-rag", &services).await;
+    let graded = result.steps.iter().filter(|step| step.node == "grade_generation");
+    let summaries: Vec<&str> = graded.map(|step| step.summary.as_str()).collect();
+    assert_eq!(summaries[0], "fully supported, not useful");
+    // Each other query found other passages, and the same to say.
+    assert!(summaries.len() > 2, "{summaries:?}");
+    let again = "not useful, as generation 1, which says the same";
+    assert!(summaries[1..].iter().all(|summary| *summary == again), "{summaries:?}");
+    let is_grade = |call: &Call| matches!(call, Call::GradeUsefulness(_) | Call::GradeGroundedness(_));
+    assert_eq!(services.calls().into_iter().filter(is_grade).count(), 2);
+    assert_eq!(status(&result), WalkStatus::Unverified);
+    assert_eq!(result.sentences[0].support(), Support::FullySupported);
+}
+
+#[tokio::test(start_paused = true)]
 async fn r3_a_query_that_was_searched_already_is_no_new_query() {
     let services = Scripted::default()
         .grade_documents(|request| Ok(documents_graded(request, |_| Relevance::Irrelevant)))

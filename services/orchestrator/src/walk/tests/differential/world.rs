@@ -402,10 +402,7 @@ impl World {
     }
 
     fn use_(number: u8) -> Option<bool> {
-        match number {
-            0 => None,
-            number => Some(number == 2),
-        }
+        (number > 0).then_some(number == 2)
     }
 
     /// Whether the latest answer is supported; `None` without a grade.
@@ -425,8 +422,18 @@ impl World {
         useful
     }
 
-    /// Both grades at once.
+    /// Both grades at once. An answer that was supported and of no use is so when it comes again.
     pub(super) fn grade_answer(&mut self) -> (Option<bool>, Option<bool>) {
+        let (latest, earlier) = self.answers.split_last().unwrap();
+        let useless = (&latest.text, Some(true), Quality::Useless);
+        if earlier
+            .iter()
+            .any(|one| (&one.text, one.supported, one.quality) == useless)
+        {
+            let latest = self.answers.last_mut().unwrap();
+            (latest.supported, latest.quality) = (Some(true), Quality::Useless);
+            return (Some(true), Some(false));
+        }
         (self.is_supported(), self.is_useful())
     }
 
@@ -484,12 +491,10 @@ impl World {
 
     /// Settles on the best answer there is.
     pub(super) fn finalize(&mut self) -> Ended {
-        let best = self.answers.iter().map(|answer| answer.quality).max();
-        match best {
-            _ if self.withdrawn => self.finish(WalkStatus::Abstained),
-            None => self.finish(WalkStatus::Abstained),
-            Some(Quality::Good) => self.finish(WalkStatus::Answered),
-            Some(_) => self.finish(WalkStatus::Unverified),
+        match self.answers.iter().map(|answer| answer.quality).max() {
+            Some(Quality::Good) if !self.withdrawn => self.finish(WalkStatus::Answered),
+            Some(_) if !self.withdrawn => self.finish(WalkStatus::Unverified),
+            _ => self.finish(WalkStatus::Abstained),
         }
     }
 }
