@@ -7,8 +7,8 @@ root=$(cd -P "$(dirname "$0")/.." && pwd)
 out=${1:-dist}
 program=${EMEND:-}
 if [ -z "$program" ]; then
-    (cd "$root" && cargo build --release --locked --package emend-cli)
-    program=${CARGO_TARGET_DIR:-$root/target}/release/emend
+    (cd "$root" && cargo build --profile dist --locked --package emend-cli)
+    program=${CARGO_TARGET_DIR:-$root/target}/dist/emend
 fi
 version=$("$program" --version)
 name=emend-${version##* }-$(uname -m)-$(uname -s | tr '[:upper:]' '[:lower:]')
