@@ -131,7 +131,9 @@ pub async fn serve_store(
         EmbedderChoice::OpenAi(_) => "openai",
         _ => "emend",
     };
-    let library = Arc::new(Library::new(Arc::clone(&store), embedder, split, provider));
+    let shares_embeddings = options.service.keys_file.is_none();
+    let library = Library::new(Arc::clone(&store), embedder, split, shares_embeddings, provider);
+    let library = Arc::new(library);
 
     let system = ActorSystem::start("emend-retriever").map_err(ServeError::start)?;
     let server = Server::new("emend-retriever", &options.service)

@@ -33,6 +33,9 @@ pub(crate) struct Library {
     pub(crate) room: Room,
     /// For passages that are read to be sent.
     pub(crate) replies: Room,
+    /// Whether a document is stored with embeddings that another collection has of it. Not where keys tell callers apart: how fast
+    /// a guess is stored would tell whether somebody else has its text.
+    pub(crate) shares_embeddings: bool,
     /// The provider of the embedder, for telemetry.
     provider: &'static str,
     duration: Latency,
@@ -44,6 +47,7 @@ impl Library {
         store: Arc<dyn VectorStore>,
         embedder: Arc<dyn Embedder>,
         split: SplitSettings,
+        shares_embeddings: bool,
         provider: &'static str,
     ) -> Self {
         let duration = Latency::new(semconv::GEN_AI_CLIENT_OPERATION_DURATION);
@@ -53,6 +57,7 @@ impl Library {
             split,
             room: Room::of_documents(),
             replies: Room::of_replies(),
+            shares_embeddings,
             provider,
             duration,
         }

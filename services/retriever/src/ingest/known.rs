@@ -32,6 +32,35 @@ impl KnownEmbeddings {
         chunks.iter().all(|chunk| self.of(&chunk.text).is_some())
     }
 
+    /// Adds the embeddings of a version of the document, on the blocking thread pool: it may have thousands. A version that
+    /// cannot be read is no reason to refuse the next one.
+    async fn with_those_of(
+        mut self,
+        version: Result<Option<NewDocument>, StoreError>,
+        prepared: Prepared,
+    ) -> Result<(Self, Prepared), RetrieverError> {
+        let version = match version {
+            Ok(Some(version)) => version,
+            Ok(None) => return Ok((self, prepared)),
+            Err(error) => {
+                let error = emend_core::error_chain(&error);
+                tracing::debug!(error, "the embeddings of an earlier version cannot be read");
+                return Ok((self, prepared));
+            }
+        };
+        let (id, span) = (prepared.id.clone(), tracing::Span::current());
+        let take = move || {
+            let wanted = prepared.chunks.iter().map(|chunk| key(&chunk.text)).collect();
+            self.take(&version, &wanted);
+            let (known, chunks) = (self.0.len(), prepared.chunks.len());
+            tracing::debug!(known, chunks, "embeddings of an earlier version");
+            (self, prepared)
+        };
+        tokio::task::spawn_blocking(move || span.in_scope(take))
+            .await
+            .map_err(|source| RetrieverError::Broken { document: id, source })
+    }
+
     /// Takes the embeddings of a stored document, of the texts that are wanted.
     fn take(&mut self, document: &NewDocument, wanted: &HashSet<Key>) {
         for chunk in &document.chunks {
@@ -46,64 +75,25 @@ impl KnownEmbeddings {
 
 impl Library {
     /// What is known of the embeddings of a document's chunks: by the version that the collection has, where it `is_stored`, and
-    /// by one of another collection.
+    /// by one of another collection, where embeddings are shared.
     pub(super) async fn known_embeddings(
         &self,
         collection: &str,
         is_stored: bool,
-        prepared: Prepared,
+        mut prepared: Prepared,
     ) -> Result<(KnownEmbeddings, Prepared), RetrieverError> {
-        let (mut known, mut prepared) = (KnownEmbeddings::default(), prepared);
-        for elsewhere in [false, true] {
-            if !elsewhere && !is_stored || known.has_all(&prepared.chunks) {
-                continue;
-            }
-            let read = match elsewhere {
-                false => self.store.read(collection, &prepared.id).await,
-                true => {
-                    let embedder = self.embedder_info();
-                    self.store.stored_elsewhere(collection, &embedder, &prepared.id).await
-                }
-            };
-            if let Some(version) = readable(read) {
-                (known, prepared) = taken(known, version, prepared).await?;
-            }
+        let mut known = KnownEmbeddings::default();
+        if is_stored {
+            let version = self.store.read(collection, &prepared.id).await;
+            (known, prepared) = known.with_those_of(version, prepared).await?;
+        }
+        if self.shares_embeddings && !known.has_all(&prepared.chunks) {
+            let embedder = self.embedder_info();
+            let version = self.store.stored_elsewhere(collection, &embedder, &prepared.id).await;
+            (known, prepared) = known.with_those_of(version, prepared).await?;
         }
         Ok((known, prepared))
     }
-}
-
-/// A version that was read; one that cannot be read is no reason to refuse the next one.
-fn readable(read: Result<Option<NewDocument>, StoreError>) -> Option<NewDocument> {
-    read.unwrap_or_else(|error| {
-        tracing::debug!(
-            error = emend_core::error_chain(&error),
-            "the embeddings of an earlier version cannot be read"
-        );
-        None
-    })
-}
-
-/// Takes the embeddings of a version, on the blocking thread pool: it may have thousands.
-async fn taken(
-    mut known: KnownEmbeddings,
-    version: NewDocument,
-    prepared: Prepared,
-) -> Result<(KnownEmbeddings, Prepared), RetrieverError> {
-    let (id, span) = (prepared.id.clone(), tracing::Span::current());
-    let take = move || {
-        let wanted = prepared.chunks.iter().map(|chunk| key(&chunk.text)).collect();
-        known.take(&version, &wanted);
-        tracing::debug!(
-            known = known.0.len(),
-            chunks = prepared.chunks.len(),
-            "embeddings of an earlier version"
-        );
-        (known, prepared)
-    };
-    tokio::task::spawn_blocking(move || span.in_scope(take))
-        .await
-        .map_err(|source| RetrieverError::Broken { document: id, source })
 }
 
 /// The text that a chunk of a stored document was embedded as.

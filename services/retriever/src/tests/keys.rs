@@ -71,6 +71,28 @@ fn retrieve(collection: &str) -> RetrieveRequest {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn with_keys_a_collection_does_not_tell_what_another_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("keys.toml");
+    let mut file = KeysFile::default();
+    let one = key(&mut file, "one", &[Permission::Ingest], &["payroll"]);
+    let other = key(&mut file, "other", &[Permission::Ingest], &["team-a"]);
+    file.write(&path).unwrap();
+    let data = folder.path().join("data");
+    let mut running = Running::start(&data, &["--keys-file", path.to_str().unwrap()]).await;
+    assert_eq!(ingest(&mut running, &one, &["payroll"]).await.unwrap(), 1);
+    let guess = IngestRequest {
+        collection: "team-a".to_owned(),
+        document: Some(document("leave", "Every employee has 25 days of leave.")),
+        words_only: true,
+    };
+    let request = with(&other, tokio_stream::iter([guess]));
+    let mut answers = running.client.ingest(request).await.unwrap().into_inner();
+    assert!(answers.message().await.unwrap().unwrap().words_only);
+    running.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_key_reads_and_writes_its_collections_and_sees_no_others() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("keys.toml");

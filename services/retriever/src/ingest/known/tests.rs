@@ -62,7 +62,7 @@ impl Retriever {
             section: 32,
         };
         Self {
-            library: Library::new(store, embedder.clone(), split, "emend"),
+            library: Library::new(store, embedder.clone(), split, true, "emend"),
             embedder,
         }
     }
