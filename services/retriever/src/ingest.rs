@@ -21,8 +21,6 @@ use crate::split::{ChunkPiece, SectionPiece, SplitError, SplitSettings};
 use crate::terms::Terms;
 use crate::validate;
 
-pub(crate) use known::KnownEmbeddings;
-
 /// Version of text extraction, of splitting and of what is stored. Increase it when they change, so that documents are
 /// stored again on the next ingest.
 const SPLITTER: u32 = 9;
@@ -65,13 +63,18 @@ impl Library {
             });
         }
         let prepared = self.prepare(document, place, scope).await?;
-        let (known, prepared) = self.known_embeddings(&collection, stored.is_some(), prepared).await?;
-        let words_only = words_only && !known.has_all(&prepared.chunks);
+        let prepared = self
+            .with_stored_embeddings(&collection, stored.is_some(), prepared)
+            .await?;
+        let words_only = words_only && !prepared.is_embedded();
         let (fingerprint, chunks) = if words_only {
-            let by_words_only = |chunk: PreparedChunk| chunk.with(None);
-            (by_words, prepared.chunks.into_iter().map(by_words_only).collect())
+            let without = |chunk: PreparedChunk| Chunk {
+                embedding: None,
+                ..chunk.into()
+            };
+            (by_words, prepared.chunks.into_iter().map(without).collect())
         } else {
-            (embedded, self.embed_chunks(prepared.chunks, &known).await?)
+            (embedded, self.embed_chunks(prepared.chunks).await?)
         };
         let passages = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
         let stored = NewDocument {
@@ -94,27 +97,17 @@ impl Library {
         })
     }
 
-    /// Embeds the chunks of a document, a few at a time, but for those whose embeddings are known.
-    pub(crate) async fn embed_chunks(
-        &self,
-        mut prepared: Vec<PreparedChunk>,
-        known: &KnownEmbeddings,
-    ) -> Result<Vec<Chunk>, RetrieverError> {
-        let mut embeddings: Vec<Option<Embedding>> = prepared.iter().map(|chunk| known.of(&chunk.text)).collect();
-        let mut missing: Vec<_> = embeddings
-            .iter_mut()
-            .zip(&mut prepared)
-            .filter(|(embedding, _)| embedding.is_none())
-            .collect();
+    /// Embeds the chunks of a document that have no embedding yet, a few at a time.
+    pub(crate) async fn embed_chunks(&self, mut prepared: Vec<PreparedChunk>) -> Result<Vec<Chunk>, RetrieverError> {
+        let mut missing: Vec<_> = prepared.iter_mut().filter(|chunk| chunk.embedding.is_none()).collect();
         for batch in missing.chunks_mut(EMBED_BATCH) {
-            let texts = batch.iter_mut().map(|(_, chunk)| std::mem::take(&mut chunk.text));
+            let texts = batch.iter_mut().map(|chunk| std::mem::take(&mut chunk.text));
             let embedded = self.embed(Input::Passage, texts.collect()).await?;
-            for ((missing, _), embedding) in batch.iter_mut().zip(embedded) {
-                **missing = Some(embedding);
+            for (chunk, embedding) in batch.iter_mut().zip(embedded) {
+                chunk.embedding = Some(embedding);
             }
         }
-        let chunks = prepared.into_iter().zip(embeddings);
-        Ok(chunks.map(|(chunk, embedding)| chunk.with(embedding)).collect())
+        Ok(prepared.into_iter().map(Into::into).collect())
     }
 
     /// Extracts and splits a document on the blocking thread pool. It stops with the scope, and keeps its place until it
@@ -136,15 +129,14 @@ impl Library {
     }
 }
 
-impl PreparedChunk {
-    /// The chunk with its embedding; without one it is found by its words alone.
-    fn with(self, embedding: Option<Embedding>) -> Chunk {
-        Chunk {
-            section: self.section,
-            start: self.start,
-            end: self.end,
-            embedding,
-            terms: self.terms,
+impl From<PreparedChunk> for Chunk {
+    fn from(chunk: PreparedChunk) -> Self {
+        Self {
+            section: chunk.section,
+            start: chunk.start,
+            end: chunk.end,
+            embedding: chunk.embedding,
+            terms: chunk.terms,
         }
     }
 }
@@ -172,6 +164,8 @@ pub(crate) struct PreparedChunk {
     pub(crate) text: String,
     /// Its words.
     pub(crate) terms: Terms,
+    /// Its embedding, where that is known.
+    pub(crate) embedding: Option<Embedding>,
 }
 
 fn prepare(
@@ -246,6 +240,7 @@ fn prepare(
                 end: chunk.end,
                 terms: passage_terms(&source, &text),
                 text,
+                embedding: None,
             })
         })
         .collect::<Result<_, _>>()?;
@@ -283,8 +278,8 @@ fn worth_finding<'c, 't>(
 /// Prepends the title and headings to a chunk, unless it contains them itself. The subject of a paragraph is often
 /// named only above it.
 ///
-/// The embedding of a stored chunk is taken for that of this text ([`KnownEmbeddings`]): what changes here changes nothing that
-/// is stored until its own text changes.
+/// The embedding of a stored chunk is taken for that of this text ([`Library::with_stored_embeddings`]): what changes here
+/// changes nothing that is stored until its own text changes.
 pub(crate) fn with_context(title: &str, headings: &[String], chunk: &str) -> String {
     let mut context: Vec<&str> = Vec::new();
     for part in std::iter::once(title).chain(headings.iter().map(String::as_str)) {

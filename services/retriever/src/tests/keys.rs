@@ -27,6 +27,16 @@ fn key(file: &mut KeysFile, name: &str, allow: &[Permission], collections: &[&st
     key
 }
 
+/// A retriever that asks for the keys of a file, and the folder of both.
+async fn start(file: &KeysFile) -> (tempfile::TempDir, Running) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("keys.toml");
+    file.write(&path).unwrap();
+    let data = folder.path().join("data");
+    let running = Running::start(&data, &["--keys-file", path.to_str().unwrap()]).await;
+    (folder, running)
+}
+
 fn with<T>(key: &Secret, message: T) -> Request<T> {
     let mut request = Request::new(message);
     let value = format!("Bearer {}", key.reveal()).parse().unwrap();
@@ -72,14 +82,10 @@ fn retrieve(collection: &str) -> RetrieveRequest {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn with_keys_a_collection_does_not_tell_what_another_has() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("keys.toml");
     let mut file = KeysFile::default();
     let one = key(&mut file, "one", &[Permission::Ingest], &["payroll"]);
     let other = key(&mut file, "other", &[Permission::Ingest], &["team-a"]);
-    file.write(&path).unwrap();
-    let data = folder.path().join("data");
-    let mut running = Running::start(&data, &["--keys-file", path.to_str().unwrap()]).await;
+    let (_folder, mut running) = start(&file).await;
     assert_eq!(ingest(&mut running, &one, &["payroll"]).await.unwrap(), 1);
     let guess = IngestRequest {
         collection: "team-a".to_owned(),
@@ -94,15 +100,11 @@ async fn with_keys_a_collection_does_not_tell_what_another_has() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_reads_and_writes_its_collections_and_sees_no_others() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("keys.toml");
     let mut file = KeysFile::default();
     let writer = key(&mut file, "writer", &[Permission::Ingest], &["*"]);
     let reader = key(&mut file, "reader", &[Permission::Ask], &["handbook", "team-*"]);
     let own = key(&mut file, "own", &[Permission::Ask, Permission::Ingest], &["team-*"]);
-    file.write(&path).unwrap();
-    let data = folder.path().join("data");
-    let mut running = Running::start(&data, &["--keys-file", path.to_str().unwrap()]).await;
+    let (_folder, mut running) = start(&file).await;
 
     assert_eq!(
         ingest(&mut running, &writer, &["handbook", "payroll"]).await.unwrap(),
@@ -184,15 +186,11 @@ async fn a_key_reads_and_writes_its_collections_and_sees_no_others() {
 /// An administrator is one of the key's collections, and of no others.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_administrator_of_some_collections_changes_and_reads_no_others() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("keys.toml");
     let mut file = KeysFile::default();
     let writer = key(&mut file, "writer", &[Permission::Ingest], &["*"]);
     let all = [Permission::Ask, Permission::Ingest, Permission::Admin];
     let admin = key(&mut file, "admin", &all, &["handbook"]);
-    file.write(&path).unwrap();
-    let data = folder.path().join("data");
-    let mut running = Running::start(&data, &["--keys-file", path.to_str().unwrap()]).await;
+    let (_folder, mut running) = start(&file).await;
     let stored = ingest(&mut running, &writer, &["handbook", "payroll"]).await;
     assert_eq!(stored.unwrap(), 2);
 

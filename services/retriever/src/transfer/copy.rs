@@ -20,7 +20,7 @@ use tonic::Status;
 use super::export::{Export, NextIds, PAGE};
 use crate::backend::{NewDocument, Section, StoreError, part};
 use crate::error::RetrieverError;
-use crate::ingest::{KnownEmbeddings, PreparedChunk, passage_terms, with_context};
+use crate::ingest::{PreparedChunk, passage_terms, with_context};
 use crate::library::Library;
 use crate::split::SplitError;
 use crate::terms::Terms;
@@ -179,6 +179,7 @@ impl Library {
                         end,
                         terms: terms.unwrap_or_else(|| passage_terms(&document.source, &text)),
                         text,
+                        embedding: None,
                     });
                 };
                 if count(&text) <= split.chunk {
@@ -201,7 +202,7 @@ impl Library {
         };
         let cut = tokio::task::spawn_blocking(move || span.in_scope(cut)).await;
         let (document, pieces) = cut.map_err(|source| RetrieverError::Broken { document: id, source })??;
-        let chunks = self.embed_chunks(pieces, &KnownEmbeddings::default()).await?;
+        let chunks = self.embed_chunks(pieces).await?;
         Ok(NewDocument { chunks, ..document })
     }
 }

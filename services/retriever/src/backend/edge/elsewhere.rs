@@ -48,7 +48,7 @@ fn embedded(
     embedder: &EmbedderInfo,
     document: &str,
 ) -> Result<Option<NewDocument>, StoreError> {
-    if collection.embedder()?.as_ref() != Some(embedder) || collection.stored(document)?.is_none() {
+    if collection.embedder()?.as_ref() != Some(embedder) {
         return Ok(None);
     }
     let found = collection.whole(document)?;

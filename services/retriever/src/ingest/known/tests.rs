@@ -1,75 +1,34 @@
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use emend_core::{Deadline, Scope};
-use emend_models::embed::{EmbedError, Embedder, Embedding, HashedEmbedder, Input};
+use emend_models::embed::{Embedder as _, Embedding, HashedEmbedder, Input};
 use emend_proto::v1::{Document, IngestResponse, IngestStatus};
-use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use crate::backend::{EdgeStore, VectorStore};
+use crate::backend::EdgeStore;
 use crate::library::Library;
 use crate::split::SplitSettings;
 
-/// Notes what it embeds.
-#[derive(Default)]
-struct Noting(Mutex<Vec<String>>);
+const ID: &str = "leave.md";
 
-impl Noting {
-    /// What was embedded since this was asked last.
-    fn texts(&self) -> Vec<String> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Embedder for Noting {
-    fn id(&self) -> &str {
-        "noting"
-    }
-
-    fn dimensions(&self) -> usize {
-        HashedEmbedder.dimensions()
-    }
-
-    fn max_tokens(&self) -> usize {
-        HashedEmbedder.max_tokens()
-    }
-
-    fn count_tokens(&self, text: &str) -> usize {
-        HashedEmbedder.count_tokens(text)
-    }
-
-    fn embed<'a>(&'a self, kind: Input, texts: Vec<String>) -> BoxFuture<'a, Result<Vec<Embedding>, EmbedError>> {
-        let mut embedded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        embedded.extend(texts.iter().cloned());
-        HashedEmbedder.embed(kind, texts)
-    }
-}
-
-struct Retriever {
-    library: Library,
-    embedder: Arc<Noting>,
-}
+struct Retriever(Library);
 
 impl Retriever {
     fn over(folder: &Path) -> Self {
-        let store: Arc<dyn VectorStore> = Arc::new(EdgeStore::open(folder).unwrap());
-        let embedder = Arc::new(Noting::default());
+        let store = Arc::new(EdgeStore::open(folder).unwrap());
         let split = SplitSettings {
             chunk: 16,
             overlap: 0,
             section: 32,
         };
-        Self {
-            library: Library::new(store, embedder.clone(), split, true, "emend"),
-            embedder,
-        }
+        Self(Library::new(store, Arc::new(HashedEmbedder), split, true, "emend"))
     }
 
     async fn ingest(&self, collection: &str, text: &str, words_only: bool) -> IngestResponse {
         let document = Document {
-            id: "leave.md".to_owned(),
+            id: ID.to_owned(),
             content: text.into(),
             ..Document::default()
         };
@@ -77,18 +36,46 @@ impl Retriever {
             deadline: Deadline::after(Duration::from_secs(60)),
             cancel: CancellationToken::new(),
         };
-        let ingesting = self.library.ingest(collection.to_owned(), document, words_only, &scope);
+        let ingesting = self.0.ingest(collection.to_owned(), document, words_only, &scope);
         let done = ingesting.await.unwrap();
         assert_eq!((done.status(), &*done.error), (IngestStatus::Ingested, ""));
         done
     }
 
-    /// The embeddings of the document in a collection, in order.
-    async fn embeddings(&self, collection: &str) -> Vec<Embedding> {
-        let document = self.library.store.read(collection, "leave.md").await.unwrap().unwrap();
-        let embeddings = document.chunks.into_iter().map(|chunk| chunk.embedding.unwrap());
-        embeddings.collect()
+    /// Marks all embeddings of the document in a collection, as no embedder makes them: what keeps the mark was not embedded
+    /// again.
+    async fn mark(&self, collection: &str) {
+        let mut document = self.0.store.read(collection, ID).await.unwrap().unwrap();
+        for chunk in &mut document.chunks {
+            chunk.embedding = Some(mark());
+        }
+        let embedder = self.0.embedder_info();
+        self.0.store.put(collection, &embedder, document).await.unwrap();
     }
+
+    /// The texts of the document in a collection that have the mark, and those that were embedded.
+    async fn marked_and_embedded(&self, collection: &str) -> (Vec<String>, Vec<String>) {
+        let document = self.0.store.read(collection, ID).await.unwrap().unwrap();
+        let text = |chunk| super::embedded_text(&document, chunk).unwrap();
+        let (marked, embedded): (Vec<_>, Vec<_>) = document
+            .chunks
+            .iter()
+            .partition(|chunk| chunk.embedding.as_ref() == Some(&mark()));
+        for chunk in &embedded {
+            let own = HashedEmbedder.embed(Input::Passage, vec![text(chunk)]).await.unwrap();
+            assert_eq!(chunk.embedding.as_ref(), own.first());
+        }
+        (
+            marked.into_iter().map(text).collect(),
+            embedded.into_iter().map(text).collect(),
+        )
+    }
+}
+
+fn mark() -> Embedding {
+    let mut mark = vec![0.0; HashedEmbedder.dimensions()];
+    mark[0] = 1.0;
+    mark.into()
 }
 
 /// A document of three sections.
@@ -106,25 +93,17 @@ fn handbook(last: &str) -> String {
 async fn of_a_document_that_changed_what_is_new_is_embedded() {
     let folder = tempfile::tempdir().unwrap();
     let retriever = Retriever::over(folder.path());
-    let first = retriever.ingest("notes", &handbook("tools"), false).await;
-    let all = retriever.embedder.texts();
-    assert!(first.passages > 2 && all.len() == first.passages as usize, "{all:?}");
-
-    // One part among others that stay, also where it moves them.
-    let changed = handbook("keys").replace(
-        "# Handbook\n\n",
-        "# Handbook\n\n## Who to ask\n\nAsk the office for all of it.\n\n",
-    );
-    let second = retriever.ingest("notes", &changed, false).await;
-    let new = retriever.embedder.texts();
-    assert!(!new.is_empty() && new.len() < second.passages as usize, "{new:?}");
-    assert!(new.iter().all(|text| !all.contains(text)), "{new:?}");
-    assert!(new.iter().any(|text| text.contains("keys")), "{new:?}");
-    // Each passage has its own embedding.
-    let other = tempfile::tempdir().unwrap();
-    let fresh = Retriever::over(other.path());
-    fresh.ingest("notes", &changed, false).await;
-    assert_eq!(retriever.embeddings("notes").await, fresh.embeddings("notes").await);
+    assert!(retriever.ingest("notes", &handbook("tools"), false).await.passages > 2);
+    retriever.mark("notes").await;
+    // One part among others that stay, also where another one moves them.
+    let first = "# Handbook\n\n## Who to ask\n\nAsk the office for all of it.\n\n";
+    let changed = handbook("keys").replace("# Handbook\n\n", first);
+    retriever.ingest("notes", &changed, false).await;
+    let (kept, new) = retriever.marked_and_embedded("notes").await;
+    let about = |texts: &[String], subject: &str| texts.iter().any(|text| text.contains(subject));
+    assert!(about(&kept, "leave") && about(&kept, "travel"), "{kept:?}");
+    assert!(about(&new, "keys") && about(&new, "office"), "{new:?}");
+    assert!(!about(&kept, "keys") && !about(&new, "travel"), "{kept:?} {new:?}");
 }
 
 #[tokio::test]
@@ -135,19 +114,22 @@ async fn a_document_that_another_collection_has_is_not_embedded_again() {
     // By its words alone it is of no help.
     assert!(retriever.ingest("early", &text, true).await.words_only);
     retriever.ingest("all", &text, false).await;
-    assert!(!retriever.embedder.texts().is_empty());
+    retriever.mark("all").await;
     // Nothing is left to be embedded later either.
     assert!(!retriever.ingest("some", &text, true).await.words_only);
     assert!(!retriever.ingest("early", &text, false).await.words_only);
-    assert_eq!(retriever.embedder.texts(), [""; 0]);
-    assert_eq!(retriever.embeddings("some").await, retriever.embeddings("all").await);
+    for collection in ["some", "early"] {
+        assert_eq!(
+            retriever.marked_and_embedded(collection).await.1,
+            [""; 0],
+            "{collection}"
+        );
+    }
     // Some of it is not all of it.
     let changed = handbook("keys");
     assert!(retriever.ingest("some", &changed, true).await.words_only);
     retriever.ingest("other", &changed, false).await;
-    let new = retriever.embedder.texts();
-    assert!(
-        !new.is_empty() && new.iter().all(|text| text.contains("keys")),
-        "{new:?}"
-    );
+    let (kept, new) = retriever.marked_and_embedded("other").await;
+    assert!(!kept.is_empty() && !new.is_empty(), "{kept:?} {new:?}");
+    assert!(new.iter().all(|text| text.contains("keys")), "{new:?}");
 }
