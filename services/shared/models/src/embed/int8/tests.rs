@@ -30,23 +30,27 @@ fn rounded(rows: &[f32], weight: &Int8Weight) -> Vec<f32> {
     out
 }
 
-/// The root of the mean square of the errors, as a share of that of the products.
-fn error(rows: &[f32], weight: &[f32], outputs: usize) -> f32 {
+/// Checks the root of the mean square of the errors, as a share of that of the products. A CPU whose sums saturate is refused
+/// 8 bits, and what it computes is not checked.
+fn assert_close(rows: &[f32], weight: &[f32], outputs: usize, bound: f32) {
+    if GemmExecutor::<u8, i8, i32>::default().may_saturate() {
+        return;
+    }
     let exact = exact(rows, weight, outputs);
     let rounded = rounded(rows, &Int8Weight::new(weight, outputs).unwrap());
     let errors = exact
         .iter()
         .zip(&rounded)
         .map(|(exact, rounded)| (exact - rounded).powi(2));
-    (errors.sum::<f32>() / exact.iter().map(|value| value.powi(2)).sum::<f32>()).sqrt()
+    let error = (errors.sum::<f32>() / exact.iter().map(|value| value.powi(2)).sum::<f32>()).sqrt();
+    assert!(error < bound, "{} values: {error}", rows.len());
 }
 
 #[test]
 fn a_product_is_that_of_floats_to_two_digits() {
     let weight = values(384, 96, 1);
     for rows in [1, 3, 64, 65] {
-        let error = error(&values(rows, 384, 5), &weight, 96);
-        assert!(error < 0.02, "{rows} rows: {error}");
+        assert_close(&values(rows, 384, 5), &weight, 96, 0.02);
     }
 }
 
@@ -67,8 +71,7 @@ fn a_few_large_values_do_not_cost_the_others_their_digits() {
     for row in x.chunks_exact_mut(384) {
         (row[17], row[200]) = (70.0, -40.0);
     }
-    let error = error(&x, &values(384, 96, 1), 96);
-    assert!(error < 0.01, "{error}");
+    assert_close(&x, &values(384, 96, 1), 96, 0.01);
 }
 
 #[test]
@@ -76,8 +79,7 @@ fn rows_on_one_side_of_zero_and_rows_of_zeros_keep_their_products() {
     let weight = values(16, 4, 2);
     for offset in [-3.0, 3.0] {
         let x: Vec<f32> = values(2, 16, 9).iter().map(|value| value * 0.1 + offset).collect();
-        let error = error(&x, &weight, 4);
-        assert!(error < 0.02, "{offset}: {error}");
+        assert_close(&x, &weight, 4, 0.02);
     }
     assert_eq!(rounded(&[0.0; 32], &Int8Weight::new(&weight, 4).unwrap()), [0.0; 8]);
     let none = Int8Weight::new(&[0.0; 64], 4).unwrap();
